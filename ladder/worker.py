@@ -37,7 +37,16 @@ from arena.bots import (
     pack,
     unpack,
 )
-from arena.checks import BotCheck, CheckSettings, CheckStep, FaultContext, Severity, Timeouts, diagnose_fault
+from arena.checks import (
+    ENDURANCE_S,
+    BotCheck,
+    CheckSettings,
+    CheckStep,
+    FaultContext,
+    Severity,
+    Timeouts,
+    diagnose_fault,
+)
 from arena.referee import (
     FAULTS,
     ArenaError,
@@ -87,8 +96,8 @@ class VersionCheckJob:
     name: the version ref, such as "honest@3"; a bot without a name in its manifest gets the part before "@". archive,
     digest, file: the submission archive, its digest, and the name of a single-file bot. seats, match_games, match, key:
     of the qualifying match. references: its opponents, with their archives; they repeat if they are too few for a
-    table, and without any the version plays against itself. build_s: the build's time limit. arena: the version of the
-    arena that sends the job.
+    table, and without any the version plays against itself. build_s: the build's time limit. endurance_s: how long the
+    version plays on, see `CheckSettings`. arena: the version of the arena that sends the job.
     """
 
     name: str
@@ -103,6 +112,7 @@ class VersionCheckJob:
     key: bytes
     match: int = 0
     build_s: float = MAX_BUILD_S
+    endurance_s: float = ENDURANCE_S
     arena: str = __version__
 
     @property
@@ -217,6 +227,7 @@ class _VersionCheck:
                 build_s=self.job.build_s,
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
+                endurance_s=self.job.endurance_s,
                 root=self.scratch,
                 on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
             )
@@ -224,7 +235,10 @@ class _VersionCheck:
             self.quoted = settings.quoted
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
-                    self.add_step(step)
+                    if step.severity is Severity.NOW:
+                        self.report_begin(step.check, step.message)
+                    else:
+                        self.add_step(step)
             except (ValueError, RecursionError, OSError) as error:  # unusual files and names that earlier steps accept
                 if isinstance(error, OSError) and error.errno not in _OF_FILES:
                     raise

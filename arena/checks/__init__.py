@@ -7,6 +7,7 @@ fault. Prints nothing and must not know click.
 from arena.checks.bot_check import (
     BUILD_S,
     CHECK_KEY,
+    ENDURANCE_S,
     HELLO_S,
     BotCheck,
     CheckReport,
@@ -17,6 +18,7 @@ from arena.checks.bot_check import (
     smoke_test,
 )
 from arena.checks.check_threads import check_all, open_check_threads
-from arena.checks.diagnosis import DIAGNOSIS_RULES, Diagnosis, FaultContext, diagnose_fault
+from arena.checks.diagnosis import MISTAKES, Diagnosis, Mistake, diagnose_fault
+from arena.checks.fault_signs import FaultContext
 from arena.checks.host import Finding, HostReport, Severity, check_host, check_languages, try_sandboxes
 from arena.checks.scripted_table import Timeouts, request_kinds

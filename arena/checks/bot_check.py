@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
@@ -35,7 +36,9 @@ from arena.bots import (
     with_kit,
 )
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
-from arena.checks.diagnosis import FaultContext, diagnose_fault
+from arena.checks.diagnosis import diagnose_fault
+from arena.checks.endurance import MATCH_REQUESTS, Endurance
+from arena.checks.fault_signs import FaultContext
 from arena.checks.host import Finding, Severity
 from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
@@ -116,6 +119,7 @@ BUILD_S = 600  # limit of a build
 HELLO_S = Timing().start_ms / 1000  # default limit of a match
 _START_S = 1.0  # a bot that takes longer to start plays only the games needed for all kinds of requests
 SLOW_S = 3.0  # a later hello is reported as a note
+ENDURANCE_S = 60.0  # after which a slow bot isn't asked further
 TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
 LEAVE_S = 0.5  # as after match_over
 _MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
@@ -133,7 +137,8 @@ class CheckSettings:
     seconds; if it raises, the check ends. `lock`: held while boxes are started and closed. `silence_fails`: whether a
     smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
     a process may run after the end of its input. `enough_s`: total response time of a process after which no further
-    game begins. `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of
+    game begins. `endurance_s`: after the other steps, how long one process plays on, up to the requests of a match; 0:
+    not at all. `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of
     compiled modules. `root`: the folder of relative paths; if it is absolute, steps don't contain it.
     """
 
@@ -150,6 +155,7 @@ class CheckSettings:
     leave_s: float = LEAVE_S
     enough_s: float = math.inf
     idle_s: float = math.inf
+    endurance_s: float = 0.0
     root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -206,6 +212,10 @@ class BotCheck:
         self.uncalled: dict[bytes, None] = {}  # messages of the kit about methods that it never calls
         self.others: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
+        self.endurance: Endurance | None = None  # of the process that plays on
+        self.traceback: tuple[bytes, ...] = ()  # the last lines of standard error of a process that printed a traceback
+        self.stderr_bytes = 0  # maximum of all processes, for each request
+        self.is_stderr_reported = False
 
     def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
         """Yield the steps before the bot runs, until one fails."""
@@ -220,14 +230,21 @@ class BotCheck:
             yield failed.step
 
     def steps_of_run(self) -> Iterator[CheckStep]:
-        """Yield the steps that run the bot, until a failure makes the rest meaningless."""
+        """Yield the steps that run the bot, until a failure makes the rest meaningless.
+
+        Steps with the severity NOW report the progress of the step that follows them.
+        """
         if not self.fit:
             return
         try:
             yield from self.check_first_process()
             yield from self.check_every_kind()
             yield self.check_writes(self.siblings)
+            yield from self.report_stderr()
             yield self.report_times()
+            if self.settings.endurance_s:
+                yield from self.check_endurance()
+                yield from self.report_stderr()
         except _FailedError as failed:
             yield failed.step
 
@@ -321,7 +338,7 @@ class BotCheck:
     # -- processes
 
     @contextmanager
-    def open_table(self, rules: Ruleset) -> Iterator[ScriptedTable]:
+    def open_table(self, rules: Ruleset, seats: int | None = None) -> Iterator[ScriptedTable]:
         """Open a table with a new process. Raises _FailedError, with the diagnosis, for any fault."""
         settings, bot = self.settings, self.bot
         limits = settings.match_settings.limits
@@ -333,17 +350,21 @@ class BotCheck:
         try:
             connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             try:
-                spec = _spec(rules, settings.match_settings, settings.seats)
-                yield (table := ScriptedTable(connection, spec, settings.timeouts))
+                spec = _spec(rules, settings.match_settings, seats or settings.seats)
+                table = ScriptedTable(connection, spec, settings.timeouts)
+                yield table
                 self.others |= table.counts.others
             except ConnectionBrokenError as broken:
-                raise _FailedError(self.fault_step(broken, connection), broken.code) from None
+                raise _FailedError(self.fault_step(broken, table), broken.code) from None
             finally:
                 self.times += connection.times
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
                 self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
                 lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
+                self.stderr_bytes = max(self.stderr_bytes, _stderr_bytes(connection))
+                if _PYTHON in (printed := connection.stderr()) and not self.traceback:
+                    self.traceback = printed
         finally:
             with settings.lock:
                 box.close()
@@ -511,6 +532,55 @@ class BotCheck:
         level = Severity.OK if high <= timing.limit_ms else Severity.NOTE
         return self.make_step(level, text)
 
+    def report_stderr(self) -> Iterator[CheckStep]:
+        """Report a traceback, or much output, on standard error, once."""
+        self.step = "standard error"
+        if self.is_stderr_reported or not (self.traceback or self.stderr_bytes > _MUCH_STDERR):
+            return
+        self.is_stderr_reported = True
+        if self.traceback:
+            helper = _helper_process(self.traceback)
+            found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.traceback)))
+            text = f"a traceback, although each request had its reply{f', of {helper}' * bool(helper)}: {found.message}"
+            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=_excerpt(self.traceback))
+        if self.stderr_bytes > _MUCH_STDERR:
+            text = f"{self.stderr_bytes / 1000:,.0f} KB for each request, and writing them takes time of the bot"
+            yield self.make_step(
+                Severity.NOTE, text, "print less; the output of the bot's helper processes counts, too"
+            )
+
+    def check_endurance(self) -> Iterator[CheckStep]:
+        """Play on with one process at four seats, up to the requests of a match, and extrapolate what grows."""
+        self.step = "endurance"
+        settings, rules = self.settings, self.settings.rules[0]
+        with self.open_table(rules, settings.seats or (4 if rules.problem(4) is None else None)) as table:
+            times, began = table.connection.times, settings.clock()
+            found = self.endurance = Endurance(table.connection, settings.match_settings)
+
+            def is_over() -> bool:
+                found.measure()
+                return len(times) >= MATCH_REQUESTS or settings.clock() - began > settings.endurance_s
+
+            table.is_over = is_over
+            table.greet(settings.hello_s)
+            shown = -math.inf
+            while not is_over():
+                if settings.clock() - shown > _PROGRESS_S:
+                    shown = settings.clock()
+                    yield CheckStep(self.step, Severity.NOW, f"{len(times)} of {MATCH_REQUESTS} requests")
+                table.play(enough=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
+            ahead, asked = found.limits_ahead(), len(times)
+        text = f"checked for {_request_count(asked)}"
+        if ahead:
+            text += f"; {ahead[0].text}: the limit comes at request {ahead[0].limit_at:.0f}"
+            level = Severity.WARN if ahead[0].limit_at > MATCH_REQUESTS else Severity.FAIL
+            yield self.make_step(level, text, "free what earlier requests needed, and end each search by the clock")
+        elif asked < MATCH_REQUESTS:
+            text += f" in {settings.endurance_s:g} s; a match may have {MATCH_REQUESTS}"
+            yield self.make_step(Severity.NOTE, text, "a faster bot is checked for a whole match")
+        else:
+            yield self.ok(f"{text} and {table.counts.games} games in one process")
+
     # -- making steps
 
     def ok(self, detail: str) -> CheckStep:
@@ -524,7 +594,7 @@ class BotCheck:
         stderr = () if connection is None else _excerpt(connection.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
-    def make_context(self, code: str, detail: str | None, argv: tuple[str, ...] | None = None) -> FaultContext:
+    def make_context(self, code: str, detail: str | None = None, argv: tuple[str, ...] | None = None) -> FaultContext:
         """Return what the bot's files show about a fault of its program, or of the command `argv`."""
         bot = self.bot if argv is None else replace(self.bot, argv=argv)
         return FaultContext(
@@ -534,7 +604,7 @@ class BotCheck:
             argv=bot.argv,
             is_single_file=bot.path.is_file(),
             source=_read_source(bot),
-            siblings=self.siblings,
+            files=_list_files(bot),
         )
 
     def start_error_step(self, problem: Exception, argv: tuple[str, ...] | None = None) -> CheckStep:
@@ -544,16 +614,34 @@ class BotCheck:
         what, help = (what, help) if hint.advice == FAULTS["start_failed"].help else hint
         return CheckStep(self.step, Severity.FAIL, what, advice=help)
 
-    def fault_step(self, broken: ConnectionBrokenError, connection: BotConnection) -> CheckStep:
+    def fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
         """Return the current step, failed by a fault, with its diagnosis."""
-        stderr = connection.stderr()
-        seen = self.make_context(broken.code, broken.detail)
-        hint = diagnose_fault(
-            replace(seen, sent=broken.sent, received=broken.got, stderr=b"\n".join(stderr), facts=broken.facts)
+        connection = table.connection
+        stderr, number = connection.stderr(), len(connection.times) + 1
+        seen = replace(
+            self.make_context(broken.code, broken.detail),
+            sent=broken.sent,
+            received=broken.got,
+            stderr=b"\n".join(stderr),
+            facts=broken.facts,
+            before=connection.before,
+            longest=connection.longest,
+            kinds=frozenset(table.counts.answered),
+            stderr_bytes=_stderr_bytes(connection),
         )
-        text, sent = self.game + hint.message, broken.sent or None
+        text = self.game
+        if self.endurance is not None:
+            seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.endurance.growths()))
+            text = f"at request {number}: "
+        hint = diagnose_fault(seen)
         return CheckStep(
-            self.step, Severity.FAIL, text, advice=hint.advice, sent=sent, received=broken.got, stderr=_excerpt(stderr)
+            self.step,
+            Severity.FAIL,
+            text + hint.message,
+            advice=hint.advice,
+            sent=broken.sent or None,
+            received=broken.got,
+            stderr=_excerpt(stderr),
         )
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
@@ -581,6 +669,9 @@ _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error with a step
 _MAX_SOURCE_BYTES = 1 << 20  # of a program that is read for the diagnosis
 _ALL = 100_000  # lines, more than are kept
+_PROGRESS_S = 2.0  # between two reports of progress
+_MAX_FILES = 2000  # whose paths the diagnosis searches
+_MUCH_STDERR = 20_000  # bytes of standard error for each request
 
 
 def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSpec:
@@ -616,14 +707,41 @@ def _siblings(bot: Bot) -> frozenset[str]:
         return frozenset()
 
 
+def _list_files(bot: Bot) -> frozenset[str]:
+    """Return the paths of a bot's files, and names in the folder above with "../" before them; a bare file has none."""
+    if bot.path.is_file():
+        return _siblings(bot)
+    names = islice(files_of(bot.path), _MAX_FILES)
+    with suppress(OSError):
+        return frozenset((*names, *_siblings(bot), *(f"../{name}" for name in os.listdir(bot.path.parent))))
+    return frozenset()
+
+
+def _stderr_bytes(connection: BotConnection) -> int:
+    """Return the bytes of standard error for each request."""
+    return connection.capture.total // (len(connection.times) + 1)
+
+
+def _helper_process(stderr: Sequence[bytes]) -> str:
+    """Return the helper process or thread that standard error says a traceback is from; "" if it names none."""
+    for line in stderr:
+        if line.startswith((b"Process ", b"Exception in thread ")):
+            return _printable(line.decode(errors="backslashreplace").rstrip(":"))
+        if b"spawn_main" in line:
+            return "a process that multiprocessing started"
+    return ""
+
+
 def _read_source(bot: Bot) -> bytes:
-    """Return the source of the bot's program: the first own text file in its command; b"" without one."""
-    for word in bot.argv:
+    """Return the source of the bot's program: the first own text file in its command, or one of a compiled language."""
+    compiled = (str(path) for end in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{end}")))
+    for word in chain(bot.argv, compiled if bot.build else ()):
         path = bot.cwd / word
         with suppress(OSError):
             if path.is_file() and path.is_relative_to(bot.cwd) and path.stat().st_size <= _MAX_SOURCE_BYTES:
                 text = path.read_bytes()
-                return b"" if b"\0" in text else text
+                if b"\0" not in text:
+                    return text
     return b""
 
 

@@ -14,13 +14,15 @@ from arena.limits import Limits
 from arena.referee import FREE_STRAYS, Facts
 from arena.referee.process import BoundedLog, Meter, TimedOut, describe_time_use, exit_fault, facts_of
 from arena.sandbox import Box, Exit, wait_readable
-from protocol import LINE_LIMIT, Greeting, LineBuffer, Malformed, ParsedReply, decode, parse_hello, parse_reply
+from protocol import LINE_LIMIT, Greeting, LineBuffer, Malformed, ParsedReply, decode, encode, parse_hello, parse_reply
 
 _TICK_MS = 50  # between two checks whether a process has ended, whose children may keep its pipes open
 _STEP_S = 0.15  # maximum time that counts between two polls; the rest is time when the machine was suspended
 _LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its output has ended
 _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
 _LOOK_S, _IDLE_SHARE = 0.25, 0.01  # until the first look at the CPU time; the share of a core of an idle bot
+_MORE_INPUT_S = 0.15  # after each further line that a silent bot is sent
+_MORE_INPUT = encode({"type": "weather", "sky": "." * 9000})  # fills usual buffers
 _MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
 
 
@@ -57,6 +59,7 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s.
 
+    `before`: the latest request that was answered. `longest`: bytes of the longest one. `longest_reply`: bytes.
     `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
@@ -74,6 +77,8 @@ class BotConnection:
         self.stray_count = 0
         self.times: list[float] = []
         self.last = b""  # the line of the last answer
+        self.before = b""
+        self.longest = self.longest_reply = 0
         self._limits = limits
         self._clock = clock
         self._quoted = quoted
@@ -147,6 +152,8 @@ class BotConnection:
             answer = self._parse_answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._charged_time(waited))
+                self.before, self.longest = sent, max(self.longest, len(sent))
+                self.longest_reply = max(self.longest_reply, len(self.last))
                 return answer
 
     def await_exit(self, within_s: float) -> Exit | None:
@@ -207,7 +214,7 @@ class BotConnection:
         return facts_of(TimedOut(self._meter.own_s, cpu_s, stale))
 
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
-        """Diagnose a silence: wait longer, then close the input, at which a program that doesn't flush prints."""
+        """Diagnose a silence: wait longer, send more, then close the input, so that unflushed output comes."""
         if self._lines.pending:
             return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
         with suppress(ConnectionBrokenError):
@@ -216,10 +223,25 @@ class BotConnection:
                 return ConnectionBrokenError(
                     code, f"{detail}; it came later, so the bot is too slow", sent, None, facts._replace(late=True)
                 )
-        self.box.close_stdin()
         got = None
+        message = decode(sent)
+        following = (
+            {} if isinstance(message, Malformed) or "id" not in message else {**message, "id": message["id"] + 1}
+        )
+        for fact, line in (("waiting", _MORE_INPUT), ("behind", encode(following) if following else b"")):
+            with suppress(ConnectionBrokenError):
+                self.send(line, _MORE_INPUT_S)
+                got = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
+            waited = _WaitingTime(self._clock)
+            while got is not None and self.box.exit() is None and waited() < _MORE_INPUT_S:
+                self._poll_output(5)
+            if got is not None and self.box.exit() is None:  # at its end a program prints unflushed output
+                return ConnectionBrokenError(code, detail, sent, got, facts._replace(**{fact: True}))
+            if got is not None:
+                break
+        self.box.close_stdin()
         with suppress(ConnectionBrokenError):
-            got = self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
+            got = got or self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
         if got is not None:
             detail += "; it came when the input ended: the bot doesn't flush, or reads all its input first"
             facts = facts._replace(unflushed=True)

@@ -13,6 +13,7 @@ from itertools import count
 from queue import SimpleQueue
 
 from arena.checks.bot_check import BotCheck, CheckSettings, CheckStep
+from arena.checks.host import Severity
 
 
 class _StoppedError(Exception):
@@ -42,6 +43,7 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
     """Check the bots of command-line arguments in parallel; yield (index of the argument, step) in order of arguments.
 
     Builds come first, one after another, in the caller's thread. Each step is yielded as soon as all earlier ones are.
+    Steps with the severity NOW have no number.
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
     """
     at_once = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
@@ -68,7 +70,7 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
             for step in held[place]:
                 yield place, replace(step, number=next(numbers[place]))
             while (item := queue.get()) is not None:
-                yield place, replace(item, number=next(numbers[place]))
+                yield place, item if item.severity is Severity.NOW else replace(item, number=next(numbers[place]))
             ended[place].result()
 
 

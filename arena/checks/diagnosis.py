@@ -1,28 +1,16 @@
-"""Diagnose a fault: find the probable mistake by the table DIAGNOSIS_RULES, and advise the bot's author.
+"""Diagnose a fault by the table MISTAKES: what was seen, the cause, the remedy, and an example.
 
-The first rule whose sign matches is used; without a match, the description in FAULTS is. Signs are searched in the
-facts of the fault, in the bot's line and in the last lines of standard error. The last two are untrusted: quotes of
-them are escaped, no command that they name is recommended, and each is searched once, line by line, without regular
-expressions."""
+The first mistake whose sign is seen is used; without one, the description in FAULTS is. `fault_signs.py` has the signs.
+`make docs` writes the table to docs/reference/mistakes.md."""
 
-import json
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import NamedTuple
 
-from arena.bots import IN_BOXES
-from arena.referee import FAULTS, Facts, list_own_lines
-from arena.sandbox import ISOLATING_SANDBOXES, programs_of
-from protocol import Malformed, decode, escape_bytes
-
-_MAX_LINES = 60  # at the end of standard error
-_MAX_LINE = 400  # characters of each
-# Shares of CPU time in own time: a bot above was computing, a bot below was idle. A busy machine lowers the share.
-_BUSY, _IDLE = 0.6, 0.1
-_LAUNCHERS = ("npm", "yarn", "pnpm", "make", "mvn", "gradle", "gradlew")  # programs that print what they start
-_NO_FACTS = Facts()
+from arena.checks import fault_signs as signs
+from arena.checks.fault_signs import FaultContext, Sign, stderr_has
+from arena.referee import FAULTS, Facts
+from protocol import escape_bytes
 
 
 class Diagnosis(NamedTuple):
@@ -32,447 +20,483 @@ class Diagnosis(NamedTuple):
     advice: str
 
 
-@dataclass(frozen=True)
-class FaultContext:
-    """The data about a fault. `sent` and `received`: raw lines; `stderr`: the end of standard error.
+class Mistake(NamedTuple):
+    """A mistake. `seen`: its sign; a true value replaces {name} in `cause` and `remedy`. `example`: shows the sign."""
 
-    sandbox: name of the bot's sandbox. argv: the bot's command. is_single_file: whether the bot is a bare file. source:
-    of the bot's program, b"" if it isn't readable text. siblings: names in the bot's folder.
-    """
-
-    code: str
-    detail: str | None = None
-    sent: bytes = b""
-    received: bytes | None = None
-    stderr: bytes = b""
-    sandbox: str = "process"
-    argv: tuple[str, ...] = ()
-    is_single_file: bool = False
-    facts: Facts = _NO_FACTS
-    source: bytes = b""
-    siblings: frozenset[str] = frozenset()
-
-    @property
-    def boxed(self) -> bool:
-        """Whether the bot plays in an isolating sandbox."""
-        return self.sandbox in ISOLATING_SANDBOXES
-
-    @property
-    def ended(self) -> bool:
-        """Whether the process has ended or never greeted, so that its last output may contain the reason."""
-        return self.received is None and self.code in ("exited", "closed", "start_failed")
-
-    @property
-    def reply(self) -> dict[str, Any]:
-        """The received JSON object; {} without one."""
-        return _parse_object(self.received or b"")
-
-    @property
-    def line(self) -> str:
-        """The received line as text, with undecodable bytes escaped."""
-        return (self.received or b"").decode(errors="backslashreplace").strip()
-
-    @cached_property
-    def stderr_lines(self) -> list[str]:
-        """The bot's last lines of standard error, escaped, without lines that the arena added."""
-        return [escape_bytes(line, _MAX_LINE) for line in list_own_lines(self.stderr)[-_MAX_LINES:]]
-
-    def placeholders(self) -> dict[str, str]:
-        """Return the values of the placeholders that any rule may use."""
-        return {
-            "asked": _quotation(_parse_object(self.sent).get("id", "ID")),
-            "detail": _quotation(self.detail or ""),
-            "line": _quotation(self.line),
-            "how": _flush_advice(self.argv),
-            "where": "in the box" if self.boxed else "there",
-            "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
-            if self.boxed and self.is_single_file
-            else "put it into the bot's folder",
-        }
-
-
-Sign = Callable[[FaultContext], object]
-
-
-class DiagnosisRule(NamedTuple):
-    """A rule. `sign`: returns a true value if the rule matches; it replaces {name} in the other fields."""
-
-    sign: Sign
-    message: str
-    advice: str
+    seen: Sign
+    cause: str
+    remedy: str
+    example: FaultContext
 
 
 def diagnose_fault(seen: FaultContext) -> Diagnosis:
-    """Return the problem and the fix, by the first rule that matches."""
-    for rule in DIAGNOSIS_RULES:
-        if name := rule.sign(seen):
-            words = {"name": _quotation(name), **seen.placeholders()}
-            if "{program}" in rule.advice:
-                words["program"] = _program_help(seen)
-            return Diagnosis(rule.message.format(**words), rule.advice.format(**words))
+    """Return the problem and the fix, by the first mistake that is seen."""
+    for mistake in MISTAKES:
+        if name := mistake.seen(seen):
+            words = {"name": signs.quotation(name), **seen.placeholders()}
+            if "{program}" in mistake.remedy:
+                words["program"] = signs.program_help(seen)
+            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
     fault = FAULTS[seen.code]
-    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), _MAX_LINE)
+    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), signs.MAX_LINE)
     if not detail:
         return Diagnosis(fault.message, fault.help)
     malformed = seen.received is not None and seen.code in ("bad_reply", "start_failed")
     return Diagnosis(detail if fault.limit or malformed else f"{fault.message}: {detail}", fault.help)
 
 
-def _quotation(text: object) -> str:
-    return escape_bytes(str(text).encode(errors="backslashreplace"), 120)  # characters of a name or an exception
+# ---------------------------------------------------------------- examples of faults
+
+_REQUEST = b'{"type":"request","id":41,"kind":"lose","legal":[{"lose":"duke"},{"lose":"captain"}]}'
+_NO_HELLO = FaultContext("start_failed", "no hello within 10000 ms", facts=Facts(10000))
+_BINARY = FaultContext("exited", sent=_REQUEST, facts=Facts(signal=11), kinds=frozenset({"turn", "lose"}), longest=700)
 
 
-def _parse_object(line: bytes) -> dict[str, Any]:
-    decoded = decode(line)
-    return {} if isinstance(decoded, Malformed) else decoded
+def _reply(line: str, code: str = "bad_json") -> FaultContext:
+    return FaultContext(code, sent=_REQUEST, received=line.encode())
 
 
-# ---------------------------------------------------------------- signs in the received line
+def _stderr(*lines: str, argv: str = "python3 bot.py", files: str = "", source: bytes = b"") -> FaultContext:
+    return FaultContext(
+        "exited",
+        "exited with code 1",
+        stderr="\n".join(lines).encode(),
+        sandbox="bubblewrap",
+        argv=tuple(argv.split()),
+        facts=Facts(exit_code=1),
+        source=source,
+        files=frozenset(files.split("|")),
+    )
 
 
-def _malformed_code(seen: FaultContext) -> str:
-    decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
-    return decoded.code if isinstance(decoded, Malformed) else ""
-
-
-def _is_no_json(seen: FaultContext) -> bool:
-    return _malformed_code(seen) in ("bad_json", "bad_number")
-
-
-def _text_before_reply(seen: FaultContext) -> object:
-    """Return text before the reply on its line, from input("...") or a print without a newline."""
-    text, brace, rest = seen.line.partition("{")
-    return _is_no_json(seen) and _parse_object(f"{brace}{rest}".encode()) and text.strip()
-
-
-def _wrong_id(seen: FaultContext) -> object:
-    if seen.code not in ("bad_reply", "wrong_id", "stray_line", "timeout"):
-        return None
-    id, asked = seen.reply.get("id"), _parse_object(seen.sent).get("id")
-    wrong = seen.reply and asked is not None and (type(id) is not int or id != asked)
-    return json.dumps(id) if wrong else seen.facts.stale is not None and str(seen.facts.stale)
-
-
-def _odd_choice(seen: FaultContext) -> object:
-    choice = seen.reply.get("choice", 0)
-    return seen.code == "bad_reply" and "move" not in seen.reply and type(choice) is not int and json.dumps(choice)
-
-
-def _out_of_range_choice(seen: FaultContext) -> object:
-    choice, legal = seen.reply.get("choice"), _parse_object(seen.sent).get("legal")
-    if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
-        return False
-    return not 0 <= choice < len(legal) and f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
-
-
-# ---------------------------------------------------------------- signs on standard error, and in the exit
-
-
-def _stderr_has(patterns: str, when: Callable[[FaultContext], object] = lambda seen: seen.ended) -> Sign:
-    """Return a sign that searches standard error, last line first, for one of the patterns. `*` matches the name."""
-    parts = [pattern.partition("*") for pattern in patterns.split(" | ")]
-
-    def sign(seen: FaultContext) -> object:
-        lines = reversed(seen.stderr_lines) if when(seen) else ()
-        return next((name for line in lines for part in parts if (name := _match_line(line, *part))), "")
-
-    return sign
-
-
-def _match_line(line: str, before: str, star: str, after: str) -> str:
-    _, found, rest = line.partition(before) if before else ("", "*", line)
-    name, end, _ = rest.partition(after) if after else (rest, "*", "")
-    if not found or not end:
-        return ""
-    return name.rpartition(": ")[2].strip("'\"\u2018\u2019 ") if star else line.strip()
-
-
-def _is_silent(seen: FaultContext) -> object:
-    return seen.ended or (seen.received is None and seen.code == "timeout")
-
-
-def _program_help(seen: FaultContext) -> str:
-    if not seen.boxed:
-        return "install it"
-    if programs_of(seen.sandbox).image:
-        return "use an image that contains it (--docker-image)"
-    return IN_BOXES
-
-
-def _shadowed_module(seen: FaultContext) -> object:
-    name = _stderr_has("module '*' has no attribute | partially initialized module '*' | ' from '*'")(seen)
-    return f"{name}.py" in seen.siblings and name
-
-
-def _own_program(seen: FaultContext) -> object:
-    name = os.path.basename(str(_stderr_has("open file '*' | find module '*' | main class *")(seen)))
-    return name in map(os.path.basename, seen.argv[1:]) and name
-
-
-def _own_module(seen: FaultContext) -> object:
-    name = str(_stderr_has("module named '*'")(seen)).partition(".")[0]
-    return name if {name, f"{name}.py"} & seen.siblings else _stderr_has("attempted relative import")(seen)
-
-
-def _has_windows_marks(seen: FaultContext) -> object:
-    program, first = os.path.basename("".join(seen.argv[:1])), seen.source.partition(b"\n")[0]
-    shell = seen.ended and program.endswith(("sh", "env"))
-    by_first_line = seen.ended and program in seen.siblings and not _last_error(seen)
-    crlf = (shell and b"\r\n" in seen.source) or (by_first_line and first.startswith(b"#!") and first.endswith(b"\r"))
-    marked = (shell or by_first_line) and first.startswith(b"\xef\xbb\xbf#!")
-    missing = seen.ended and str(_missing_program(seen)).endswith("\\r")
-    return crlf or marked or missing or _stderr_has("Non-UTF-8 code | null bytes")(seen)
-
-
-def _missing_program(seen: FaultContext) -> object:
-    python = "FileNotFoundError: [Errno 2] No such file or directory: '*'"
-    patterns = "*: not found | *: command not found | env: *: No such file | make: *: No such file | spawn * ENOENT"
-    by_python = any("subprocess.py" in line for line in seen.stderr_lines)
-    return (by_python and _stderr_has(python)(seen)) or _stderr_has(patterns)(seen)
-
-
-_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ", "fatal error: ")
-
-
-def _last_error(seen: FaultContext) -> str:
-    """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
-    found, within = "", False
-    for line in seen.stderr_lines if seen.ended else ():
-        if line.startswith("Traceback (most recent call last):"):
-            within = True
-        elif within and line and not line.startswith((" ", "\t")):
-            found, within = line, False
-        elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
-            found = line
-        elif line.startswith("coup_kit: ") and " failed " in line:
-            found = found or line
-    return found
-
-
-def _cpu_share(seen: FaultContext) -> float:
-    """Return the share of CPU time in own time at a timeout; a value between _IDLE and _BUSY if unknown."""
-    own_ms, cpu_ms, *_ = seen.facts
-    return _BUSY - 0.1 if seen.code != "timeout" or own_ms is None or cpu_ms is None else cpu_ms / max(1, own_ms)
-
-
-_READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"readFileSync(0", b"stdin.read_to_")
-
-
-def _reads_all(seen: FaultContext) -> object:
-    silent = seen.code in ("start_failed", "timeout") and (seen.received is None or seen.facts.unflushed)
-    return silent and any(words in seen.source for words in _READS_ALL)
-
-
-def _flush_advice(argv: tuple[str, ...]) -> str:
-    program = " ".join(argv[:2])
-    if "python" in program or ".py" in program:
-        return "print(..., flush=True)"
-    if "node" in program or ".js" in program:
-        return 'process.stdout.write(line + "\\n")'
-    return "fflush(stdout) in C, std::flush in C++, flush() in Java and Rust, flush=True in Python"
+def _no_reply(cpu_ms: int | None = None, id: int = 1, source: bytes = b"", **facts: bool) -> FaultContext:
+    sent, own_ms = _REQUEST.replace(b"41", b"%d" % id), None if cpu_ms is None else 10500
+    detail = "no line within 10500 ms"
+    return FaultContext("timeout", detail, sent, argv=("python3",), source=source, facts=Facts(own_ms, cpu_ms, **facts))
 
 
 # ---------------------------------------------------------------- the table
 
 _LOOP = "read a line, answer it, and read the next: for line in sys.stdin"
+_TRACE = "Traceback (most recent call last):"
 
-_ROWS: tuple[tuple[Sign, str, str], ...] = (
-    # sign, message, advice
+_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
+    # seen, cause, remedy, example
+    # ---- what grows, and what a reply doesn't have
+    (
+        signs.growth,
+        "{detail}: {name}",
+        "free what earlier requests needed: lists that only grow, files that aren't closed, threads that never end",
+        FaultContext("out_of_memory", "out of memory: 256 MB", growth=(("memory", "memory grew from 9 to 250 MB"),)),
+    ),
+    (
+        lambda seen: seen.stderr_bytes > 100_000 and seen.code == "timeout" and f"{seen.stderr_bytes / 1e6:.1f} MB",
+        "no reply came in time: the bot wrote {name} to standard error for each request",
+        "write less to standard error: the time that it takes counts as the bot's time",
+        FaultContext("timeout", stderr_bytes=5_000_000),
+    ),
     (
         lambda seen: seen.facts.unended and not seen.line.startswith("{"),
         "the bot printed a prompt, or other text that isn't a reply: {line}",
         "write nothing but replies to standard output: input() without a prompt",
+        FaultContext("timeout", received=b"choice? ", facts=Facts(unended=True)),
     ),
-    (lambda seen: seen.facts.unended, "the reply lacks its newline", 'end each reply with "\\n", and flush it'),
     (
-        lambda seen: _malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line,
+        lambda seen: seen.facts.unended,
+        "the reply lacks its newline",
+        'end each reply with "\\n", and flush it',
+        FaultContext("timeout", received=b'{"id":41,"choice":0}', facts=Facts(500, 3, unended=True)),
+    ),
+    # ---- the received line
+    (
+        lambda seen: signs.malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line,
         "the line isn't UTF-8, or begins with a byte order mark: {line}",
         'write UTF-8 without one: sys.stdout.reconfigure(encoding="utf-8"), not "utf-8-sig"; new UTF8Encoding(false)',
+        _reply('\ufeff{"id":41,"choice":0}'),
     ),
     (
-        lambda seen: _is_no_json(seen) and (name := os.path.basename("".join(seen.argv[:1]))) in _LAUNCHERS and name,
+        signs.fixed_buffer,
+        "the request is cut after {name} bytes: the bot reads it into a buffer of fixed size",
+        "read whole lines of any length: requests and hellos have up to 64 KiB (getline in C, std::getline in C++)",
+        replace(_BINARY, sent=_REQUEST.replace(b'"lose"', b'"lose","events":[' + b"1," * 500 + b"1]", 1)),
+    ),
+    (
+        lambda seen: (
+            signs.is_no_json(seen) and (name := os.path.basename("".join(seen.argv[:1]))) in signs.LAUNCHERS and name
+        ),
         "{name} prints lines of its own to standard output",
         'start the bot\'s program itself, without {name}: run = "node bot.js"',
+        replace(_reply("> bot@1.0.0 start"), argv=("npm", "start")),
     ),
     (
-        lambda seen: _is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
+        lambda seen: signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
         "the line isn't valid JSON: {line}",
         "write each reply on one line with your language's JSON library: json.dumps(...), JSON.stringify(...)",
+        _reply("{'id': 41, 'choice': 0}"),
     ),
     (
-        _text_before_reply,
+        signs.text_before_reply,
         'the line has text before the reply: "{name}"',
         "write each reply on a line of its own: input() without a prompt; print debug output to standard error",
+        _reply('move? {"id":41,"choice":0}'),
     ),
     (
-        lambda seen: _is_no_json(seen) and seen.line,
+        signs.library_line,
+        "a library that the bot imports prints to standard output: {line}",
+        "redirect its output while you import it: with contextlib.redirect_stdout(sys.stderr): import ...",
+        replace(
+            _reply("pygame 2.5.2 (SDL 2.28.3, Python 3.11.2)", "start_failed"), source=b"import pygame\nfor line in x:"
+        ),
+    ),
+    (
+        lambda seen: signs.is_no_json(seen) and seen.line,
         "the line is text, not a reply: {line}",
         "print only replies to standard output; print debug output to standard error",
+        _reply("thinking ..."),
     ),
     (
-        _wrong_id,
+        lambda seen: seen.facts.behind,
+        "the reply to a request came only after the next request",
+        "answer each request as soon as you have read it, not the one before",
+        _no_reply(behind=True),
+    ),
+    (
+        signs.answers_request_before,
+        "the reply fits the request before: {name}, the request had {asked}",
+        "answer each request as soon as you have read it, not the one before, and copy the id of the request",
+        _reply('{"id":40,"choice":0}', "timeout"),
+    ),
+    (
+        signs.wrong_id,
         "the reply has the id {name}, the request had {asked}",
         'reply to hello and to requests only, and copy the id of the request as a number: "id":{asked}',
+        _reply('{"id":"41","choice":0}', "bad_reply"),
     ),
-    (_odd_choice, "the choice isn't an integer: {name}", 'send an index into legal, an integer from 0: "choice":0'),
-    (_out_of_range_choice, "the choice {name}", "send an index into legal, counted from 0"),
     (
-        _stderr_has("start new thread | native thread | pthread_create | Resource temporarily unavailable", _is_silent),
+        signs.odd_choice,
+        "the choice isn't an integer: {name}",
+        'send an index into legal, an integer from 0: "choice":0',
+        _reply('{"id":41,"choice":"0"}', "bad_reply"),
+    ),
+    (
+        signs.out_of_range_choice,
+        "the choice {name}",
+        "send an index into legal, counted from 0",
+        _reply('{"id":41,"choice":2}', "illegal_move"),
+    ),
+    (
+        signs.odd_target,
+        "the target {name} isn't a seat",
+        "a target is the number of a seat; send one of the moves in legal as it is",
+        _reply('{"id":41,"move":{"action":"coup","target":"B"}}', "illegal_move"),
+    ),
+    # ---- no reply
+    (
+        stderr_has(
+            "start new thread | native thread | pthread_create | Resource temporarily unavailable", signs.is_silent
+        ),
         "the bot couldn't start a thread or a process: {name}",
         "start at most hello.limits.processes; numeric libraries start one for each core of the machine: set "
         "OPENBLAS_NUM_THREADS=1 and OMP_NUM_THREADS=1 before they are imported",
+        _stderr(_TRACE, "RuntimeError: can't start new thread"),
     ),
-    (_reads_all, "the bot reads all of its input before it answers", _LOOP),
+    (
+        signs.reads_all,
+        "the bot reads all of its input before it answers",
+        _LOOP,
+        _no_reply(source=b"for line in sys.stdin.readlines():"),
+    ),
+    (
+        lambda seen: seen.facts.waiting,
+        "the bot waits for more input than one line: its reply came after another line",
+        "read single lines, without select or poll before a reader that buffers lines, and without read(N): " + _LOOP,
+        _no_reply(waiting=True),
+    ),
     (
         lambda seen: seen.facts.unflushed,
         "the bot doesn't flush its output, or waits for more input: its reply came when its input ended",
         "flush after each line: {how}; answer a line before you read the next",
+        _no_reply(unflushed=True),
+    ),
+    (
+        lambda seen: seen.code == "start_failed" and seen.received is None and b"sys.stdout =" in seen.source,
+        "the program replaces sys.stdout, so its replies go elsewhere",
+        "keep sys.stdout for the replies; print debug output to standard error",
+        replace(_NO_HELLO, source=b'sys.stdout = open("log.txt", "w")'),
     ),
     (
         lambda seen: seen.facts.late,
         "{detail}",
         "end each search by the request's clock; load data before the first request",
+        _no_reply(3, late=True),
     ),
     (
-        lambda seen: _cpu_share(seen) >= _BUSY,
+        lambda seen: signs.cpu_share(seen) >= signs.BUSY,
         "no reply came in time: {detail}",
         "the bot computed most of the time: look for an endless loop, and end each search by the request's clock",
+        _no_reply(10400),
     ),
     (
-        lambda seen: _cpu_share(seen) <= _IDLE,
+        lambda seen: (
+            seen.code == "timeout"
+            and seen.received is None
+            and len(seen.kinds) > 1
+            and seen.asked.get("kind", "turn") not in seen.kinds
+            and signs.cpu_share(seen) <= signs.IDLE
+        ),
+        "no reply came to the first request of the kind {kind}: {detail}",
+        "answer every request, also kinds that your program doesn't know: a reply with choice 0 is always legal",
+        replace(_no_reply(3, 41), kinds=frozenset({"turn", "block"})),
+    ),
+    (
+        lambda seen: seen.has_answered and seen.code == "timeout" and seen.received is None,
+        "no reply came in time, but earlier replies did: {detail}",
+        "end each search by the request's clock; or the bot sleeps, waits for a lock, a thread or a process, or "
+        "catches an exception without a reply",
+        _no_reply(3, 41),
+    ),
+    (
+        lambda seen: signs.cpu_share(seen) <= signs.IDLE,
         "no reply came in time: {detail}",
         "flush each reply: {how}; or the bot sleeps, waits for something else, or catches an exception without a reply",
+        _no_reply(3),
     ),
-    (_shadowed_module, "the bot's file {name}.py hides Python's module {name}", "rename the file"),
+    # ---- standard error of a process that ended
     (
-        _stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
+        signs.shadowed_module,
+        "the bot's file {name}.py hides Python's module {name}",
+        "rename the file",
+        _stderr("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)", files="random.py"),
+    ),
+    (
+        signs.spawned_again,
+        "a helper process of multiprocessing runs the whole program again: {name}",
+        'start processes, and run the bot, only below if __name__ == "__main__":',
+        _stderr(
+            _TRACE, "RuntimeError: An attempt has been made to start a new process before ... bootstrapping phase."
+        ),
+    ),
+    (
+        stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "the bot installs packages when it starts",
         "install them beforehand into the bot's folder: pip install --target FOLDER PACKAGE, npm install",
+        _stderr("/usr/bin/python3: No module named pip"),
     ),
     (
         lambda seen: seen.ended and any(word.endswith("npx") for word in seen.argv),
         "npx needs the network, which no box has",
         "run npm install in the bot's folder beforehand, and start the program's file with node",
+        FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")),
     ),
     (
-        lambda seen: bool(seen.ended) and any("os.environ" in line for line in seen.stderr_lines) and _last_error(seen),
+        lambda seen: seen.ended and any("os.environ" in line for line in seen.stderr_lines) and signs.last_error(seen),
         "an environment variable isn't set: {name}",
         "bots don't get your environment: write the value into a file in the bot's folder, or use a default",
+        _stderr(_TRACE, "  key = os.environ['KEY']", "KeyError: 'KEY'"),
     ),
     (
-        _stderr_has("coroutine '*' was never awaited"),
+        stderr_has("coroutine '*' was never awaited"),
         "the coroutine {name} was never awaited",
         "call it with await, and the outermost one with asyncio.run(main()); the kit's methods have no async",
+        _stderr("RuntimeWarning: coroutine 'Mine.turn' was never awaited"),
     ),
     (
-        _stderr_has("Bad magic number | UnsupportedClassVersion | `GLIBC | ELF header | Exec format"),
+        stderr_has(") returned '*', which is neither"),
+        "a method of the bot returned the word {name} instead of a move",
+        "return a move out of game.legal: game.find(...) with that word returns the legal move, or None",
+        _stderr(_TRACE, "ValueError: turn() returned 'tax', which is neither in game.legal nor an index of it"),
+    ),
+    (
+        stderr_has("(wrong name: *)"),
+        "the class belongs to a Java package: {name}",
+        'build it with javac -d . MyBot.java, and run it by its whole name: run = "java com.me.MyBot"',
+        _stderr("Caused by: java.lang.NoClassDefFoundError: MyBot (wrong name: com/me/MyBot)"),
+    ),
+    (
+        stderr_has("Bad magic number | UnsupportedClassVersion | `GLIBC | ELF header | Exec format"),
         "the program was built for another version or system: {name}",
         "put the source and a build command into the folder, or build for this version: javac --release 17",
+        _stderr("java.lang.UnsupportedClassVersionError: MyBot has been compiled by a more recent version"),
     ),
     (
-        _stderr_has("go.mod file not found | go: RLock "),
+        stderr_has("go.mod file not found | go: RLock "),
         "the build uses Go modules",
         'build without modules, because a box can\'t lock files: build = "env GO111MODULE=off go build -o bot ."',
+        _stderr("go: go.mod file not found in current directory"),
     ),
     (
-        _has_windows_marks,
+        signs.has_windows_marks,
         "the program has CR LF line ends, a byte order mark or another encoding than UTF-8",
         "save the file as UTF-8 without a byte order mark (BOM) and with LF line ends",
+        _stderr("b.sh: 5: Syntax error", argv="/bin/sh b.sh", source=b"#!/bin/sh\r\nx\r\n"),
     ),
     (
-        _stderr_has("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
+        stderr_has("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
         "the bot's folder has no kit",
         "add kit = \"python\" (or the bot's language) to bot.toml to use the arena's kit, or copy the kit there",
+        _stderr("ModuleNotFoundError: No module named 'coup_kit'"),
     ),
     (
-        _stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
+        stderr_has("No module named 'arena' | No module named 'ladder' | No module named 'protocol'"),
         "bots can't import the arena's own modules",
         "use the kit in a bot: from coup_kit import Bot, run; arena.local is for your own programs",
+        _stderr("ModuleNotFoundError: No module named 'arena'"),
     ),
     (
-        _stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda seen: seen.boxed and seen.ended),
+        stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda seen: seen.boxed and seen.ended),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
         "train on your machine, put the weights into the bot's folder, and use numpy; see docs/reference/sandbox.md",
+        _stderr("ModuleNotFoundError: No module named 'torch'"),
     ),
     (
-        _own_program,
+        signs.split_name,
+        'the command splits the name "{name}" at its space',
+        'write the command as a list, run = ["python3", "my bot.py"], or quote the name, or rename the file',
+        _stderr("can't open file '/bot/my': [Errno 2] No such file", argv="python3 my bot.py", files="my bot.py"),
+    ),
+    (
+        signs.outside_path,
+        "{name} isn't part of the bot: only the bot's folder is",
+        "move the file into the bot's folder, and name it by its path there",
+        _stderr("python3: can't open file '/common.py': [Errno 2] No such file", argv="python3 ../common.py"),
+    ),
+    (
+        signs.program_elsewhere,
+        "the program is in a subfolder: {name}",
+        "name that path in the run command; for Java add the folder: java -cp build MyBot, as after javac -d build",
+        _stderr("Error: Could not find or load main class MyBot", argv="java MyBot", files="build/MyBot.class"),
+    ),
+    (
+        signs.own_program,
         "{name}, which the run command names, isn't {where}",
         'correct run in bot.toml: capitals count, and paths have "/"; or add the build command that creates the file',
+        _stderr("python3: can't open file '/bot/Bot.py': [Errno 2] No such file or directory", argv="python3 Bot.py"),
     ),
     (
-        _own_module,
+        signs.parent_module,
+        "the module {name} is in the folder above, which isn't part of the bot",
+        "move the module into the bot's folder",
+        _stderr("ModuleNotFoundError: No module named 'common'", files="../common.py"),
+    ),
+    (
+        signs.own_module,
         "Python looks for modules in the program's folder only: {name}",
         'import a module of that folder without a dot; run a program in a subfolder with "python3 -m src.main"',
+        _stderr("ModuleNotFoundError: No module named 'src.brain'", argv="python3 src/main.py", files="src"),
     ),
     (
-        _stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
+        stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
         "the module {name} isn't {where}",
         "check the spelling; if it is right, {bring} (pip install --target FOLDER, npm install), or ask the organiser",
+        _stderr("ModuleNotFoundError: No module named 'numpie'"),
     ),
     (
-        _stderr_has("o space left on device", _is_silent),
+        stderr_has("o space left on device", signs.is_silent),
         "the bot's folder for temporary files is full",
         "write less below TMPDIR, and delete old files; hello.limits.tmp_mb is the folder's size",
+        _stderr("OSError: [Errno 28] No space left on device"),
     ),
     (
-        _stderr_has('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
+        stderr_has('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
         "the script is written for bash, but runs in sh: {name}",
         'start it with bash: "bash bot.sh"',
+        _stderr("b.sh: 2: [[: not found"),
     ),
-    (_missing_program, "the program {name} isn't {where}", "{program}"),
+    (signs.missing_program, "the program {name} isn't {where}", "{program}", _stderr("sh: 1: cargo: not found")),
     (
-        _stderr_has("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
+        stderr_has("only file system: '*' | denied: '*' | file system, open '*' | *: Read-only file system"),
         "the bot has no permission to write {name}",
         "write below the folder in the environment variable TMPDIR; the bot's own folder is read-only",
+        _stderr("OSError: [Errno 30] Read-only file system: 'log.txt'"),
     ),
     (
-        _stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
+        stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
         "the file {name} isn't {where}",
         "{bring}, and open it by a path relative to the program's folder: Path(__file__).parent in Python",
+        _stderr("FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
     ),
     (
-        _stderr_has(
+        stderr_has(
             "etwork is unre | ame resol | service not kn | ENETUNREACH | EAI_AGAIN | ot resolve | family not | dial tcp"
         ),
         "the bot tried to use the network: {name}",
         "play and build without the network: boxes have none; put packages into the bot's folder beforehand",
+        _stderr("OSError: [Errno 101] Network is unreachable"),
     ),
     (
-        _stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
+        stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
         "the bot parsed an empty text as JSON",
         "readline() returns an empty text when the input ends: end the loop then, or use for line in sys.stdin",
+        _stderr("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
     ),
     (
-        lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in _last_error(seen),
+        stderr_has("JSONDecodeError: Extra data | JSONDecodeError: Unterminated | JSONDecodeError: Expecting"),
+        "the bot parsed a part of a line, or two lines at once: {name}",
+        "parse whole lines: a read of bytes ends anywhere; " + _LOOP,
+        _stderr("json.decoder.JSONDecodeError: Extra data: line 2 column 1 (char 1100)"),
+    ),
+    (
+        stderr_has("EOFError: EOF when reading a line"),
+        "input() failed, because the input had ended",
+        "end the loop at match_over, or use for line in sys.stdin",
+        _stderr(_TRACE, "EOFError: EOF when reading a line"),
+    ),
+    (
+        lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in signs.last_error(seen),
         "the bot crashed: {detail}",
         "to find out where, build it with -g -fsanitize=address,undefined; never build with -march=native",
+        FaultContext("exited", "killed by signal 11 (SIGSEGV)", facts=Facts(signal=11)),
     ),
     (
-        lambda seen: (name := _last_error(seen)).startswith("SyntaxError: ") and name,
+        lambda seen: (name := signs.last_error(seen)).startswith("SyntaxError: ") and name,
         "the bot ended with an error: {name}",
         "fix the line that standard error shows; if it is right, it needs a newer version, or a compiler (TypeScript)",
+        _stderr("SyntaxError: invalid syntax"),
     ),
-    (_last_error, "the bot ended with an error: {name}", "fix the error; standard error shows where it is"),
+    (
+        signs.last_error,
+        "the bot ended with an error: {name}",
+        "fix the error; standard error shows where it is",
+        _stderr(_TRACE, "KeyError: 'duke'"),
+    ),
+    # ---- the end of the process
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
-        "fix the error on standard error; if there is none, read until standard input ends",
+        "fix the error on standard error; or read until standard input ends",
+        _stderr("no weights, giving up"),
     ),
     (
-        lambda seen: seen.ended and seen.facts.exit_code == 0 and _parse_object(seen.sent).get("game"),
+        lambda seen: seen.ended and seen.facts.exit_code == 0 and seen.asked.get("game"),
         "the program ended before its input",
         "play until standard input ends: a match has many games, and one process plays them all",
+        FaultContext("exited", sent=b'{"type":"game_start","game":1}', facts=Facts(exit_code=0)),
     ),
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0,
         "the program ended by itself, without an error",
         f"start the bot at the end of the file: run(MyBot()) with the kit, or main(); {_LOOP}",
+        FaultContext("exited", facts=Facts(exit_code=0)),
+    ),
+    (
+        lambda seen: (
+            seen.code == "start_failed"
+            and seen.source
+            and b"hello" not in seen.source.lower()
+            and b"kit" not in seen.source
+            and seen.received is None
+            and seen.facts.own_ms is not None
+        ),
+        "{detail}, and the bot's program doesn't mention hello",
+        'answer the first line, the hello, with {{"type":"hello"}}',
+        replace(_NO_HELLO, source=b'if message["type"] == "request":'),
     ),
     (
         lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
         "{detail}",
         "flush the reply to the hello: {how}; answer it before any long work",
+        _NO_HELLO,
     ),
 )
-DIAGNOSIS_RULES = tuple(DiagnosisRule(*row) for row in _ROWS)
-"""All rules; the first whose sign matches is used."""
+MISTAKES = tuple(Mistake(*row) for row in _ROWS)
+"""All mistakes; the first that is seen is used."""

@@ -14,6 +14,8 @@ from typing import Any
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.coup import (
     FORFEIT,
+    Action,
+    ActionMove,
     KeyedRng,
     Move,
     MoveOrForfeit,
@@ -42,6 +44,8 @@ from arena.referee import (
 from protocol import encode
 
 _MAX_SIMULATED_PHASES = 40
+_CALM = 0.95  # the share of harmless moves in a calm game
+_ATTACKS = (Action.COUP, Action.ASSASSINATE)
 _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
 
@@ -85,7 +89,7 @@ class ScriptedTable:
     """The table of one process: exchanges hellos and plays games with it.
 
     All methods raise ConnectionBrokenError at the first fault. `change` is applied to each line of a game before it is
-    sent.
+    sent. A game ends early once `is_over` returns true, which is called before each phase.
     """
 
     def __init__(self, connection: BotConnection, spec: MatchSpec, timeouts: Timeouts) -> None:
@@ -96,6 +100,7 @@ class ScriptedTable:
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
+        self.is_over: Callable[[], bool] = lambda: False
         self._rules = spec.settings.rules
         self._timeouts = timeouts
         self._number = 0
@@ -105,9 +110,14 @@ class ScriptedTable:
         """Exchange hellos; return the response time in s."""
         return self.connection.hello(hello(self.spec, 0), within_s)
 
-    def play(self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30) -> None:
-        """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred."""
-        _Game(self, wanted, override, enough).play()
+    def play(
+        self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30, calm: bool = False
+    ) -> None:
+        """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred.
+
+        `calm`: the opponents rarely attack, so that the game is long.
+        """
+        _Game(self, wanted, override, enough, calm).play()
 
     def ask(self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor) -> tuple[LegalMoves, int]:
         """Send a request; return its legal moves and the index of the bot's choice."""
@@ -167,7 +177,7 @@ def _error_message(
 
 
 class _Game:
-    def __init__(self, table: ScriptedTable, wanted: frozenset[str], override: bool, enough: int) -> None:
+    def __init__(self, table: ScriptedTable, wanted: frozenset[str], override: bool, enough: int, calm: bool) -> None:
         self.table = table
         self.number = table.start_game()
         self.seats = table.spec.seats
@@ -176,6 +186,8 @@ class _Game:
         self.is_steered = bool(self.wanted)
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough
+        self.calm = calm
+        self.over = False
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
         self.chance = KeyedRng(table.spec.key, self.number)
         self.feed = wire.LineCursor(self.seats)
@@ -198,6 +210,7 @@ class _Game:
     def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Return the answers of all seats that are asked in the current phase."""
         board = state.board
+        self.over = self.table.is_over()
         mine = self.seat in board.phase.asked
         kind = messages.KINDS[type(board.phase)]
         if mine:
@@ -213,11 +226,19 @@ class _Game:
             elif planned:
                 answers.append(planned[place])
             else:
-                answers.append(self.random.choice(list_legal_moves(view_from_seat(state, number))))
+                answers.append(self.choose_move(state, number))
         return answers
 
+    def choose_move(self, state: State, seat: int) -> Move:
+        """Return a random move of an opponent."""
+        legal = list_legal_moves(view_from_seat(state, seat))
+        if self.calm and self.random.random() < _CALM:
+            harmless = [move for move in legal if isinstance(move, ActionMove) and move.action not in _ATTACKS]
+            return self.random.choice(harmless) if harmless else legal[0]
+        return self.random.choice(legal)
+
     def is_ending(self) -> bool:
-        return self.enough <= 0 or (self.is_steered and not self.wanted)
+        return self.enough <= 0 or self.over or (self.is_steered and not self.wanted)
 
     def ask_bot(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
         """Ask the bot; return its move, or the planned move if that is needed and may replace it."""

@@ -11,8 +11,9 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -22,6 +23,7 @@ import click
 from arena.bots import Bot
 from arena.checks import (
     BUILD_S,
+    ENDURANCE_S,
     HELLO_S,
     CheckReport,
     CheckResult,
@@ -46,6 +48,7 @@ from arena.cli.console import (
     print_note,
     print_text,
     reorder_request,
+    show_progress,
     terminal_columns,
     usage_error,
 )
@@ -195,6 +198,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write results.json for Gradescope; needs one bot.",
 )
+@option("--quick", is_flag=True, help="Don't play on for as long as a match.")
 @options.sandbox_options
 @json_option(CheckReport)
 def check(
@@ -204,6 +208,7 @@ def check(
     limit_ms: int | None,
     bank_ms: int | None,
     results: Path | None,
+    quick: bool,
     sandbox: str | None,
     docker_runtime: str | None,
     docker_image: str | None,
@@ -214,6 +219,9 @@ def check(
     BOT is as for arena run. A failed step shows the request and the reply, the bot's last lines on standard error,
     and a fix. A check takes some seconds a bot, and uses the time limits of arena run. In a box, a bot also fails if
     it owes a reply and uses no CPU time for 2 s.
+
+    After its first verdict, a bot plays on in one process for 700 requests, as many as a long match has, but for at
+    most 60 s. It fails if it breaks down meanwhile, or uses more with each request and would break down in a match.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, a bot doesn't exist, or this machine can't start bots
     (then no FILE is written); 2 for wrong usage.
@@ -228,6 +236,8 @@ def check(
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
             idle_s = _IDLE_S if choice.isolates else math.inf
             settings = CheckSettings(box, choice, scratch, idle_s=idle_s, on_build=_note_build)
+            if not quick:
+                settings = replace(settings, endurance_s=ENDURANCE_S)
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
             if start_ms is not None:
@@ -263,11 +273,22 @@ def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> l
             steps.append([])
             if not quiet:
                 print_text(("\n" if place else "") + click.style(escape_control(bots[place]), bold=True))
-            for _, step in each:
-                step = _save_build_log(step, bots[place])
-                steps[place].append(step)
-                if not quiet:
-                    print_text("\n".join(step_lines(step.view())))
+            with ExitStack() as drawing:
+                progress: list[str] = []
+                for _, step in each:
+                    if step.severity != "now":
+                        drawing.close()
+                        step = _save_build_log(step, bots[place])
+                        steps[place].append(step)
+                        if not quiet:
+                            print_text("\n".join(step_lines(step.view())))
+                    elif not quiet:
+                        if not progress:
+                            print_text(f"{verdict_line(bots[place], steps[place])} so far; it now plays on")
+                            line = partial(progress.__getitem__, -1)
+                            redraw = drawing.enter_context(show_progress(line, line))
+                        progress.append(step.message)
+                        redraw()
             if not quiet:
                 print_text(verdict_line(bots[place], steps[place]))
     return steps

@@ -135,7 +135,8 @@ class Facts(NamedTuple):
 
     own_ms, cpu_ms: own time without an answer, and CPU time in it. stale: the id of an earlier request that a line
     answered meanwhile. exit_code, signal: how the process ended. unflushed: the answer came as soon as the bot's input
-    was closed; unended: the output lacks a newline; late: the answer came later.
+    was closed; unended: the output lacks a newline; late: the answer came later; waiting: it came after more input;
+    behind: it came after the next request.
     """
 
     own_ms: int | None = None
@@ -146,6 +147,8 @@ class Facts(NamedTuple):
     unflushed: bool | None = None
     unended: bool | None = None
     late: bool | None = None
+    waiting: bool | None = None
+    behind: bool | None = None
 
     def known(self) -> tuple[tuple[str, int], ...]:
         """Return (name, value) of each known fact."""

@@ -128,6 +128,10 @@ class SubmissionCheckSettings(_Table):
     """Limits of the check of a submission."""
 
     build_timeout_seconds: Annotated[int, Field(ge=1, le=3600, description="Time limit of a build, in seconds.")] = 120
+    endurance_seconds: Annotated[
+        int,
+        Field(ge=0, le=600, description="After the other steps, play on for as long, up to 700 requests; 0: don't."),
+    ] = 60
 
 
 class ChatMode(StrEnum):

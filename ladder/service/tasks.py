@@ -486,6 +486,7 @@ def make_check_job(
         key=ladder.match_key(match),
         match=match,
         build_s=ladder.last_settings.checks.build_timeout_seconds,
+        endurance_s=ladder.last_settings.checks.endurance_seconds,
     )
 
 

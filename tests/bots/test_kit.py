@@ -136,7 +136,7 @@ def test_a_bare_file_next_to_the_arenas_environment_is_played_by_its_python(tmp_
 
 def test_a_bare_file_of_the_kit_is_checked_played_and_resumed(place: Place) -> None:
     write_file(place.folder / "mine")
-    checked = place.call("check", "mine/bot.py", "--rules", "coup", "--sandbox", "process")
+    checked = place.call("check", "mine/bot.py", "--quick", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
     words = ("--games", 4, "--match-games", 2, "--sandbox", "process", "--out", "out")
     ran = place.run("run", "mine/bot.py", "sample:random_bot", *words)
@@ -152,7 +152,7 @@ def test_check_reports_a_kit_that_is_older_than_the_arenas(place: Place) -> None
     (folder / "coup_kit.py").write_text(text)
     assert not is_older(load_bots([str(folder)])[0][0])
     (folder / "coup_kit.py").write_text(text.replace("kit version", "kit of version"))
-    checked = place.call("check", "mine", "--rules", "coup", "--sandbox", "process")
+    checked = place.call("check", "mine", "--quick", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0
     first = checked.out.split(" 2  ")[0]
     assert " 1  note  file" in first

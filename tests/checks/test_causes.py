@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.checks import DIAGNOSIS_RULES, Diagnosis, FaultContext, diagnose_fault
+from arena.checks import MISTAKES, Diagnosis, FaultContext, diagnose_fault
 from arena.referee import FAULTS, Facts
 from tests.cases import each
 
@@ -55,8 +55,8 @@ STARTED = (
 BOXES_LANGUAGES = "no toolchains in home folders"
 READS_ALL = FaultContext("timeout", source=b"for x in sys.stdin.readlines():")
 CR_LF = replace(end_with("b.sh: 5: Syntax error"), argv=("/bin/sh", "b.sh"), source=b"#!/bin/sh\r\nx\r\n")
-OWN = FaultContext("start_failed", "no such file", argv=("./b.py",), siblings=frozenset({"b.py"}))
-HIDDEN = replace(end_with("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), siblings=HIDING)
+OWN = FaultContext("start_failed", "no such file", argv=("./b.py",), files=frozenset({"b.py"}))
+HIDDEN = replace(end_with("ImportError: cannot import name 'Random' from 'random' (/bot/random.py)"), files=HIDING)
 
 SEEN: list[tuple[FaultContext, str, str]] = [
     # observation, words of the cause, words of the fix
@@ -151,7 +151,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "correct run",
     ),
     (
-        replace(end_with(f"{TRACEBACK}ModuleNotFoundError: No module named 'src.brain'"), siblings=frozenset({"src"})),
+        replace(end_with(f"{TRACEBACK}ModuleNotFoundError: No module named 'src.brain'"), files=frozenset({"src"})),
         "in the program's folder only: src",
         "-m src.main",
     ),
@@ -232,9 +232,10 @@ SEEN: list[tuple[FaultContext, str, str]] = [
 ]
 
 
-def test_each_row_has_its_example() -> None:
-    first = [next(number for number, cause in enumerate(DIAGNOSIS_RULES) if cause.sign(seen)) for seen, _, _ in SEEN]
-    assert sorted(set(first)) == list(range(len(DIAGNOSIS_RULES)))
+def test_each_mistake_is_the_first_that_its_example_shows() -> None:
+    first = [next(number for number, row in enumerate(MISTAKES) if row.seen(mistake.example)) for mistake in MISTAKES]
+    assert first == list(range(len(MISTAKES)))
+    assert all(text.isprintable() for mistake in MISTAKES for text in diagnose_fault(mistake.example))
 
 
 @each(("seen", "what", "do"), SEEN, ids=[f"{what}, {do}" for _, what, do in SEEN])

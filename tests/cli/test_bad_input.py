@@ -298,7 +298,7 @@ def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -
     refused(place.call("verify", "out/run.json"), "out/run.json: ")
 
 
-@each("command", [("run", *TINY), ("watch", "--sandbox", "process"), ("check", "--sandbox", "process")])
+@each("command", [("run", *TINY), ("watch", "--sandbox", "process"), ("check", "--quick", "--sandbox", "process")])
 def test_without_any_temporary_folder_a_command_is_refused_in_one_line(place: Place, command: tuple[str, ...]) -> None:
     """Python accepts only a folder in which it can write a file."""
     ran = place.run(*command, *place.bots(2), file_bytes=0)

@@ -187,7 +187,7 @@ def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubble
 def test_a_check_in_a_box_ends_soon_for_a_bot_that_idles(place: Place, bubblewrap: None) -> None:
     """The time to start is 10 s; a plain process has all of it, because it may wait for the network."""
     bot = place.bot("bot.py", "import time\ntime.sleep(60)\n")
-    ran = place.run("check", bot, "--rules", "coup", "--sandbox", "bubblewrap")
+    ran = place.run("check", bot, "--quick", "--rules", "coup", "--sandbox", "bubblewrap")
     assert ran.code == 1
     assert "no hello within" in ran.out
     assert "no hello within 10000 ms" not in ran.out

@@ -14,7 +14,7 @@ MISTAKES = Path(__file__).parents[1] / "mistakes"
 
 
 def run_check(place: Place, *arguments: object) -> Ran:
-    return place.run("check", *arguments, "--bank-ms", 1500, "--sandbox", "process")
+    return place.run("check", *arguments, "--quick", "--bank-ms", 1500, "--sandbox", "process")
 
 
 def mistake(name: str) -> Callable[[Place], object]:
@@ -244,14 +244,14 @@ def test_gradescope_gets_no_file_of_wrong_use(place: Place) -> None:
     """Two bots, an unknown preset or a missing folder are no fault of the student."""
     bot = place.bot("bot.py").name
     for words in ((bot, bot), (bot, "--rules", "poker")):
-        assert place.call("check", *words, "--sandbox", "process", "--gradescope", "results.json").code == 2
+        assert place.call("check", *words, "--quick", "--sandbox", "process", "--gradescope", "results.json").code == 2
     assert not (place.folder / "results.json").exists()
     assert run_check(place, bot, "--rules", "coup", "--gradescope", "no/results.json").code == 2
 
 
 def test_a_narrow_terminal_gets_each_detail_below_its_step(place: Place) -> None:
     place.bot("bot.py", BOT)
-    command = ["check", "bot.py", "--rules", "coup", "--sandbox", "process"]
+    command = ["check", "bot.py", "--quick", "--rules", "coup", "--sandbox", "process"]
     made = Screen(command, 30, 20, place.folder, **place.environment({"COLUMNS": "30"}))
     try:
         lines = [line.rstrip() for line in made.until("can play").split("\n")]

@@ -84,7 +84,7 @@ def test_a_folder_is_sent_and_its_check_printed_as_check_prints_it(server: tuple
     version_ref, first, *_, last = ran.out.splitlines()
     assert re.fullmatch(r"ada@\d+", version_ref)
     assert last == f"{version_ref} can play"
-    checked = place.run("check", "mine", "--sandbox", "process").out.splitlines()
+    checked = place.run("check", "mine", "--quick", "--sandbox", "process").out.splitlines()
     assert first == checked[1]
     again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
     assert "the same files" in again.err

@@ -127,7 +127,7 @@ def test_a_bot_plays_by_its_policy(tmp_path: Path, rules: str, seats: int) -> No
 
 def test_the_folder_is_a_bot_that_passes_its_check_and_plays(place: Place) -> None:
     trained(place.folder / "trained", "coup", 2, "drawn")
-    checked = place.run("check", "trained", "--sandbox", "process")
+    checked = place.run("check", "trained", "--quick", "--sandbox", "process")
     assert checked.code == 0, checked.out + checked.err
     ran = place.run(
         *("run", "trained", "sample:honest", "--games", 24, "--seed", 3, "--sandbox", "process", "--jobs", 1, "--json")

@@ -115,14 +115,14 @@ def test_a_misspelt_method_is_named_at_the_start(kit: Kit, tmp_path: Path) -> No
 
 def test_a_class_in_place_of_a_bot_is_refused_with_the_right_code(place: Place) -> None:
     text = "from coup_kit import Bot, run\n\nclass MyBot(Bot): ...\n\nrun(MyBot)\n"
-    checked = place.call("check", str(place.bot("mine.py", text)), "--rules", "coup", "--sandbox", "process")
+    checked = place.call("check", str(place.bot("mine.py", text)), "--quick", "--rules", "coup", "--sandbox", "process")
     assert "write run(MyBot())" in " ".join(checked.out.split())
 
 
 def test_check_warns_of_a_method_that_the_kit_never_calls(place: Place) -> None:
     """The bot passes, since the method may be an unused helper."""
     folder = write_misspelt(KITS[0], place.folder / "mine")
-    checked = place.call("check", str(folder), "--rules", "coup", "--sandbox", "process")
+    checked = place.call("check", str(folder), "--quick", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out
     output = " ".join(checked.out.split())
     assert "warn methods a method isn't part of the kit" in output

@@ -80,7 +80,18 @@ def job_of(
     taken = read_submission(submitted)
     name = f"{taken.name}@3"
     return VersionCheckJob(
-        name, taken.archive, taken.digest, taken.file, PATIENT, choice, 3, 3, tuple(others), bytes(32), match=7
+        name,
+        taken.archive,
+        taken.digest,
+        taken.file,
+        PATIENT,
+        choice,
+        3,
+        3,
+        tuple(others),
+        bytes(32),
+        match=7,
+        endurance_s=0.0,
     )
 
 

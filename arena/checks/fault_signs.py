@@ -1,0 +1,364 @@
+"""Find signs of mistakes in a fault: in its facts, the bot's line, its last lines of standard error, and its files.
+
+The line and standard error are untrusted: quotes of them are escaped, no command that they name is recommended, and
+each is searched once, line by line, without regular expressions."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from arena.bots import IN_BOXES
+from arena.referee import FAULTS, Facts, list_own_lines
+from arena.sandbox import ISOLATING_SANDBOXES, programs_of
+from protocol import Malformed, decode, escape_bytes
+
+_MAX_LINES = 60  # at the end of standard error
+MAX_LINE = 400  # characters of each
+# Shares of CPU time in own time: a bot above was computing, a bot below was idle. A busy machine lowers the share.
+BUSY, IDLE = 0.6, 0.1
+LAUNCHERS = ("npm", "yarn", "pnpm", "make", "mvn", "gradle", "gradlew")  # programs that print what they start
+_NO_FACTS = Facts()
+
+
+@dataclass(frozen=True)
+class FaultContext:
+    """The data about a fault. `sent` and `received`: raw lines; `stderr`: the end of standard error.
+
+    sandbox: name of the bot's sandbox. argv: the bot's command. is_single_file: whether the bot is a bare file. source:
+    of the bot's program, b"" if it isn't readable text. files: paths in the bot's folder, and names in the folder above
+    it with "../" before them. before: the request before, raw. longest: bytes of the longest request that the process
+    answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request. growth:
+    (resource, text) of what grew from request to request.
+    """
+
+    code: str
+    detail: str | None = None
+    sent: bytes = b""
+    received: bytes | None = None
+    stderr: bytes = b""
+    sandbox: str = "process"
+    argv: tuple[str, ...] = ()
+    is_single_file: bool = False
+    facts: Facts = _NO_FACTS
+    source: bytes = b""
+    files: frozenset[str] = frozenset()
+    before: bytes = b""
+    longest: int = 0
+    kinds: frozenset[str] = frozenset()
+    stderr_bytes: int = 0
+    growth: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def boxed(self) -> bool:
+        """Whether the bot plays in an isolating sandbox."""
+        return self.sandbox in ISOLATING_SANDBOXES
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended or never greeted, so that its last output may contain the reason."""
+        return self.received is None and self.code in ("exited", "closed", "start_failed")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The sent JSON object; {} without one."""
+        return parse_object(self.sent)
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the process has answered a request, so that it flushes its replies."""
+        number = self.asked.get("id")
+        return type(number) is int and number > 1
+
+    @property
+    def reply(self) -> dict[str, Any]:
+        """The received JSON object; {} without one."""
+        return parse_object(self.received or b"")
+
+    @property
+    def line(self) -> str:
+        """The received line as text, with undecodable bytes escaped."""
+        return (self.received or b"").decode(errors="backslashreplace").strip()
+
+    @cached_property
+    def stderr_lines(self) -> list[str]:
+        """The bot's last lines of standard error, escaped, without lines that the arena added."""
+        return [escape_bytes(line, MAX_LINE) for line in list_own_lines(self.stderr)[-_MAX_LINES:]]
+
+    def placeholders(self) -> dict[str, str]:
+        """Return the values of the placeholders that any rule may use."""
+        return {
+            "asked": quotation(self.asked.get("id", "ID")),
+            "kind": quotation(self.asked.get("kind", "")),
+            "detail": quotation(self.detail or FAULTS[self.code].message),
+            "line": quotation(self.line),
+            "how": flush_advice(self.argv),
+            "where": "in the box" if self.boxed else "there",
+            "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
+            if self.boxed and self.is_single_file
+            else "put it into the bot's folder",
+        }
+
+
+Sign = Callable[[FaultContext], object]
+
+
+def quotation(text: object) -> str:
+    return escape_bytes(str(text).encode(errors="backslashreplace"), 120)  # characters of a name or an exception
+
+
+def parse_object(line: bytes) -> dict[str, Any]:
+    decoded = decode(line)
+    return {} if isinstance(decoded, Malformed) else decoded
+
+
+# ---------------------------------------------------------------- signs in the received line
+
+
+def malformed_code(seen: FaultContext) -> str:
+    decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
+    return decoded.code if isinstance(decoded, Malformed) else ""
+
+
+def is_no_json(seen: FaultContext) -> bool:
+    return malformed_code(seen) in ("bad_json", "bad_number")
+
+
+def text_before_reply(seen: FaultContext) -> object:
+    """Return text before the reply on its line, from input("...") or a print without a newline."""
+    text, brace, rest = seen.line.partition("{")
+    return is_no_json(seen) and parse_object(f"{brace}{rest}".encode()) and text.strip()
+
+
+_ID_FAULTS = ("bad_reply", "wrong_id", "stray_line", "timeout")
+
+
+def wrong_id(seen: FaultContext) -> object:
+    if seen.code not in _ID_FAULTS:
+        return None
+    id, asked = seen.reply.get("id"), seen.asked.get("id")
+    wrong = seen.reply and asked is not None and (type(id) is not int or id != asked)
+    return json.dumps(id) if wrong else seen.facts.stale is not None and str(seen.facts.stale)
+
+
+def odd_choice(seen: FaultContext) -> object:
+    choice = seen.reply.get("choice", 0)
+    return seen.code == "bad_reply" and "move" not in seen.reply and type(choice) is not int and json.dumps(choice)
+
+
+def answers_request_before(seen: FaultContext) -> object:
+    """Return what of the reply fits the request before: its id, or its move."""
+    asked, legal = seen.asked.get("id"), parse_object(seen.before).get("legal")
+    if asked is None or asked == 1:
+        return False
+    if seen.code in _ID_FAULTS and asked - 1 in (seen.reply.get("id"), seen.facts.stale):
+        return f"the id {asked - 1}"
+    move = seen.code == "illegal_move" and seen.reply.get("move")
+    return move and move in (legal or ()) and json.dumps(move)
+
+
+def odd_target(seen: FaultContext) -> object:
+    move = seen.reply.get("move")
+    target = move.get("target") if seen.code == "illegal_move" and isinstance(move, dict) else None
+    return isinstance(target, str) and json.dumps(target)
+
+
+def out_of_range_choice(seen: FaultContext) -> object:
+    choice, legal = seen.reply.get("choice"), seen.asked.get("legal")
+    if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
+        return False
+    return not 0 <= choice < len(legal) and f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
+
+
+_BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
+
+
+def fixed_buffer(seen: FaultContext) -> object:
+    """Return the size of a buffer that cuts the request: it is the first that fills it, or a text was cut there.
+
+    A timeout or a complete reply with a wrong move has another reason.
+    """
+    length = len(seen.sent) + 1
+    text = " ".join(seen.stderr_lines[-12:]) if seen.ended else ""
+    garbled = wrong_id(seen) or is_no_json(seen) or seen.facts.signal or any(word in text for word in _PARSERS)
+    for size in _BUFFERS if garbled else ():
+        cut = any(f"{word}{size - number})" in text for word in ("char ", "column ", "position ") for number in (0, 1))
+        coded = any(words % size in seen.source for words in (b"[%d]", b"read(%d)", b"recv(%d)", b"read(0, %d)"))
+        if size <= length and (cut or coded or (len(seen.kinds) > 1 and seen.longest + 1 < size)):
+            return f"{size - 1:,}"
+    return None
+
+
+_PARSERS = ("JSONDecodeError: Unterminated", "JSONDecodeError: Expecting", "end of JSON", "Unterminated string in JSON")
+
+
+def library_line(seen: FaultContext) -> object:
+    """Return the first line of text if the bot imports other modules, and none of its words is in the bot's program."""
+    lines = seen.source.splitlines()
+    imports = [line for line in lines if line.startswith((b"import ", b"from ")) and len(line.split()) > 1]
+    own = b"\n".join(line for line in lines if line not in imports)
+    others = {line.split()[1].partition(b".")[0].decode(errors="replace") for line in imports}
+    words = [word for word in (part.strip(b".,:!()") for part in seen.line.encode().split()) if len(word) > 3]
+    first = seen.code == "start_failed" and is_no_json(seen) and others - {*sys.stdlib_module_names, "coup_kit"}
+    return first and words and not any(word in own for word in words) and seen.line
+
+
+# ---------------------------------------------------------------- signs on standard error, and in the exit
+
+
+def stderr_has(patterns: str, when: Callable[[FaultContext], object] = lambda seen: seen.ended) -> Sign:
+    """Return a sign that searches standard error, last line first, for one of the patterns. `*` matches the name."""
+    parts = [pattern.partition("*") for pattern in patterns.split(" | ")]
+
+    def sign(seen: FaultContext) -> object:
+        lines = reversed(seen.stderr_lines) if when(seen) else ()
+        return next((name for line in lines for part in parts if (name := _match_line(line, *part))), "")
+
+    return sign
+
+
+def _match_line(line: str, before: str, star: str, after: str) -> str:
+    _, found, rest = line.partition(before) if before else ("", "*", line)
+    name, end, _ = rest.partition(after) if after else (rest, "*", "")
+    if not found or not end:
+        return ""
+    return name.rpartition(": ")[2].strip("'\"\u2018\u2019 ") if star else line.strip()
+
+
+def is_silent(seen: FaultContext) -> object:
+    return seen.ended or (seen.received is None and seen.code == "timeout")
+
+
+def program_help(seen: FaultContext) -> str:
+    if not seen.boxed:
+        return "install it"
+    if programs_of(seen.sandbox).image:
+        return "use an image that contains it (--docker-image)"
+    return IN_BOXES
+
+
+def shadowed_module(seen: FaultContext) -> object:
+    name = stderr_has("module '*' has no attribute | partially initialized module '*' | ' from '*'")(seen)
+    return f"{name}.py" in seen.files and name
+
+
+def own_program(seen: FaultContext) -> object:
+    name = os.path.basename(str(stderr_has("open file '*' | find module '*' | main class *")(seen)))
+    return name in map(os.path.basename, seen.argv[1:]) and name
+
+
+def split_name(seen: FaultContext) -> object:
+    """Return the name of a file of the bot that the command splits at a space."""
+    words = seen.argv
+    pairs = ((first, last) for first in range(len(words)) for last in range(first + 2, len(words) + 1))
+    names = (os.path.normpath(" ".join(words[first:last])) for first, last in pairs)
+    return seen.ended and next((name for name in names if name in seen.files), "")
+
+
+def outside_path(seen: FaultContext) -> object:
+    """Return a path outside of the bot's folder that the command names and the process didn't find."""
+    name = not seen.is_single_file and own_program(seen)
+    paths = (word for word in seen.argv[1:] if name and os.path.basename(word) == name)
+    return next((path for path in paths if path.startswith("/") or os.path.normpath(path).startswith("..")), "")
+
+
+def program_elsewhere(seen: FaultContext) -> object:
+    """Return the path at which the bot's folder has the program that wasn't found."""
+    name = str(own_program(seen) or stderr_has("ClassNotFoundException: *")(seen)).rpartition("/")[2]
+    return name and next(
+        (path for path in sorted(seen.files) if "/" in path and path.rpartition("/")[2] in (name, f"{name}.class")), ""
+    )
+
+
+def parent_module(seen: FaultContext) -> object:
+    name = str(stderr_has("module named '*' | find module '*'")(seen)).removeprefix("../").partition(".")[0]
+    return name and {f"../{name}", f"../{name}.py", f"../{name}.js"} & seen.files and name
+
+
+def spawned_again(seen: FaultContext) -> object:
+    """Return the error of a process of multiprocessing that ran the whole program, which has no guard."""
+    spawned = any("spawn_main" in line for line in seen.stderr_lines) and b"__main__" not in seen.source
+    return seen.ended and (stderr_has("bootstrapping phase | freeze_support()")(seen) or (spawned and last_error(seen)))
+
+
+def own_module(seen: FaultContext) -> object:
+    name = str(stderr_has("module named '*'")(seen)).partition(".")[0]
+    return name if {name, f"{name}.py"} & seen.files else stderr_has("attempted relative import")(seen)
+
+
+def has_windows_marks(seen: FaultContext) -> object:
+    program, first = os.path.basename("".join(seen.argv[:1])), seen.source.partition(b"\n")[0]
+    shell = seen.ended and program.endswith(("sh", "env"))
+    by_first_line = seen.ended and program in seen.files and not last_error(seen)
+    crlf = (shell and b"\r\n" in seen.source) or (by_first_line and first.startswith(b"#!") and first.endswith(b"\r"))
+    marked = (shell or by_first_line) and first.startswith(b"\xef\xbb\xbf#!")
+    missing = seen.ended and str(missing_program(seen)).endswith("\\r")
+    return crlf or marked or missing or stderr_has("Non-UTF-8 code | null bytes")(seen)
+
+
+def missing_program(seen: FaultContext) -> object:
+    python = "FileNotFoundError: [Errno 2] No such file or directory: '*'"
+    patterns = "*: not found | *: command not found | env: *: No such file | make: *: No such file | spawn * ENOENT"
+    by_python = any("subprocess.py" in line for line in seen.stderr_lines)
+    return (by_python and stderr_has(python)(seen)) or stderr_has(patterns)(seen)
+
+
+_ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "Uncaught ", "fatal error: ")
+
+
+def last_error(seen: FaultContext) -> str:
+    """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
+    found, within = "", False
+    for line in seen.stderr_lines if seen.ended else ():
+        if line.startswith("Traceback (most recent call last):"):
+            within = True
+        elif within and line and not line.startswith((" ", "\t")):
+            found, within = line, False
+        elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
+            found = line
+        elif line.startswith("coup_kit: ") and " failed " in line:
+            found = found or line
+    return found
+
+
+_GROWTH_WORDS = {
+    "memory": ("out_of_memory", "MemoryError", "out of memory", "OutOfMemory", "bad_alloc"),
+    "open files": ("Too many open files", "EMFILE"),
+    "processes and threads": ("too_many_processes", "start new thread", "native thread", "Resource temporarily un"),
+    "the time for a request": ("timeout",),
+    "the reply": ("line_too_long", "flood"),
+}
+
+
+def growth(seen: FaultContext) -> object:
+    """Return the text on the growth that led to the fault."""
+    said = [seen.code, *(seen.stderr_lines if seen.ended else ())]
+    return next(
+        (text for name, text in seen.growth if any(w in line for w in _GROWTH_WORDS[name] for line in said)), ""
+    )
+
+
+def cpu_share(seen: FaultContext) -> float:
+    """Return the share of CPU time in own time at a timeout; a value between IDLE and BUSY if unknown."""
+    own_ms, cpu_ms, *_ = seen.facts
+    return BUSY - 0.1 if seen.code != "timeout" or own_ms is None or cpu_ms is None else cpu_ms / max(1, own_ms)
+
+
+_READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"readFileSync(0", b"stdin.read_to_")
+
+
+def reads_all(seen: FaultContext) -> object:
+    silent = seen.code in ("start_failed", "timeout") and (seen.received is None or seen.facts.unflushed)
+    return silent and any(words in seen.source for words in _READS_ALL)
+
+
+def flush_advice(argv: tuple[str, ...]) -> str:
+    program = " ".join(argv[:2])
+    if "python" in program or ".py" in program:
+        return "print(..., flush=True)"
+    if "node" in program or ".js" in program:
+        return 'process.stdout.write(line + "\\n")'
+    return "fflush(stdout) in C, std::flush in C++, flush() in Java, Go and Rust, flush=True in Python"

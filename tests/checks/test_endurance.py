@@ -1,0 +1,122 @@
+"""A bot that passes the short check plays on in one process. Source: the help of `arena check`."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from arena.bots import load_bots
+from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts
+from arena.coup import PRESETS
+from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer
+
+
+def plays(at_request: Callable[[ScriptPeer, int], object]) -> Script:
+    """Return a script that always chooses the first legal move; `at_request` is called with a request's number."""
+
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                at_request(peer, message["id"])
+                peer.send(b'{"id":%d,"choice":0}\n' % message["id"])
+
+    return script
+
+
+def check(folder: Path, script: Script, **settings: object) -> list[CheckStep]:
+    """Return the steps of a check that plays on."""
+    (folder / "bot.py").write_text("")
+    argv = load_bots([str(folder / "bot.py")])[0][0].argv
+    usual = CheckSettings(
+        InProcessSandbox({argv[0]: script}),
+        SandboxChoice("process"),
+        folder / "scratch",
+        rules=(PRESETS["coup"],),
+        hello_s=1e9,
+        timeouts=Timeouts(1e9, 0.0),
+        leave_s=1e9,
+        endurance_s=1e9,
+    )
+    checking = BotCheck(replace(usual, **settings))  # type: ignore[arg-type]
+    return [*checking.steps_before_run(str(folder / "bot.py")), *checking.steps_of_run()]
+
+
+def test_a_bot_plays_as_many_requests_as_a_match_has_after_its_other_steps(tmp_path: Path) -> None:
+    *before, begin, end = check(tmp_path, plays(lambda peer, number: None))
+    assert before[-1].check == "times"
+    assert (begin.check, begin.severity, begin.message) == ("endurance", Severity.NOW, "0 of 700 requests")
+    assert end.severity is Severity.OK
+    assert int(end.message.split()[2]) >= 700
+
+
+def test_without_time_to_play_on_there_is_no_such_step(tmp_path: Path) -> None:
+    assert "endurance" not in [step.check for step in check(tmp_path, plays(lambda *_: None), endurance_s=0.0)]
+
+
+def test_a_bot_that_hangs_after_some_requests_fails(tmp_path: Path) -> None:
+    def hangs(peer: ScriptPeer, number: int) -> None:
+        if number > 200:
+            peer.wait()
+
+    last = check(tmp_path, plays(hangs), timeouts=Timeouts(0.5, 0.0))[-1]
+    assert (last.check, last.severity) == ("endurance", Severity.FAIL)
+    assert last.message.startswith("at request 201: no reply came in time")
+    assert "flush" not in last.advice
+
+
+def grows(by_mb: float) -> Script:
+    def use(peer: ScriptPeer, number: int) -> None:
+        peer.peak_bytes = round((10 + by_mb * number) * 2**20)
+        if peer.peak_bytes > 256 << 20:
+            peer.die(signal=9, limit="memory_mb")
+
+    return plays(use)
+
+
+@pytest.mark.parametrize(
+    ("by_mb", "seconds", "level", "words"),
+    [
+        (0.01, 1e9, Severity.OK, "checked for 700 requests"),
+        (0.2, 1e9, Severity.WARN, "by 0.2 MB a request: the limit comes at request 1230"),
+        (1.0, 1e9, Severity.FAIL, "at request 247: out of memory: 256 MB"),
+        (0.5, 60.0, Severity.FAIL, "by 0.5 MB a request: the limit comes at request 492"),
+    ],
+    ids=["little", "later", "too much", "too much, and slow"],
+)
+def test_growing_memory_is_extrapolated(
+    tmp_path: Path, by_mb: float, seconds: float, level: Severity, words: str
+) -> None:
+    ticks = count()  # each look at the clock takes time
+    last = check(tmp_path, grows(by_mb), endurance_s=seconds, clock=lambda: next(ticks) / 25)[-1]
+    assert (last.check, last.severity) == ("endurance", level)
+    assert words in last.message
+
+
+def test_a_slow_bot_is_told_for_how_many_requests_it_was_checked(tmp_path: Path) -> None:
+    ticks = count()
+    last = check(tmp_path, plays(lambda *_: None), endurance_s=60.0, clock=lambda: next(ticks) / 25)[-1]
+    assert last.severity is Severity.NOTE
+    assert "requests in 60 s; a match may have 700" in last.message
+
+
+def test_a_growing_reply_is_named(tmp_path: Path) -> None:
+    def answers(peer: ScriptPeer, number: int) -> None:
+        peer.send(b'{"id":%d,"choice":0,"log":"%s"}\n' % (number, b"." * 150 * number))
+
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message["type"] == "request":
+                answers(peer, message["id"])
+
+    last = check(tmp_path, script)[-1]
+    assert last.severity is Severity.FAIL
+    assert "a line is over 64 KiB: the reply grew from" in last.message
