@@ -68,6 +68,33 @@ for line in sys.stdin:
 """
 
 
+ANSWER = "print(json.dumps({'id': m['id'], 'choice': 0}), flush=True)"
+ILLEGAL = ANSWER.replace("0", "999")
+
+
+def bot_text(*request: str, line: str = "pass") -> str:
+    """Return a bot that greets and runs these lines for each request `m` of the run; `n` counts them from 1.
+
+    It takes the first move in the preflight. line: runs for each message.
+    """
+    separator = "\n        "
+    return f"""#!{sys.executable} -uSI
+import json, os, sys, time
+n, looked_at = 0, False
+for line in sys.stdin:
+    m = json.loads(line)
+    {line}
+    if m["type"] == "hello":
+        looked_at = m["bot_seed"] == "{LOOK_SEED}"
+        print('{{"type":"hello"}}', flush=True)
+    elif m["type"] == "request" and looked_at:
+        {ANSWER}
+    elif m["type"] == "request":
+        n += 1
+        {separator.join(request)}
+"""
+
+
 @dataclass(frozen=True)
 class Ran:
     code: int

@@ -102,7 +102,7 @@ PATCHES = {
     "ladder/tables/test_table.py": 3,
     "ladder/web/test_gate.py": 1,
     "ladder/web/test_playground.py": 1,
-    "local/test_local.py": 2,
+    "local/test_local.py": 1,
     "playground/test_person_table.py": 4,
     "playground/test_trial.py": 1,
     "replay/test_page.py": 1,

@@ -6,7 +6,6 @@ tests/sandbox and tests/red_team test what a sandbox blocks.
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.sandbox import ISOLATING_SANDBOXES, SandboxChoice, find_strongest, make_sandbox, unavailable_reason
-from tests.cli_workspace import LOOK_SEED, Place
+from tests.cli_workspace import ANSWER, Place, bot_text
 from tests.disk import small_disk
 
 Needs = Callable[[str, str | None], None]
@@ -22,19 +21,7 @@ Needs = Callable[[str, str | None], None]
 TINY = ("--games", 4, "--match-games", 2, "--jobs", 1)
 NO_DOCKER = "tcp://127.0.0.1:9"  # no server listens at "discard"
 
-HUNGRY = f"""#!{sys.executable} -SI
-import json, sys
-
-kept = []
-for line in sys.stdin:
-    message = json.loads(line)
-    if message["type"] == "hello":
-        hungry = message["bot_seed"] != "{LOOK_SEED}"
-        print('{{"type":"hello"}}', flush=True)
-    elif message["type"] == "request":
-        kept.append(b"x" * (20 << 20) * hungry)
-        print(json.dumps({{"id": message["id"], "choice": 0}}), flush=True)
-"""
+HUNGRY = bot_text("kept = [b'x' * (20 << 20), *(kept if n > 1 else ())]", ANSWER)
 
 
 def config_of(place: Place, folder: str) -> dict[str, Any]:

@@ -7,24 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli_workspace import Place
-
-CRASHES = """import json, sys
-for line in sys.stdin:
-    message = json.loads(line)
-    if message["type"] == "hello":
-        print('{"type":"hello"}', flush=True)
-    if message["type"] == "request":
-        message["id"] == 9 and sys.exit(3)
-        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
-"""
+from tests.cli_workspace import ANSWER, Place, bot_text
 
 
 @pytest.fixture(scope="module")
 def run(places: Callable[[], Place]) -> Path:
     """Return a run in which one bot crashes at its ninth request of each process; it stays unchanged."""
     place = places()
-    bots = [place.bot("crash.py", CRASHES), place.bot("good.py")]
+    bots = [place.bot("crash.py", bot_text("if n == 9: sys.exit(3)", ANSWER)), place.bot("good.py")]
     ran = place.run("run", *bots, "--games", 2, "--match-games", 2, "--sandbox", "process", "--out", "out")
     assert ran.code == 0, ran.err
     return place.folder / "out"

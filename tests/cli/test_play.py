@@ -13,20 +13,13 @@ import pytest
 
 from arena.referee import Record, read_record, verify_record
 from tests.cli.screen import Screen
-from tests.cli_workspace import Place
+from tests.cli_workspace import ANSWER, ILLEGAL, Place, bot_text
 from tests.command import Command, completed
 from tests.disk import fill
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
 COMMAND = ["play", "--sandbox", "process", "--out", "game"]
-# A bot that passes the preflight and is faulty in the match.
-SECOND = (
-    "import sys, json, pathlib\n"
-    "mark = pathlib.Path(__file__).with_suffix('.mark')\n"
-    "second = mark.exists()\n"
-    "mark.touch()\n"
-)
 PROMPT = r"\n\r?> $"
 
 
@@ -130,13 +123,7 @@ def test_impossible_options_are_refused(place: Place, more: list[str], said: str
 
 def test_a_fault_of_a_bot_is_explained_after_the_game(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
-    bad.write_text(
-        f"{SECOND}for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
-        "    if message['type'] == 'request':\n"
-        "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
-    )
+    bad.write_text(bot_text(ILLEGAL))
     done = play_piped(tmp_path, "1\n" * 60, str(bad))
     said = " ".join(done.stdout.split())
     over = re.search("(You win!|[AB] wins\\.)", said)
@@ -205,15 +192,7 @@ def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) ->
 def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_path: Path) -> None:
     """The second one prints which bot the command waits for. The bot's process ends with the command."""
     hangs = tmp_path / "hangs.py"
-    hangs.write_text(
-        "import sys, json, time\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
-        "    while message.get('game') == 1: time.sleep(1)\n"
-        "    if message['type'] == 'request':\n"
-        "        print(json.dumps({'id': message['id'], 'choice': 0}), flush=True)\n"
-    )
+    hangs.write_text(bot_text(ANSWER, line="while m.get('game') == 1: time.sleep(1)"))
     command = [*COMMAND, str(hangs), "--games", "2", "--limit-ms", "60000"]
     with Command(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=False

@@ -19,7 +19,7 @@ from arena.run.report import RefusedRun, RunReport
 from arena.sandbox import ProcessSandbox
 from arena.sandbox.linux import cgroup
 from tests.cli.screen import Screen
-from tests.cli_workspace import LOOK_SEED, Place, Ran
+from tests.cli_workspace import ANSWER, ILLEGAL, Place, Ran, bot_text
 
 ROOT = Path(__file__).parents[2]
 SMALL = ("--games", 8, "--match-games", 2)  # two bots: four matches
@@ -183,29 +183,10 @@ def test_a_terminal_shows_live_standings_and_then_the_result(place: Place) -> No
     assert len(re.findall(rows, shown)) == 2
 
 
-def write_script(place: Place, name: str, *request: str) -> str:
-    """Write a bot that says hello, and runs these lines for each request `m` of the run; `n` counts them from 1."""
-    lines = "".join(f"        {line}\n" for line in request)
-    text = f"""import json, os, sys, time
-n = 0
-for line in sys.stdin:
-    m = json.loads(line)
-    if m["type"] == "hello":
-        looked_at = m["bot_seed"] == "{LOOK_SEED}"
-        print('{{"type":"hello"}}', flush=True)
-    elif m["type"] == "request" and looked_at:
-        print(json.dumps({{"id": m["id"], "choice": 0}}), flush=True)
-    elif m["type"] == "request":
-        n += 1
-{lines}"""
-    return place.bot(name, text).name
-
-
-ANSWER = "print(json.dumps({'id': m['id'], 'choice': 0}), flush=True)"
-
-
 def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
-    loud = write_script(place, "loud.py", "print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
+    loud = place.bot(
+        "loud.py", bot_text("print('thinking [red] \\x1b[2J', file=sys.stderr)", "print('income [bold]')")
+    ).name
     ran = place.run("run", *place.bots(1), loud, *SMALL, "--out", "out")
     assert ran.code == 0, "a bot's fault is no failure of the run"
     found = ran.out[ran.out.index("loud: ") :].splitlines()
@@ -226,7 +207,7 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
 
 def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Place) -> None:
     answers = ["{'id': m['id'], 'choice': 0}", "{'id': m['id'], 'choice': 99}", "{'id': 'x', 'choice': 0}"]
-    bad = write_script(place, "bad.py", f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")
+    bad = place.bot("bad.py", bot_text(f"print(json.dumps([{', '.join(answers)}][n % 3]), flush=True)")).name
     ran = place.run("run", *place.bots(1), bad, *SMALL, "--out", "out")
     examples = [line for line in ran.out.splitlines() if line.startswith("  match ")]
     assert [re.sub(": .*", "", line) for line in examples] == [
@@ -242,7 +223,7 @@ def test_a_timeout_is_explained_by_the_bots_activity(place: Place, needs: Callab
     """The kernel's count of CPU time reaches the example; tests/checks/test_causes.py has the other causes."""
     if not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't reported here")
-    bad = write_script(place, "bad.py", "while n > 2: pass", ANSWER)
+    bad = place.bot("bad.py", bot_text("while n > 2: pass", ANSWER)).name
     arguments = ("--limit-ms", 300, "--bank-ms", 0, "--strict", "--games", 2, "--match-games", 2)
     ran = place.run("run", *place.bots(1), bad, *arguments, "--out", "out")
     (example,) = re.findall(r"match 0, game 0, timeout: .*?(?=  match |$)", " ".join(ran.out.split()))
@@ -251,7 +232,7 @@ def test_a_timeout_is_explained_by_the_bots_activity(place: Place, needs: Callab
 
 
 def test_faults_are_counted_without_their_consequences(place: Place) -> None:
-    bad = write_script(place, "bad.py", "print(json.dumps({'id': m['id'], 'choice': 99}), flush=True)")
+    bad = place.bot("bad.py", bot_text(ILLEGAL)).name
     arguments = ("run", *place.bots(1), bad, "--games", 12, "--match-games", 12, "--out", "out", "--json")
     (row,) = [row for row in place.run(*arguments).json["standings"] if row["bot"] == "bad"]
     codes = {code: count for code, count in row["faults_by_code"].items() if count}
@@ -274,7 +255,7 @@ def test_the_reported_file_has_the_exact_lines_of_the_pipe(place: Place) -> None
     for line in kept:
         log = place.folder / "out" / "logs" / f"{line['match']:06d}-bad-1.txt"
         assert line["sent"] in log.read_text().splitlines()
-        assert json.loads(line["got"]) == {"id": json.loads(line["sent"])["id"], "choice": 99}
+        assert json.loads(line["got"]) == {"id": json.loads(line["sent"])["id"], "choice": 999}
     again = place.run("run", "--resume", "out")
     assert again.out[again.out.index("bad: ") :] == ran.out[ran.out.index("bad: ") :]
 
@@ -294,7 +275,7 @@ def test_csv_has_the_standings_and_head_to_head(three: Shared) -> None:
 
 def test_a_bots_peak_memory_is_reported(place: Place, needs: Callable[[str, str | None], None]) -> None:
     needs("cgroup", cgroup.cgroup_problem())
-    large = write_script(place, "large.py", "keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)
+    large = place.bot("large.py", bot_text("keeps = b'x' * (60 << 20) if n == 1 else keeps", ANSWER)).name
     peaks = place.run("run", *place.bots(1), large, "--games", 1, "--json").json["peak_memory_bytes"]
     assert 0 < peaks["a"] < 60 << 20 < peaks["large"]
 
@@ -392,17 +373,7 @@ def test_a_run_is_rated_in_one_thread(duel: Shared) -> None:
 
 def write_listener(place: Place, name: str) -> str:
     """Write a bot that copies its input to stderr and makes illegal moves in the run."""
-    return str(
-        place.bot(
-            name,
-            "import json, sys\nfor line in sys.stdin:\n    print(line, end='', file=sys.stderr)\n"
-            "    m = json.loads(line)\n"
-            "    if m['type'] == 'hello':\n"
-            f"        choice = 0 if m['bot_seed'] == '{LOOK_SEED}' else 99\n"
-            '        print(\'{"type":"hello"}\', flush=True)\n'
-            "    elif m['type'] == 'request': print(json.dumps({'id': m['id'], 'choice': choice}), flush=True)\n",
-        )
-    )
+    return place.bot(name, bot_text(ILLEGAL, line="print(line, end='', file=sys.stderr)")).name
 
 
 def read_heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import pytest
 
 from arena.referee import read_record, verify_record
 from tests.cli.screen import Screen
-from tests.cli_workspace import Place
+from tests.cli_workspace import ANSWER, ILLEGAL, Place, bot_text
 from tests.command import completed
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
@@ -40,17 +40,7 @@ def test_a_pipe_gets_the_whole_game_at_once_in_lines(tmp_path: Path) -> None:
 
 def test_a_bot_that_fails_is_shown_with_its_fault(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
-    bad.write_text(
-        "import sys, json, pathlib\n"
-        "mark = pathlib.Path(__file__).with_suffix('.mark')  # it is in order when it is looked at\n"
-        "second = mark.exists()\n"
-        "mark.touch()\n"
-        "for line in sys.stdin:\n"
-        "    message = json.loads(line)\n"
-        "    if message['type'] == 'hello': print(json.dumps({'type': 'hello'}), flush=True)\n"
-        "    if message['type'] == 'request':\n"
-        "        print(json.dumps({'id': message['id'], 'choice': 999 if second else 0}), flush=True)\n"
-    )
+    bad.write_text(bot_text(ILLEGAL))
     done = run_watch(tmp_path, str(bad), BOTS[0])
     assert done.returncode == 0, done.stderr
     output = [line.strip() for line in done.stdout.splitlines() if "! bad: " in line]
@@ -98,23 +88,9 @@ def test_nothing_is_played_without_a_folder_for_the_record(place: Place) -> None
     assert "playing" not in ran.err
 
 
-SLOW = """
-import json, os, sys, time
-for line in sys.stdin:
-    message = json.loads(line)
-    if message["type"] == "hello":
-        print(json.dumps({"type": "hello"}), flush=True)
-    if message["type"] == "request":
-        if message["id"] == 1:
-            HERE
-            time.sleep(0.2)
-        print(json.dumps({"id": message["id"], "choice": 0}), flush=True)
-"""
-
-
 def test_a_bot_under_a_debugger_has_no_clock_and_writes_its_process_id_to_a_file(tmp_path: Path) -> None:
     bot = tmp_path / "slow.py"
-    bot.write_text(SLOW.replace("HERE", "print('at', os.getpid(), file=sys.stderr)"))
+    bot.write_text(bot_text("if n == 1: print('at', os.getpid(), file=sys.stderr); time.sleep(0.2)", ANSWER))
     done = run_watch(
         tmp_path, str(bot), BOTS[0], "--debug", "slow", "--limit-ms", "50", "--bank-ms", "0", "--cpu-s", "1"
     )
@@ -135,11 +111,11 @@ def test_pdb_has_the_terminal_while_the_match_waits(tmp_path: Path) -> None:
     line = 'import pdb, sys; pdb.Pdb(stdin=open("/dev/stderr"), stdout=sys.stderr).set_trace()'
     assert line in (SAMPLES.parent / "docs/howto/bots/debug-a-decision.md").read_text(encoding="utf-8")
     bot = tmp_path / "slow.py"
-    bot.write_text(SLOW.replace("HERE", line))
+    bot.write_text(bot_text(f"if n == 1: {line}", ANSWER))
     screen = Screen([*COMMAND, str(bot), BOTS[0], "--debug", "slow", "--speed", "0.05"], cwd=tmp_path)
     try:
         assert "arena: slow is process " in screen.until(r"\(Pdb\) ")
-        screen.type("p 'request', message['id']\n")
+        screen.type("p 'request', m['id']\n")
         screen.until(r"\('request', 1\)")
         screen.type("c\n")
         assert re.search(r"\n +1  .*\n +2  ", screen.until("saved in game"), re.DOTALL)

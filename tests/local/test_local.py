@@ -507,10 +507,12 @@ def test_a_crash_in_a_process_names_the_bot_the_place_and_the_match(jobs: int) -
     assert jobs == 1 or "raise self.problem" in notes
 
 
-def test_an_exception_that_cannot_be_pickled_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Fails, "problem", TwoArgumentsError(1, 2))
-    with pytest.raises(JobError, match=r"(?s)TwoArgumentsError.*raise self\.problem.*1 and 2.*'Fails'"):
-        play([Fails, Dice], games=48, jobs=2)
+def test_an_exception_that_cannot_be_pickled_is_reported() -> None:
+    class Odd(Fails):
+        problem = TwoArgumentsError(1, 2)
+
+    with pytest.raises(JobError, match=r"(?s)TwoArgumentsError.*raise self\.problem.*1 and 2.*'Odd'"):
+        play([Odd, Dice], games=48, jobs=2)
 
 
 def test_a_process_ended_by_a_bot_is_reported() -> None:

