@@ -16,6 +16,8 @@ if [ "$(id -u)" = 0 ]; then
     [ $group != $top ] || echo "+cpu +memory +pids" >$top/cgroup.subtree_control
   done
   export HOME=/srv/coup
+  secret=/run/secrets/database_password
+  [ ! -r $secret ] || export PGPASSWORD="$(cat $secret)"   # only root can read the file
   exec setpriv --reuid coup --regid coup --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$0" "$@"
 fi
 [ $# = 0 ] || exec "$@"

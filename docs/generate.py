@@ -20,6 +20,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 
+from arena import __version__
 from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
 from arena.referee import FAULTS
@@ -289,6 +290,18 @@ PAGES = {
     "metrics.md": metrics_page,
 }
 
+_VERSION = re.compile(r"(coup_arena-|Coup Arena |such as `v)\d+\.\d+\.\d+")
+
+
+def with_version(text: str) -> str:
+    """Return a document with the package's version in place of the one that it names."""
+    return _VERSION.sub(rf"\g<1>{__version__}", text)
+
+
 if __name__ == "__main__":
     for name, make in PAGES.items():
         (REFERENCE / name).write_text(make(), encoding="utf-8")
+    for path in (*REFERENCE.parent.rglob("*.md"), REFERENCE.parents[1] / "CONTRIBUTING.md"):
+        text = path.read_text(encoding="utf-8")
+        if with_version(text) != text:
+            path.write_text(with_version(text), encoding="utf-8")
