@@ -158,7 +158,7 @@ bench: $(VENV)/.dev
 gauntlet: $(VENV)/.dev
 	$(BIN)/python -m tests.bench.gauntlet $(if $(WRITE),--write)
 
-# Writes the generated pages of docs/reference: commands, settings, JSON, HTTP API, metrics.
+# Writes the generated pages of docs/reference (commands, settings, JSON, HTTP API, metrics) and the version in all documents.
 docs: $(VENV)/.dev
 	PYTHONPATH=. $(BIN)/python docs/generate.py
 

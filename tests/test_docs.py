@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from arena import __version__
 from arena.bots import BotError, load_bots
 from arena.cli import cli
 from arena.referee import FAULTS
@@ -83,6 +84,16 @@ def test_the_generated_pages_of_the_reference_are_current() -> None:
 
     old = [name for name, make in generate.PAGES.items() if document(f"docs/reference/{name}") != make()]
     assert old == []
+
+
+def test_the_documents_name_the_current_version() -> None:
+    """`make docs` writes it: a new version changes one line of code, and the changelog."""
+    from docs import generate
+
+    texts = {path: path.read_text(encoding="utf-8") for path in DOCUMENTS if path.name != "CHANGELOG.md"}
+    assert [path for path, text in texts.items() if generate.with_version(text) != text] == []
+    elsewhere = re.compile(rf"(?<!@){re.escape(__version__)}(?![\d.])")  # an npm package has one of its own
+    assert [path for path, text in texts.items() if elsewhere.search(generate._VERSION.sub("", text))] == []
 
 
 @pytest.mark.parametrize("code", FAULTS)

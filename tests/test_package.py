@@ -64,8 +64,8 @@ def test_every_package_is_typed() -> None:
 
 def test_the_licence_is_the_one_that_pyproject_names() -> None:
     assert PROJECT["project"]["license"] == "MIT"
-    for name in PROJECT["project"]["license-files"]:
-        assert (ROOT / name).read_text("utf-8").startswith("MIT License\n")
+    assert PROJECT["project"]["license-files"][0] == "LICENSE"  # the others are of what isn't ours
+    assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License\n")
 
 
 def test_a_shell_that_asks_for_completions_gets_them(place: Place) -> None:

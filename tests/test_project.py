@@ -42,10 +42,26 @@ def test_the_workflow_runs_ci_run_and_its_targets() -> None:
 
 
 def test_the_targets_of_a_release_run_in_ci_run() -> None:
-    made = [step["run"] for job in jobs("release").values() for step in job["steps"] if "run" in step]
+    made = [step["run"] for job in jobs("release").values() for step in job.get("steps", ()) if "run" in step]
     targets = set(MAKE.findall("\n".join(made)))
     assert targets == {"package", "site", "playground", "notes"}
     assert targets <= set(MAKE.findall((ROOT / ".ci/run").read_text("utf-8")))
+
+
+def test_a_release_is_published_after_the_tests_with_sums_attestation_and_licences() -> None:
+    released = jobs("release")
+    assert released["tests"]["uses"] == "./.github/workflows/tests.yml"
+    assert "workflow_call" in read(".github/workflows/tests.yml")[True]  # YAML reads `on` as a truth value
+    publish = released["publish"]
+    assert {"tests", "compiled", "pure"} <= {*publish["needs"]}
+    steps = "\n".join(step.get("run") or step.get("uses", "") for step in publish["steps"])
+    made = [steps.index(words) for words in ("cyclonedx-py", "sha256sum", "attest-build-provenance@", "gh release")]
+    assert made == sorted(made)
+    # What isn't ours has its licence beside it, and the wheel lists it.
+    licences = {str(path.relative_to(ROOT)) for path in ROOT.glob("ladder/web/static/*LICENSE*")}
+    assert licences | {"LICENSE", "arena/playground/built/licences*.html"} == {*PROJECT["license-files"]}
+    minified = {path.name.partition(".")[0] for path in ROOT.glob("ladder/web/static/*.min.js")}
+    assert minified == {Path(name).name.partition(".")[0] for name in licences}
 
 
 def test_a_release_has_compiled_wheels_of_the_pythons_that_the_package_names() -> None:
@@ -62,10 +78,10 @@ def test_the_workflow_runs_the_pythons_that_the_package_names() -> None:
 def test_the_workflow_may_read_and_its_jobs_end() -> None:
     assert read(".github/workflows/tests.yml")["permissions"] == {"contents": "read"}
     assert read(".github/workflows/release.yml")["permissions"] == {"contents": "read"}
-    for job in (*jobs().values(), *jobs("release").values()):
+    for job in (*jobs().values(), *(job for job in jobs("release").values() if "uses" not in job)):
         assert job["timeout-minutes"] <= 90
         for step in job["steps"]:
-            assert re.fullmatch(r"actions/[a-z-]+@v\d+", step.get("uses", "actions/x@v1"))
+            assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step.get("uses", f"actions/x@{'0' * 40}"))
 
 
 def test_the_hooks_run_the_commands_of_make_lint() -> None:
