@@ -61,7 +61,9 @@ def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
         if row.condition(rules):
             yield RuleText(row.name, row.text if isinstance(row.text, str) else row.text(rules), row.section)
     elif no_effect_reason(rules, row) is None and _needs_sentence(row, rules):
-        yield RuleText(row, FIELD_BY_NAME[row].sentence(rules), FIELD_BY_NAME[row].section)
+        field = FIELD_BY_NAME[row]
+        sections = [option.section for option in field.options if option.value == getattr(rules, row)]
+        yield RuleText(row, field.sentence(rules), "".join(sections) or field.section)
 
 
 def _needs_sentence(field: str, rules: Ruleset) -> bool:

@@ -38,11 +38,15 @@ _MAX_NAME_CHARACTERS = 40  # a name goes into titles and file names
 
 @dataclass(frozen=True, slots=True)
 class FieldOption:
-    """One value of a field: the rule with this value, as a sentence, and an alternative word for the value."""
+    """One value of a field: the rule with this value, as a sentence, and an alternative word for the value.
+
+    `section`: the section of the rule, if it isn't the field's.
+    """
 
     value: str | bool | int
     sentence: str
     word: str | None = None
+    section: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +339,7 @@ FIELDS: tuple[RulesetField, ...] = (
         "Whether two players draft: each picks a card of a set of five, the other card is dealt.",
         "draft",
         (
-            FieldOption(False, "All cards are shuffled, and two are dealt to each player."),
+            FieldOption(False, "All cards are shuffled, and two are dealt to each player.", section="deal"),
             FieldOption(
                 True,
                 "Each of the two players has a set of five, one of each role, picks one of them in secret and discards "

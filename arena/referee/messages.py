@@ -126,7 +126,7 @@ def _make_key_reader(kind: type[Any]) -> Callable[[Any], Hashable]:
     for part in fields(kind):
         if part.type in (ActionMove, Claim):
             names += [f"{part.name}.{inner.name}" for inner in fields(part.type)]
-        elif part.name not in ("asked", "then", "past"):
+        elif part.name not in ("asked", "after_loss", "failed_challenge"):
             names.append(part.name)
     return attrgetter("__class__", *names)
 

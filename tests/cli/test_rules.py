@@ -24,6 +24,7 @@ from arena.coup import (
     changed_fields,
     list_program_differences,
     replace_fields,
+    rules_sections,
 )
 from tests.cases import each
 
@@ -215,6 +216,13 @@ DECKS: dict[str, list[str]] = {
     "andy": ["2-4 15 3 11, 9, 7 200 turns", "5 15 3 5 300 turns"],
     "duel": ["2 15 3 3 200 turns"],  # rules.md#draft
 }
+
+
+@each("name", sorted(PRESETS))
+def test_the_deal_cites_its_section(name: str) -> None:
+    cited = "draft" if PRESETS[name].draft else "deal"
+    texts = [text for _, texts in rules_sections(PRESETS[name]) for text in texts if text.name == "draft"]
+    assert [text.section for text in texts] == [cited]
 
 
 @each("name", DECKS)

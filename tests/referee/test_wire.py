@@ -36,6 +36,7 @@ from arena.coup import (
     Drafted,
     Event,
     Exchanged,
+    Exchanging,
     HandShown,
     Keep,
     KeyedRng,
@@ -66,6 +67,7 @@ from arena.referee import (
     Timing,
     hello,
     make_legal_moves,
+    messages,
     move_payload,
     wire,
 )
@@ -480,3 +482,12 @@ def test_a_nested_move_is_refused_and_not_followed() -> None:
     for _ in range(30):
         nested = [nested]
     assert make_legal_moves(KEEPS).find({"keep": nested}) is None
+
+
+def test_phases_that_differ_only_in_what_is_not_sent_share_a_text() -> None:
+    cache = messages.SerializationCache(lambda phase, _: {"phase": type(phase).__name__})
+    exchange: Any = ActionMove(Action.EXCHANGE)
+    challenges: tuple[Any, Any] = ("none", "one")
+    one, two = (cache.get(Exchanging((seat,), exchange, challenges[seat]), 0) for seat in (0, 1))
+    assert one is two
+    assert cache.get(Exchanging((0,), ActionMove(Action.TAX), challenges[0]), 0) is not one
