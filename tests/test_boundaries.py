@@ -104,8 +104,9 @@ ladder.tables.server: arena.sandbox arena.referee arena.bots arena.run ladder.sc
 ladder.web: arena arena.coup arena.escaping arena.samples arena.sandbox arena.bots arena.checks arena.replay
   arena.playground ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.views
   ladder.service ladder.tables
-arena.cli: protocol protocol.event_text arena.coup arena.limits arena.escaping arena.samples arena.sandbox
-  arena.sandbox.docker arena.referee arena.referee.process arena.bots arena.checks arena.replay arena.run
+arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping
+  arena.samples arena.sandbox arena.sandbox.docker arena.referee arena.referee.process arena.bots arena.checks
+  arena.replay arena.run
   arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare arena.compare.comparison
   arena.compare.report arena.compare.html_report arena.review arena.local arena.exploit arena.play
   arena.play.live_match arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting

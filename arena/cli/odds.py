@@ -1,5 +1,7 @@
-"""Implement `arena odds`: print the probability that opponents hold each role, from the visible cards."""
+"""Implement `arena odds`: print the probability that opponents hold each role, from visible cards or a request."""
 
+import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,11 +25,17 @@ from arena.cli.options import complete_rules
 from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
 from arena.coup import odds as calculate
+from protocol import Malformed, decode
+from protocol.kits.coup_kit import Game
 
 
 @dataclass(frozen=True, slots=True)
 class OddsAnswer:
-    """The odds as JSON, by role; `held_by_influence` is by the number of an opponent's cards."""
+    """The odds as JSON, by role; `held_by_influence` is by the number of an opponent's cards.
+
+    With --known, `held_by_opponent` follows from the request, for the opponents at `seats`; `held_by_influence` and
+    `not_held`, which would ignore what is known, are empty.
+    """
 
     rules: str
     players: int
@@ -39,26 +47,48 @@ class OddsAnswer:
     influences: tuple[int, ...] | None
     held_by_opponent: tuple[dict[str, float], ...] | None
     not_held: dict[str, float] | None
+    seats: tuple[int, ...] | None = None
 
 
 @click.command()
-@option("--own", required=True, metavar="ROLE,ROLE", help="Your face-down cards.")
-@option("--players", required=True, type=click.IntRange(2, 10), help="Players at the start, including you.")
+@option("--own", metavar="ROLE,ROLE", help="Your face-down cards.")
+@option("--players", type=click.IntRange(2, 10), help="Players at the start, including you.")
 @option("--revealed", default="", metavar="ROLE,...", help="All face-up cards, including yours.  [none]")
 @option("--cards-left", metavar="N,N,...", help="Cards of each opponent, 0 for players that are out.")
+@option("--known", metavar="JSON|-", help="A request of the referee instead of these four; -: on standard input.")
 @option(
     "--rules", "name", default="coup", metavar="NAME", shell_complete=complete_rules, help="Preset, or a TOML file."
 )
 @json_option(OddsAnswer)
-def odds(own: str, players: int, revealed: str, cards_left: str | None, name: str, as_json: bool) -> None:
+def odds(
+    own: str | None,
+    players: int | None,
+    revealed: str,
+    cards_left: str | None,
+    known: str | None,
+    name: str,
+    as_json: bool,
+) -> None:
     """Calculate the probability that opponents hold each role.
 
     The odds follow from the cards that you see alone: arena odds --own captain,contessa --players 2
 
     Kits and game pages show more precise odds. They also use what follows from the game: for example, a player that
-    was caught lacks the role if proving is automatic.
+    was caught lacks the role if proving is automatic. With --known, the odds are those of the kits: they use the
+    request's you.known. --rules must be the game's.
     """
     ruleset = load_ruleset_or_exit(name)
+    if known is not None:
+        if own is not None or players is not None or revealed or cards_left is not None:
+            usage_error("a request has all cards: omit --own, --players, --revealed and --cards-left")
+        answer = _answer_request(ruleset, sys.stdin.read() if known == "-" else known)
+        if as_json:
+            print_json(answer)
+        else:
+            print_parts(_request_table(answer), widest=MAX_PROSE_COLUMNS)
+        return
+    if own is None or players is None:
+        usage_error("name your cards and the players, as in --own captain,contessa --players 2; or give --known")
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
     try:
@@ -69,6 +99,54 @@ def odds(own: str, players: int, revealed: str, cards_left: str | None, name: st
         print_json(_odds_answer(ruleset, players, mine, up, result))
     else:
         print_parts(_odds_table(ruleset, players, mine, up, result), widest=MAX_PROSE_COLUMNS)
+
+
+def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
+    """Return the odds of the kit for Python for a request. Exits with 2 if it isn't one, or doesn't fit the rules."""
+    request = decode(line.encode(errors="replace"))
+    if isinstance(request, Malformed) or request.get("type") != "request":
+        usage_error('--known isn\'t a request: give a whole line of the referee, with "type":"request"')
+    try:
+        you, table = request["you"], request["state"]["players"]
+        up = sorted(card for player in table for card in player["revealed"])
+        seen = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *up])
+        copies = {role.value: ruleset.copies(len(table)) for role in ruleset.roles}
+        left = {role: count - seen[role] for role, count in copies.items()}
+        problem = ruleset.problem(len(table))
+        if problem or not seen.keys() <= left.keys() or min(left.values()) < 0:
+            usage_error(f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules.")
+        game = Game({"ruleset": {"deck": copies}})
+        game.request = request
+        seats = tuple(seat for seat in range(len(table)) if seat != you["seat"])
+        return OddsAnswer(
+            rules=ruleset.name,
+            players=len(table),
+            own=tuple(you["cards"]),
+            revealed=tuple(up),
+            unseen=sum(left.values()),
+            copies_unseen=left,
+            held_by_influence={},
+            influences=tuple(table[seat]["influence"] for seat in seats),
+            held_by_opponent=tuple({role: game.odds(seat, role) for role in copies} for seat in seats),
+            not_held=None,
+            seats=seats,
+        )
+    except (AttributeError, LookupError, TypeError, ValueError) as problem:
+        usage_error(f"the request isn't complete, or impossible: {problem!r}")
+
+
+def _request_table(answer: OddsAnswer) -> RenderableType:
+    seats, held = answer.seats or (), answer.held_by_opponent or ()
+    rows = [[role, *(f"{chances[role]:.1%}" for chances in held)] for role in answer.copies_unseen]
+    return Group(
+        Text(
+            f"{answer.rules}, {answer.players} players; you have {', '.join(answer.own)}; {answer.unseen} cards unseen"
+        ),
+        Text(),
+        make_table(["role", *(Column(f"seat {seat}", number=True) for seat in seats)], rows),
+        Text(),
+        Text("Chance that the opponent has the role, as in kits. It ignores claims.", style="dim"),
+    )
 
 
 def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:

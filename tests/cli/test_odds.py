@@ -1,13 +1,20 @@
 """The command `arena odds`. Source: its help; tests/coup/test_odds.py tests the odds."""
 
 import json
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from arena.cli import cli
+from protocol.kits.coup_kit import Bot
+from protocol.kits.coup_kit import Game as KitGame
 from tests.cases import each
+from tests.kits.conversations import MATCHES, match
 
 odds = cli.commands["odds"].load()  # type: ignore[attr-defined]
 
@@ -37,7 +44,7 @@ def test_odds_as_json() -> None:
     found = json.loads(result.stdout)
     assert [*found] == [
         "rules", "players", "own", "revealed", "unseen", "copies_unseen", "held_by_influence", "influences",
-        "held_by_opponent", "not_held",
+        "held_by_opponent", "not_held", "seats",
     ]  # fmt: skip
     assert (found["own"], found["revealed"], found["influences"]) == (["captain", "duke"], ["contessa"], [2, 2, 1])
     assert found["copies_unseen"] == {"ambassador": 3, "assassin": 3, "captain": 2, "contessa": 2, "duke": 2}
@@ -61,6 +68,40 @@ def test_odds_of_other_rules(tmp_path: Path) -> None:
     assert run("--own", "duke,inquisitor", "--players", "3", "--rules", str(path)).stdout.startswith("my, 3")
 
 
+class OddsBot(Bot):
+    def match_start(self, game: KitGame) -> None:
+        self.game = game
+
+
+def kit_odds(lines: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], list[dict[str, float]]]]:
+    """Yield each request, and the odds of the kit for each opponent at it, in the order of the seats."""
+    bot = OddsBot()
+    for line in lines:
+        bot.reply(deepcopy(line))
+        if line["type"] == "request":
+            others = [player.seat for player in bot.game.players if player.seat != line["you"]["seat"]]
+            yield line, [{role: bot.game.odds(seat, role) for role in bot.game.rules["deck"]} for seat in others]
+
+
+def test_odds_of_a_request_are_those_of_the_kits() -> None:
+    """Of one request of each preset in which something is certain about an opponent."""
+    tried = 0
+    for preset, seats in MATCHES:
+        certain = (each for each in kit_odds(match(preset, seats)) if "players" in each[0]["you"].get("known", {}))
+        for request, wanted in islice(certain, 1):
+            words = ["--rules", preset, "--known"]
+            result = CliRunner().invoke(odds, [*words, "-", "--json"], input=json.dumps(request))
+            found = json.loads(result.stdout)
+            assert found["held_by_opponent"] == [pytest.approx(chances) for chances in wanted]
+            assert {0.0, 1.0} & {chance for chances in found["held_by_opponent"] for chance in chances.values()}
+            assert found["seats"] == [seat for seat in range(seats) if seat != request["you"]["seat"]]
+            assert run(*words, json.dumps(request)).stdout.split().count("seat") == seats - 1
+            tried += 1
+    assert tried > 2
+
+
+REQUEST = json.dumps(next(line for line in match("duel", 2) if line["type"] == "request"))
+
 # Errors of the options, and one of the odds themselves.
 BAD: dict[str, tuple[list[str], str]] = {
     "no such role": (
@@ -73,6 +114,10 @@ BAD: dict[str, tuple[list[str], str]] = {
     ),
     "a draft": (["--own", "duke,duke", "--players", "2", "--rules", "duel"], "arena: after a draft"),
     "too many players": (["--own", "duke,duke", "--players", "7", "--rules", "classroom"], "3 to 6 players, not 7"),
+    "no cards": (["--players", "2"], "name your cards and the players"),
+    "a request and cards": (["--known", "{}", "--own", "duke,duke"], "omit --own"),
+    "no request": (["--known", '{"players":[]}'], "--known isn't a request"),
+    "a request of other rules": (["--known", REQUEST, "--rules", "classroom"], "Name the rules of the request"),
     "no such rules": (["--own", "duke,duke", "--players", "2", "--rules", "x"], 'arena: unknown ruleset "x".'),
 }
 
