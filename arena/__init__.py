@@ -29,5 +29,13 @@ def is_compiled_stale() -> bool:
 
 def with_extra(extra: str) -> str:
     """Return how to install the arena with one of its extras, such as `web`. It is on no package index."""
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = distribution("coup-arena").read_text("direct_url.json") or ""
+    except PackageNotFoundError:  # a clone that isn't installed
+        origin = ""
     wheel = f"coup_arena-{__version__}-py3-none-any.whl"
+    if ".whl" in origin:
+        wheel = f"{origin.partition('.whl')[0].rpartition('/')[2]}.whl"
     return f"pip install '.[{extra}]' in a clone of the arena, or of its wheel pip install '{wheel}[{extra}]'"

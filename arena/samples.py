@@ -1,5 +1,6 @@
 """Find the sample bots, in an installed arena or in the repository, by names such as `sample:honest`."""
 
+from difflib import get_close_matches
 from pathlib import Path
 
 from arena.escaping import escape_control
@@ -15,8 +16,10 @@ def sample_file(given: str) -> Path | None:
     samples = _samples()
     sample = samples.get(name) or samples.get(f"{name}.py")
     if sample is None:
+        meant = [f"Did you mean {each}? " for each in get_close_matches(given, sample_names(), 1)]
         raise ValueError(
-            f"{escape_control(given)} isn't a sample bot.\nThe sample bots are {', '.join(sample_names())}."
+            f"{escape_control(given)} isn't a sample bot.\n"
+            f"{''.join(meant)}The sample bots are {', '.join(sample_names())}."
         )
     return sample
 

@@ -41,6 +41,18 @@ def test_the_command_prints_its_version_and_the_protocols(place: Place) -> None:
     assert (ran.code, ran.out) == (0, f"arena {arena.__version__}, protocol {protocol.PROTOCOL}, {kind}\n")
 
 
+def test_the_advice_on_an_extra_names_the_installed_wheel(tmp_path: Path) -> None:
+    wheel = "coup_arena-1.0.0-cp311-cp311-linux_x86_64.whl"
+    info = tmp_path / "coup_arena-1.0.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: coup-arena\nVersion: 1.0.0\n")
+    (info / "direct_url.json").write_text(f'{{"url": "file:///home/a/{wheel}"}}')
+    command = [sys.executable, "-c", "import arena; print(arena.with_extra('web'))"]
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    ran = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    assert f"pip install '{wheel}[web]'" in ran.stdout
+
+
 def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer(tmp_path: Path) -> None:
     for name in ("arena/__init__.py", "arena/coup/engine.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

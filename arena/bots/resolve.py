@@ -366,6 +366,8 @@ def find_sample(given: str) -> Path | None:
 
 # --- files and folders ------------------------------------------------------------------------------------------------
 
+_MAX_MANIFEST_BYTES = 1 << 16
+
 
 def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
     """Resolve one bot; its name isn't checked yet."""
@@ -373,8 +375,11 @@ def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
+        meant = [name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix)][:1]
         raise BotError(
-            f"{escape_control(given)} does not exist.\nA bot is a file, or a folder with {MANIFEST}."
+            f"{escape_control(given)} does not exist.\n"
+            + (f"Did you mean {escape_control(given.with_name(meant[0]))}? " if meant else "")
+            + f"A bot is a file, or a folder with {MANIFEST}."
         ) from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
         return _resolve_folder(path.parent, given.parent, programs)
@@ -397,16 +402,45 @@ def _absolute_path(path: Path) -> Path:
     return Path(os.path.realpath(path.parent), path.name)  # Path.resolve raises RuntimeError on a loop of links
 
 
+def _similar_names(path: Path) -> list[str]:
+    try:
+        return get_close_matches(path.name, os.listdir(path.parent))
+    except OSError:
+        return []
+
+
+def _is_bot_like(path: Path, suffix: str) -> bool:
+    """Return whether a path is a folder with a manifest, or a file of the kind that `suffix` names."""
+    return (path / MANIFEST).is_file() or (path.is_file() and path.suffix == suffix)
+
+
+def _is_manifest_like(path: Path) -> bool:
+    """Return whether a small file has a line that sets `run`."""
+    try:
+        text = path.read_bytes() if path.is_file() and path.stat().st_size < _MAX_MANIFEST_BYTES else b""
+    except OSError:
+        return False
+    return any(line.partition(b"=")[0].strip() == b"run" and b"=" in line for line in text.splitlines())
+
+
+def _manifest_advice(folder: Path, given: Path) -> str:
+    """Return what to do about a folder without a manifest, by what the folder contains."""
+    names = sorted(os.listdir(folder))
+    other = f'name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
+    for name in names:
+        if _is_bot_like(folder / name, MANIFEST):
+            return f"Name the folder in it that has a {MANIFEST}: {escape_control(given / name)}"
+    for name in names:
+        if _is_manifest_like(folder / name):
+            return f"Rename {escape_control(name)} in it to {MANIFEST}, or {other}"
+    return other[0].upper() + other[1:]
+
+
 def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
-        similar = get_close_matches(MANIFEST, os.listdir(folder), 1, 0.7)
-        raise BotError(
-            f"{escape_control(given)} is a folder without {MANIFEST}.\n"
-            + (f"Rename {escape_control(similar[0])} in it to {MANIFEST}, or name" if similar else "Name")
-            + f' a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
-        )
+        raise BotError(f"{escape_control(given)} is a folder without {MANIFEST}.\n{_manifest_advice(folder, given)}")
     digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
     manifest = read_manifest(file, where)
     name = folder.name

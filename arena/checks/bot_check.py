@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from arena.bots import (
     IN_BOXES,
@@ -277,6 +277,12 @@ class BotCheck:
     def find_odd_file(self) -> tuple[str, str] | None:
         """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one."""
         folder = self.bot.path
+        for word in self.bot.argv[1:] if folder.is_dir() else ():
+            if os.path.normpath(word).startswith("../"):
+                return (
+                    f"{escape_control(word)} isn't part of the bot: only its folder is",
+                    "move the file into the folder",
+                )
         for name in files_of(folder) if folder.is_dir() else ():
             file = folder / name
             if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
@@ -633,12 +639,15 @@ class BotCheck:
         if self.endurance is not None:
             seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.endurance.growths()))
             text = f"at request {number}: "
-        hint = diagnose_fault(seen)
+        hint, advice = diagnose_fault(seen), ""
+        first = self.settings.rules[0]
+        if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):
+            advice = f"\nif the bot plays only the rules {first.name}, check it with --rules {first.name}"
         return CheckStep(
             self.step,
             Severity.FAIL,
             text + hint.message,
-            advice=hint.advice,
+            advice=hint.advice + advice,
             sent=broken.sent or None,
             received=broken.got,
             stderr=_excerpt(stderr),
@@ -684,6 +693,14 @@ def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSp
 
 def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
     return frozenset().union(*map(request_kinds, games))
+
+
+def _is_beyond(request: dict[str, Any], rules: Ruleset) -> bool:
+    """Return whether a request has a kind, a role or an action that these rules don't have."""
+    known = {*map(str, rules.roles), *(str(row.action) for row in rules.actions)}
+    moves = request.get("legal", ())
+    words = {word for move in moves for word in (move.get("action"), move.get("block"), move.get("lose")) if word}
+    return request.get("kind", "turn") not in request_kinds(rules) or not words <= known
 
 
 def _covering_rulesets(games: Sequence[Ruleset]) -> list[Ruleset]:

@@ -38,12 +38,13 @@ def new(path: Path, language: str, as_json: bool) -> None:
         print_json(result)
         return
     name, folder, run = result.name, escape_control(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
+    missing = " and ".join(result.missing)
+    if missing:
+        print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")
+    state = f"is created, and needs {missing}" if missing else "can play"
     print_text(
-        f"{escape_control(name)} can play. Write your strategy in {escape_control(result.file)}. Next steps:\n"
+        f"{escape_control(name)} {state}. Write your strategy in {escape_control(result.file)}. Next steps:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
         f"  arena replay {run} --lost-by {shlex.quote(name)} --html lost.html"
     )
-    if result.missing:
-        missing = " and ".join(result.missing)
-        print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")

@@ -251,9 +251,17 @@ def test_a_program_on_the_users_path_alone_is_reported_as_missing_in_the_sandbox
 def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
     assert "does not exist" in refusal(tmp_path / "mybto.py")
     assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
+    write(tmp_path / "mybot.txt")
+    assert "Did you mean" not in refusal(tmp_path / "mybto.py")
+    write(tmp_path / "mybot.py")
+    assert f"Did you mean {tmp_path}/mybot.py?" in refusal(tmp_path / "mybto.py")
+    assert "Did you mean sample:honest?" in refusal("sample:honst")
     assert "without bot.toml" in refusal(tmp_path)
-    hidden = write(tmp_path / "hidden" / "bot.toml.txt").parent
+    hidden = write(tmp_path / "hidden" / "bot.toml.txt", 'run = "python3 bot.py"\n').parent
     assert "Rename bot.toml.txt in it to bot.toml" in refusal(hidden)
+    assert "Rename" not in refusal(write(tmp_path / "other" / "lost.html", "bot.toml").parent)
+    nested = folder(tmp_path / "outer" / "mybot", 'run = "python3 bot.py"\n').parent
+    assert f"Name the folder in it that has a bot.toml: {nested}/mybot" in refusal(nested)
     (tmp_path / "gone.py").symlink_to("nowhere")
     assert "does not exist" in refusal(tmp_path / "gone.py")
     (tmp_path / "loop.py").symlink_to("loop.py")

@@ -1,6 +1,7 @@
 """`arena check` with the most common mistakes. Source: the help of the command."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,56 @@ def json_module(place: Place) -> object:
     place.bot("bot/bot.toml", 'run = ["python3", "main.py"]\n')
     place.bot("bot/json.py", "x = 1\n")
     return place.bot("bot/main.py", "import json, sys\nfor line in sys.stdin: json.loads(line)\n").parent
+
+
+LOOP = BOT.partition("\n")[2]
+C_BUFFER = r"""#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main() { char b[1024]; while (fgets(b, sizeof b, stdin)) {
+  char *id = strstr(b, "\"id\":");
+  if (strstr(b, "\"type\":\"hello\"")) puts("{\"type\":\"hello\"}");
+  else if (strstr(b, "\"legal\":")) printf("{\"id\":%d,\"choice\":0}\n", id ? atoi(id + 5) : 0);
+  fflush(stdout); } }
+"""
+JAVA = "package com.me;\npublic class MyBot { public static void main(String[] a) {} }\n"
+BASE_GAME = LOOP.replace(
+    '"request":\n', '"request":\n        if message["kind"] == "draft": raise ValueError("draft")\n'
+)
+ONE_BEHIND = """import json, sys
+last = 0
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "hello": print('{"type":"hello"}', flush=True)
+    if message["type"] == "request":
+        if last: print('{"id":%d,"choice":0}' % last, flush=True)
+        last = message["id"]
+"""
+SELECTS = """import json, select, sys
+while True:
+    select.select([sys.stdin], [], [])
+    line = sys.stdin.readline()
+    if not line: break
+    message = json.loads(line)
+    if message["type"] == "hello": print('{"type":"hello"}', flush=True)
+    if message["type"] == "request": print('{"id":%d,"choice":0}' % message["id"], flush=True)
+"""
+
+
+def folder(manifest: str, **texts: str) -> Callable[[Place], object]:
+    """Return a writer of a folder with a manifest and files, by their names with _ for the dot."""
+
+    def make(place: Place) -> object:
+        for name, text in texts.items():
+            place.bot(f"bot/{name.replace('_', '.')}", text)
+        return place.bot("bot/bot.toml", manifest).parent
+
+    return make
+
+
+def parent_module(place: Place) -> object:
+    place.bot("common.py", "x = 1\n")
+    return folder('run = "python3 bot.py"\n', bot_py="import common\n")(place)
 
 
 # A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
@@ -119,7 +170,57 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "ended before its input",
         "play until standard input ends",
     ),
+    "a buffer of fixed size": (
+        folder('run = "./bot"\nbuild = "cc -o bot bot.c"\n', bot_c=C_BUFFER),
+        "all requests",
+        "the request is cut after 1,023 bytes",
+        "whole lines of any length",
+    ),
+    "a Java package": (
+        folder('run = "java MyBot"\nbuild = "javac MyBot.java"\n', MyBot_java=JAVA),
+        "hello",
+        "belongs to a Java package: com/me/MyBot",
+        "javac -d .",
+    ),
+    "a name with a space": (
+        lambda place: (
+            place.bot("bot/my bot.py", LOOP) and place.bot("bot/bot.toml", 'run = "python3 my bot.py"').parent
+        ),
+        "hello",
+        'the command splits the name "my bot.py"',
+        "as a list",
+    ),
+    "a nested folder": (
+        lambda place: place.bot("bot/mybot/bot.toml", 'run = "python3 bot.py"').parent.parent,
+        "file",
+        "is a folder without bot.toml",
+        "Name the folder in it that has a bot.toml",
+    ),
+    "select before readline": (lambda place: place.bot("bot.py", SELECTS), "first game", "another line", "select"),
+    "one behind": (
+        lambda place: place.bot("bot.py", ONE_BEHIND),
+        "first game",
+        "after the next request",
+        "not the one",
+    ),
+    "a library's banner": (
+        folder(
+            'run = "python3 bot.py"\n', bot_py=f"import banner\n{LOOP}", banner_py="print('pygame 2.5.2, welcome')\n"
+        ),
+        "hello",
+        "a library that the bot imports prints",
+        "redirect_stdout",
+    ),
+    "a module in the folder above": (parent_module, "hello", "is in the folder above", "move the module"),
+    "only the base game": (
+        folder('run = "python3 bot.py"\n', bot_py=BASE_GAME),
+        "all requests",
+        "ValueError: draft",
+        "check it with --rules coup",
+    ),
 }
+NEEDED = {"a buffer of fixed size": "cc", "a Java package": "javac"}
+CASES = {name: case for name, case in CASES.items() if shutil.which(NEEDED.get(name, "sh"))}
 
 
 def unfold(text: str) -> str:
@@ -206,6 +307,37 @@ def test_correct_bots_pass(place: Place, name: str, text: bytes, mode: int) -> N
     ran = run_check(place, path, "--rules", "coup")
     assert ran.code == 0, ran.out
     assert "  fail  " not in ran.out
+
+
+def test_a_bot_that_hangs_after_the_first_verdict_fails(place: Place) -> None:
+    hangs = LOOP.replace("        choice", "        while message['id'] > 150: pass\n        choice", 1)
+    ran = place.run("check", place.bot("bot.py", hangs), "--rules", "coup", "--bank-ms", 500, "--sandbox", "process")
+    assert ran.code == 1
+    assert "bot.py can play so far; it now plays on\n" in ran.out
+    assert "endurance         at request 151: no reply came in time" in ran.out
+    assert ran.out.endswith("1 step failed\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            f"import multiprocessing\nmultiprocessing.set_start_method('spawn')\np = multiprocessing.Pool(1)\n{LOOP}",
+            "__main__",
+        ),
+        (f"import sys\nprint('Traceback (most recent call last):\\nOops: x', file=sys.stderr)\n{LOOP}", "Oops: x"),
+        (
+            LOOP.replace("        choice", "        sys.stderr.write('x' * 50_000)\n        choice", 1),
+            "KB for each request",
+        ),
+    ],
+    ids=["a helper process", "a traceback", "much output"],
+)
+def test_standard_error_of_a_bot_that_passes_is_shown(place: Place, text: str, words: str) -> None:
+    ran = run_check(place, place.bot("bot.py", text), "--rules", "coup")
+    shown = unfold(ran.out.partition("note  standard error")[2])
+    assert words in shown
+    assert ran.out.endswith("can play\n")
 
 
 def test_json_has_the_steps_of_all_bots(place: Place) -> None:

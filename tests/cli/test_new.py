@@ -26,6 +26,13 @@ def test_a_new_bot_passes_its_check(place: Place, needs: Needs, language: str) -
     assert "mybot can play" in checked.out
 
 
+def test_a_bot_whose_language_is_missing_is_not_called_playable(place: Place) -> None:
+    (place.folder / "empty").mkdir()
+    made = place.run("new", "mybot", "--lang", "go", PATH=str(place.folder / "empty"))
+    assert made.out.startswith("mybot is created, and needs go.")
+    assert "this machine has no go" in made.err
+
+
 def test_the_next_three_commands_are_printed_with_existing_options(place: Place) -> None:
     made = place.call("new", "my bots/the first")
     commands = re.findall(r"^  arena (\w+) (.*)$", made.out, re.MULTILINE)
