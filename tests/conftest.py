@@ -69,7 +69,7 @@ LONG = re.compile(
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
     r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
-    r"|ladder/service/test_(check|readme|similar|talk|term)\.py|ladder/test_similarity\.py"
+    r"|ladder/service/test_(check|readme|similar|talk)\.py|ladder/test_similarity\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # Bots of the benchmarks play, and a search finds what beats samples.
     r"|bench/test_bench\.py"

@@ -149,7 +149,6 @@ SLEEPS = {
     "referee/test_clock.py": 1,
     "run/test_crashes.py": 3,
     "run/test_daemon.py": 1,
-    "semester.py": 1,
 }
 PROGRAMS = {"attacks", "bad_bots", "bench", "mistakes"}  # they run in a process of their own
 

@@ -2,13 +2,11 @@
 
 import re
 import shutil
-import subprocess
-from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests.bench import figures, pairs, pipes, responses
+from tests.bench import figures, pipes, responses
 from tests.documents import ROOT
 
 needs_cc = pytest.mark.needs("cc", None if shutil.which("cc") else "there is no C compiler: apt install gcc libc6-dev")
@@ -46,38 +44,3 @@ def test_responses_prints_the_section_of_a_sample_bot(bot: str, words: str, caps
 
 def test_bots_with_the_kit_can_be_started() -> None:
     assert figures.start(ROOT, "kit", Path(), "process", matches=1)
-
-
-def test_the_commit_before_is_the_last_that_differs(tmp_path: Path) -> None:
-    """It is HEAD while files differ from it; otherwise a change would be compared with itself, or with two."""
-    tree = tmp_path / "tree"
-    for name in pairs.NEEDED:
-        (tree / name).mkdir(parents=True)
-        (tree / name / "file").write_text("one")
-    git = partial(subprocess.run, check=True, capture_output=True, cwd=tree)
-    git(["git", "init"])
-    for text in ("two", "three"):
-        git(["git", "add", "."])
-        git(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-m", text])
-        (tree / "arena" / "file").write_text(text)
-    for number, expected in enumerate(("two", "one")):
-        git(["git", "checkout", "."] if number else ["git", "status"])
-        (before := tmp_path / expected).mkdir()
-        pairs.check_out(tree, before)
-        assert (before / "arena" / "file").read_text() == expected
-
-
-def test_pairs_report_whether_the_texts_of_both_trees_are_the_same() -> None:
-    assert pairs.differs([{"text": "a", "us": 1.0}], [{"text": "a", "us": 1.0}], [{"text": "a", "us": 2.0}])
-    old = [{"text": "a", "more": "b"}]
-    assert not pairs.differs(old, old, [{"text": "c", "more": "b"}])
-
-
-def test_pairs_fail_where_a_tree_cannot_be_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in pairs.NEEDED:
-        (tmp_path / name).mkdir()
-    (tmp_path / "arena" / "__init__.py").write_text("raise ImportError('of another tree')")
-    with pytest.raises(SystemExit) as ended:
-        pairs.main(["local", "--against", str(tmp_path), "--pairs", "1"])
-    assert ended.value.code == 1
-    assert "left out: local" in capsys.readouterr().out
