@@ -1,6 +1,7 @@
 // The page around the two tabs: Play, and Write a bot.
 
 import { say, shade } from "./dom.js";
+import { keepProgramsFor } from "./memory.js";
 import { listen } from "./python.js";
 
 const TABS = { play: () => import("./play_tab.js"), write: () => import("./write_tab.js") }; // each exports `fill(panel)`
@@ -35,6 +36,19 @@ for (const name of Object.keys(TABS)) {
 }
 document.getElementById("shade").onclick = shade;
 listen(({ text, ready }) => say(document.getElementById("python"), ready ? "" : text));
+
+/** Return the login of the ladder that serves this page, "" if no user is signed in, null if it doesn't answer. */
+async function findLogin() {
+  try {
+    const answer = await fetch("/api/account", { signal: AbortSignal.timeout(5_000) });
+    if (answer.ok) return (await answer.json()).user.login;
+    return answer.status < 500 ? "" : null;
+  } catch {
+    return null;
+  }
+}
+
+if (location.pathname.startsWith("/playground/")) keepProgramsFor(await findLogin());
 const follow = () => open(location.hash && !location.hash.startsWith("#play") ? "write" : "play"); // also with a program in the address
 addEventListener("hashchange", follow);
 follow();

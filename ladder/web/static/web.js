@@ -206,6 +206,32 @@ document.addEventListener("submit", (event) => {
   else if (!event.defaultPrevented) sent.set(button, performance.now());
 });
 
+// Signing out deletes the programs that the playground stored for the login, and offers to download them before.
+document.querySelector("form[data-login]")?.addEventListener("submit", (event) => {
+  const form = event.target;
+  try {
+    const keys = ["program", "versions", "history"].map((key) => `coup-${form.dataset.login}/${key}`);
+    const [program, versions] = keys.map((key) => localStorage.getItem(key));
+    if (program === null && versions === null) return localStorage.removeItem("coup-login");
+    event.preventDefault();
+    const texts = [`--- The program ---\n\n${program ?? ""}`, ...JSON.parse(versions ?? "[]").map(({ number, text }) => `--- Version ${number} ---\n\n${text}`)];
+    const dialog = document.createElement("dialog");
+    dialog.innerHTML = '<form method="dialog" class="stack"><p>This browser stores your programs of the playground. They are deleted when you sign out.</p><p><a class="button" download="playground.txt">Download them</a> <button value="out" class="danger">Delete them and sign out</button> <button>Cancel</button></p></form>';
+    dialog.querySelector("a").href = `data:text/plain;charset=utf-8,${encodeURIComponent(texts.join("\n\n"))}`;
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue === "out") {
+        for (const key of [...keys, "coup-login"]) localStorage.removeItem(key);
+        form.submit();
+      }
+      dialog.remove();
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+  } catch {
+    // the browser stores nothing
+  }
+});
+
 // A time is typed in the reader's zone.
 for (const field of document.querySelectorAll("[data-zone]")) field.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
 

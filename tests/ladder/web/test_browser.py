@@ -308,6 +308,27 @@ def test_a_line_in_the_lobby_reaches_open_pages_and_a_refusal_its_form(browser: 
     assert [text for text in wrong if not off.search(text)] == []
 
 
+def test_signing_out_offers_to_download_the_stored_programs_and_deletes_them(
+    browser: Reader, server: LadderServer
+) -> None:
+    page, wrong = window(browser, server, "eve")
+    page.goto(f"{server.url}/docs")
+    own = {"coup-eve/program": "print(1)", "coup-eve/versions": '[{"number": 3, "text": "print(3)"}]'}
+    stored = {**own, "coup-eve/history": "[]", "coup-login": "eve", "coup-bob/program": "print(2)", "coup-pace": "slow"}
+    page.evaluate("stored => Object.assign(localStorage, stored)", stored)
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Sign out").click()
+    with page.expect_download() as started:
+        page.get_by_role("link", name="Download them").click()
+    text = Path(started.value.path()).read_text()
+    assert (started.value.suggested_filename, text.count("print(")) == ("playground.txt", 2)
+    page.get_by_role("button", name="Delete them and sign out").click()
+    page.wait_for_url(re.compile("/(sign-in.*)?$"))
+    assert page.evaluate("Object.keys(localStorage).sort()") == ["coup-bob/program", "coup-pace"]
+    assert [text for text in wrong if "Clear-Site-Data" not in text] == []
+
+
 def test_a_program_from_the_playground_waits_in_the_form_after_the_sign_in(
     browser: Reader, server: LadderServer
 ) -> None:
