@@ -15,8 +15,8 @@ from ladder.rating import RatedField, assess_leader, find_collusion, rate
 from ladder.run_standings import Standing
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit, WarmStart
-    from ladder.rating.matches import Matches
+    from ladder.rating import Fit
+    from ladder.rating.matches import Floats, Matches
 
 _DIGITS = 6  # decimals of a rating that determine the order; the fit's warm start changes the ninth
 
@@ -166,12 +166,12 @@ def compute_standings(
     matches: "Matches",
     seats: int,
     at: float,
-    start: "WarmStart | None" = None,
+    start: "Floats | None" = None,
     ranks_references: bool = True,
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
-    forfeits, faults: by version. at: Unix time. start: of an earlier fit. ranks_references: they count in ranks, too.
+    forfeits, faults: by version. at: Unix time. start: an earlier fit's. ranks_references: they count in ranks, too.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]

@@ -78,7 +78,6 @@ ladder.results:
 ladder.schedule:
 ladder.rating:
 ladder.rating.matches:
-ladder.rating.plackett_luce: ladder.rating.matches
 ladder.rating.laplace_approximation: ladder.rating.matches
 ladder.rating.winner_model: ladder.rating.matches
 ladder.run_standings: ladder.results ladder.rating

@@ -64,12 +64,14 @@ from arena.sandbox import (
     scratch_folder,
 )
 from ladder.pool import JobFailed
+from ladder.rating import min_matches_for_intervals
 from ladder.store import FolderError, RunFolder, new_run_folder_name
 from protocol import escape_bytes
 
 Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_SEATS = 4
+_DEFAULT_GAMES = 480  # or more, if intervals need more
 _DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
 _MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17
 
@@ -186,11 +188,12 @@ def load_named_bots(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
 def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice) -> RunConfig:
     """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan."""
     seats = choose_seats(asked, len(bots), settings.rules)
+    match_games = asked.match_games or default_match_games(choice.name, seats)
     config = RunConfig(
         bots=bots,
         seats=seats,
-        games=asked.games or 480,
-        match_games=asked.match_games or default_match_games(choice.name, seats),
+        games=asked.games or max(_DEFAULT_GAMES, min_matches_for_intervals(len(bots), seats) * match_games),
+        match_games=match_games,
         key=seed_key(asked.seed),
         seed=asked.seed,
         settings=settings,
@@ -410,7 +413,10 @@ def _report_types() -> tuple[type, ...]:
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
 @option(
-    "--games", type=click.IntRange(1), metavar="N", help="Minimum number of games, rounded up to whole rounds.  [480]"
+    "--games",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Minimum number of games, rounded up to whole rounds.  [480, or as many as intervals need]",
 )
 @option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"

@@ -170,7 +170,7 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
     if known:
         lines.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
-    lines.append("rating: TrueSkill, from all games at once; a match counts as one observation")
+    lines.append("rating: TrueSkill's model, fitted to all games at once; a match counts as one observation")
     if _has_decision_times(run, standings):
         session = " in this session" if run.progress.resumed else ""
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")

@@ -41,7 +41,7 @@ class RunReportRow(_Part):
     position: int = Field(description="by rating, from 1; rank_range shows which are certain")
     bot: str
     rank_range: tuple[int, int] = Field(description="the best and the worst rank that fit the games")
-    rating: Estimate = Field(description="TrueSkill, from all games at once; the mean of the field is 25")
+    rating: Estimate = Field(description="TrueSkill's model, fitted to all games at once; the mean of the field is 25")
     win_rate_adjusted: Estimate | None = Field(
         description="as if the bot met all others equally often; without an interval, a prior pulls it to the fair rate"
     )

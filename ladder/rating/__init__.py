@@ -20,16 +20,16 @@ from ladder.rating.types import (
 )
 
 if TYPE_CHECKING:
-    from ladder.rating.matches import Matches
-    from ladder.rating.ratings_and_intervals import Fit, WarmStart
+    from ladder.rating.matches import Floats, Matches
+    from ladder.rating.ratings_and_intervals import Fit
 
 
 def __getattr__(name: str) -> object:
-    """Import `Fit` or `WarmStart`, and with it numpy, at first use."""
-    if name in ("Fit", "WarmStart"):
-        from ladder.rating import ratings_and_intervals
+    """Import `Fit`, and with it numpy, at first use."""
+    if name == "Fit":
+        from ladder.rating.ratings_and_intervals import Fit
 
-        return getattr(ratings_and_intervals, name)
+        return Fit
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -45,11 +45,11 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
     return fit_counted_rows(rows, win, bots)
 
 
-def rate(matches: "Matches", field: RatedField, start: "WarmStart | None" = None) -> "Fit":
+def rate(matches: "Matches", field: RatedField, start: "Floats | None" = None) -> "Fit":
     """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
 
-    The order of matches doesn't change the result, and neither does `start`: the warm start of an earlier fit, of fewer
-    matches or versions, only saves time. A version without games has its predecessor's rating.
+    The order of matches doesn't change the result, and neither does `start`, the same of an earlier fit, of fewer
+    matches or versions: it only saves time. A version without games has its predecessor's rating.
     """
     from ladder.rating.ratings_and_intervals import rate
 

@@ -4,8 +4,9 @@ The games of a match share their table. Against some opponents a bot does better
 the match. The effect on a bot's error depends on its opponents: if it met all others equally met_squares, good and bad
 opponents cancel out; at randomly drawn tables they don't.
 
-For a bot and a match, the residual r is its wins minus the expected ones, in standard deviations of independent games.
-The model: r = e + the sum of b_j over its opponents j; b_j has mean 0 and variance v, e has variance w. On average
+For a bot and a match, the residual r is the gradient of the match's log-likelihood by the bot's strength, in standard
+deviations of independent games; at two seats it is the wins minus the expected ones. The model: r = e + the sum of b_j
+over its opponents j; b_j has mean 0 and variance v, e has variance w. On average
 
     sum of r^2 = w m + v tr C          sum over j of (sum of r where it met j)^2 = w tr C + v tr C^2
 
@@ -49,11 +50,11 @@ class Dispersion:
 
 
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
-    """Return each bot's dispersion. `posterior` is of Plackett-Luce: its curvatures are the variances of wins."""
+    """Return each bot's dispersion."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
     sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
     # If wins are expected only once in many matches, the squares say little about the variance between matches.
-    variance = matches.per_bot(np.diagonal(posterior.curvatures, axis1=1, axis2=2), bots) / np.maximum(played, 1)
+    variance = matches.per_bot(np.diagonal(posterior.information, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
     left = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
     prior = min(PRIOR_MATCHES, left)
@@ -64,7 +65,7 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
     most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)
     # The degrees of freedom of a weighted mean of a bot's own squares and those of all bots (Satterthwaite).
-    freedom = (played + prior) ** 2 / (played + prior**2 / left)
+    freedom = np.minimum((played + prior) ** 2 / (played + prior**2 / left), left)
     precision = OWED**2 * apart * freedom / 2
     opponents = opponents.clip(0.0, most) * precision / (precision + 1)
     games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=MIN_GAMES_SHARE)
@@ -73,11 +74,11 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
 
 def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     """Return (M, k): the residual r of each match and bot, enlarged to correct for the match's pull on the fit."""
-    curvatures = posterior.curvatures
-    variance = np.diagonal(curvatures, axis1=1, axis2=2)
+    information = posterior.information
+    variance = np.diagonal(information, axis1=1, axis2=2)
     pulled = np.empty(matches.tables.shape)
     for some in iterate_slices(len(pulled)):
-        pulled[some] = ((curvatures[some] @ posterior.at_tables(matches.tables[some])) * curvatures[some]).sum(2)
+        pulled[some] = ((information[some] @ posterior.at_tables(matches.tables[some])) * information[some]).sum(2)
     left = np.maximum(variance - pulled, MIN_INFORMATION_LEFT * variance)
     residuals: Floats = posterior.scores / np.sqrt(np.maximum(left, 1e-300))
     return residuals

@@ -1,11 +1,10 @@
-"""Approximate the posterior of all strengths by a normal distribution: its maximum, by Newton's method, and errors.
+"""Approximate the posterior of all strengths by a normal distribution: its maximum, by Fisher's scoring, and errors.
 
-A log-concave model, such as Plackett-Luce and `winner_model`, has one maximum. So has the posterior, since the prior is
-normal.
+A log-concave model, such as `winner_model`, has one maximum. So has the posterior, since the prior is normal.
 
-The covariance of the strengths' errors is the inverse of H, minus the second derivatives of the log-posterior. Up to
-EXACT bots it is computed, in cubic time. For more bots it is estimated by random draws: with D the diagonal of H and
-A = D - H, whose entries aren't negative,
+The covariance of the strengths' errors is the inverse of H, the information of the matches plus the precision of the
+prior. Up to EXACT bots it is computed, in cubic time. For more bots it is estimated by random draws: with D the
+diagonal of H and A = D - H, whose entries aren't negative,
 
     inverse of H = 1/D + A / (D D) + the covariance of A x / D,   x drawn with the covariance of the inverse
 
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
-"""Strengths and matches to the log-likelihood, its gradient (M, k), and minus its second derivatives (M, k, k)."""
+"""Strengths and matches to the log-likelihood, its gradient (M, k), and the gradient's variance (M, k, k)."""
 
 ALWAYS_ACCEPTED_STEP = 2e-4  # a step this small changes the likelihood by less than its rounding error
-STEP_TOLERANCE = 1e-6  # Newton's method converges quadratically: after a step of this size the error is 1e-12
-MAX_STEPS = 100  # 4 to 8 are usual
+STEP_TOLERANCE = 1e-11  # each step is a third of the one before it, or less
+MAX_STEPS = 100  # 5 to 12 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 EXACT = 1000  # bots
 DRAWS = 32  # for the errors from results, and as many for those from the prior
@@ -114,10 +113,10 @@ class Posterior:
     prior: Prior
     scores: Floats
     """(M, k): each match's gradient."""
-    curvatures: Floats
-    """(M, k, k): minus each match's second derivatives."""
+    information: Floats
+    """(M, k, k): the variance of each match's gradient, if games are independent."""
     precision: Any
-    """(n, n): minus the second derivatives of the log-posterior; sparse for more than EXACT bots."""
+    """(n, n): the information of all matches plus the prior's precision; sparse for more than EXACT bots."""
 
     @cached_property
     def inverse(self) -> Floats | None:
@@ -224,24 +223,24 @@ def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats |
     """Find the maximum of the posterior. `start` (n,), the first strengths to try, only changes the time this takes."""
     bots = len(prior.before)
     strengths = np.zeros(bots) if start is None else start
-    likelihood, scores, curvatures = model(strengths, matches)
+    likelihood, scores, information = model(strengths, matches)
     for _ in range(MAX_STEPS):
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
-        precision = _posterior_precision(curvatures, matches, prior)
+        precision = _posterior_precision(information, matches, prior)
         step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
-        del precision, scores, curvatures
+        del precision, scores, information
         size = abs(step).max()
         for halving in range(MAX_HALVINGS):
             tried = strengths + step / 2**halving
-            likelihood, scores, curvatures = model(tried, matches)
+            likelihood, scores, information = model(tried, matches)
             if size < ALWAYS_ACCEPTED_STEP or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
                 break
         strengths = tried
         if size < STEP_TOLERANCE:
             break
-    precision = _posterior_precision(curvatures, matches, prior)
-    return Posterior(strengths, prior, scores, curvatures, precision)
+    precision = _posterior_precision(information, matches, prior)
+    return Posterior(strengths, prior, scores, information, precision)
 
 
 def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_matrix":
@@ -251,15 +250,15 @@ def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_m
     return csr_matrix((values, (rows, columns)), (bots, bots))
 
 
-def _posterior_precision(curvatures: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
-    """Return (n, n): minus the second derivatives of the log-posterior."""
+def _posterior_precision(information: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
+    """Return (n, n): the information of all matches plus the prior's precision."""
     bots = len(prior.before)
 
     def parts() -> Iterator[tuple[Ints, Ints, Floats]]:
         for some in iterate_slices(len(matches.tables)):
             tables = matches.tables[some]
             rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
-            yield rows.ravel(), columns.ravel(), curvatures[some].ravel()
+            yield rows.ravel(), columns.ravel(), information[some].ravel()
         yield prior.entries()
 
     if bots > EXACT:  # most pairs have never met

@@ -1,8 +1,8 @@
 """Fit all matches: each bot's rating, ranks and win rate, with 95 % intervals, and whether the leader is certain.
 
-The rating is TrueSkill's, from all games at once (`winner_model`). The adjusted win rate is the Plackett-Luce fit's
-expectation over all possible tables. This fit reproduces each bot's wins at its own tables, apart from a weak prior. So
-the adjustment is for the bot's opponents and, with few games, for the prior: two wins of two become 0.93. A game that
+`winner_model` is fitted once to all games. The rating, the rank range and the adjusted win rate are computed from its
+strengths, so their order is one. The adjusted win rate is the expectation over all possible tables: it is adjusted for
+the bot's opponents and, with few games, for the prior: of two newcomers, one that won both games has 0.87. A game that
 all bots forfeited counts only in the plain win rate. The errors are those of independent games times the square root of
 the `dispersion`.
 
@@ -13,14 +13,14 @@ normal fields, among near-identical bots, and among equals.
 
 The prior of a new version's strength is normal around its predecessor's, with deviation PREDECESSOR_DEVIATION. It pulls
 a much better or worse version towards its predecessor for a while, so it is wide. Simulated with opponents of known
-strength, by the version's change in log-strength: how often the interval contains the truth after 100 games of the new
-version, and the error of an unchanged version.
+strength, by the version's change in units of NOISE: how often the interval contains the truth after 100 games of the
+new version, and the error of an unchanged version.
 
-    link   change of 0    .4    .8    error
-    .3            .98    .93    .74    .16
-    .6            .98    .95    .92    .22
-    .8            .97    .96    .95    .23
-    none          .96    .96    .95    .27
+    link   change of 0   .26   .52    error
+    .20          1.00    .95    .73    .10
+    .39           .97    .96    .92    .16
+    .52           .95    .96    .94    .17
+    none          .94    .93    .96    .20
 
 Between near-identical bots, which users do submit, the best can't be determined; that the leader is within a tolerance
 of it can. The probability is a lower bound, by Bonferroni: 1 minus the sum of the probabilities of each other bot to be
@@ -37,10 +37,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ladder.rating.dispersion import Dispersion, estimate_dispersion
-from ladder.rating.laplace_approximation import Posterior, Prior, find_posterior
+from ladder.rating.dispersion import estimate_dispersion
+from ladder.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
 from ladder.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
-from ladder.rating.plackett_luce import DerivativeMatrix, field_win_probabilities, plackett_luce
 from ladder.rating.types import (
     Estimate,
     LeaderAssessment,
@@ -49,23 +48,11 @@ from ladder.rating.types import (
     min_matches_for_intervals,
     wilson_interval,
 )
-from ladder.rating.winner_model import MODEL, NOISE, winner_model
+from ladder.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
 
-PRIOR_DEVIATION = 3.0  # of log-strengths: wider than any field, so that the prior matters only with few games
-PREDECESSOR_DEVIATION = 0.8  # of log-strengths: between a version and its predecessor
-NORMAL = 0.65  # units of NOISE for each unit of log-strength
+PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE
 CACHED = 256  # bots compared with as many at once, so that arrays of pairs fit in the processor's cache
 UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
-
-
-@dataclass(frozen=True, slots=True)
-class WarmStart:
-    """The strengths of an earlier fit, from which a fit of more matches starts. NaN for a bot that wasn't in it."""
-
-    log_strengths: Floats
-    """(n,), of `plackett_luce`."""
-    ratings: Floats
-    """(n,), of `winner_model`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +88,18 @@ class ExpectedWinRates:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of a rating: each bot's strength, and the models fitted to all matches."""
+    """The result of a rating: each bot's strength, and the model fitted to all matches."""
 
     strengths: tuple[Strength, ...]
     field: RatedField
-    start: WarmStart
+    start: Floats
+    """(n,): the bots' strengths, from which a fit of more matches starts. NaN for a bot that isn't in `present`."""
     present: Ints
     """(p,): the bots that have played or are linked to one that has, ascending."""
     matches: Matches
     """Its bots are indices into `present`."""
     posterior: Posterior | None
-    """Of `plackett_luce`, for the bots in `present`; None without matches."""
+    """For the bots in `present`; None without matches."""
     win_rates: ExpectedWinRates
 
 
@@ -122,7 +110,7 @@ def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength
     return rate(counted, RatedField(bots)).strengths
 
 
-def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) -> Fit:
+def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fit:
     """Return the fit of the field's bots to the matches; documented in `ladder.rating`."""
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
@@ -130,27 +118,27 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
     among = int(active.sum())
     strengths = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
     present, before = _find_present(matches, field)
-    nowhere = np.full(bots, np.nan)
+    begin = np.full(bots, np.nan)
     if not len(present):
         none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        return Fit(tuple(strengths), field, WarmStart(nowhere, nowhere), present, matches, None, none)
+        return Fit(tuple(strengths), field, begin, present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
-    begin = WarmStart(nowhere, nowhere) if start is None else start
-    earlier, rated = _select_start(begin.log_strengths, present), _select_start(begin.ratings, present)
-    plackett_luce_fit = _fit_plackett_luce(matches, before, earlier)
-    spread = estimate_dispersion(plackett_luce_fit, matches, len(present))
+    if start is not None:
+        begin[: len(start)] = start[:bots]
+    prior = Prior(MODEL.sigma / NOISE, PREDECESSOR_DEVIATION, before)
+    posterior = find_posterior(winner_model, matches, prior, np.nan_to_num(begin[present]))
+    begin[present] = posterior.strengths
     seats = matches.tables.shape[1]
-    known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _anchor_weights(present, played > 0, active[present], field)
-    winner_fit = _fit_winner_model(
-        matches, before, rated + NORMAL * (plackett_luce_fit.strengths - earlier), plackett_luce_fit.strengths
-    )
+    known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
+    spread = estimate_dispersion(posterior, matches, len(present))
+    errors = posterior.errors(spread.values, weights) if known else None
     ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
     among = int(ranked.sum())
     strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
-    rating, ranks = _ratings_and_ranks(winner_fit, spread, weights, known, ranked, among)
-    win_rates = _expected_win_rates(plackett_luce_fit, spread, weights, known, np.flatnonzero(active[present]), seats)
+    rating, ranks = _ratings_and_ranks(posterior.strengths, errors, spread.freedom, weights, ranked, among)
+    win_rates = _expected_win_rates(posterior.strengths, errors, spread.freedom, np.flatnonzero(active[present]), seats)
     adjusted = dict(zip(win_rates.bots.tolist(), _intervals(win_rates), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
@@ -158,15 +146,8 @@ def rate(matches: Matches, field: RatedField, start: WarmStart | None = None) ->
         games = int(played[place])
         win_rate = float(wins[place] / games) if games else None
         strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), win_rate, games, int(met[place]))
-    shown = replace(win_rates, bots=present[win_rates.bots])
     return Fit(
-        tuple(strengths),
-        field,
-        WarmStart(_expand(plackett_luce_fit.strengths, present, bots), _expand(winner_fit.strengths, present, bots)),
-        present,
-        matches,
-        plackett_luce_fit,
-        shown,
+        tuple(strengths), field, begin, present, matches, posterior, replace(win_rates, bots=present[win_rates.bots])
     )
 
 
@@ -198,50 +179,21 @@ def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np
     return np.asarray(held / held.sum())
 
 
-def _select_start(start: Floats, present: Ints) -> Floats:
-    """Return (p,) the earlier strengths of the present bots; NaN for new bots."""
-    longer = np.full(max(len(start), int(present.max()) + 1), np.nan)
-    longer[: len(start)] = start
-    return longer[present]
-
-
-def _expand(values: Floats, present: Ints, bots: int) -> Floats:
-    """Return (bots,) the present bots' values (p,); NaN for all others."""
-    expanded = np.full(bots, np.nan)
-    expanded[present] = values
-    return expanded
-
-
-def _fit_plackett_luce(matches: Matches, before: Ints, were: Floats) -> Posterior:
-    """Return the posterior of `plackett_luce`. Bots start from earlier strengths, new ones from a predecessor's."""
-    begin = were.copy()
-    for place in np.flatnonzero(np.isnan(begin)):
-        old = before[place]
-        while old >= 0 and np.isnan(were[old]):
-            old = before[old]
-        begin[place] = were[old] if old >= 0 else 0.0
-    return find_posterior(plackett_luce, matches, Prior(PRIOR_DEVIATION, PREDECESSOR_DEVIATION, before), begin)
-
-
-def _fit_winner_model(matches: Matches, before: Ints, moved: Floats, log_strengths: Floats) -> Posterior:
-    """Return the posterior of `winner_model`. The search starts at `moved`, or else at scaled `log_strengths`."""
-    guess = np.where(np.isnan(moved), NORMAL * log_strengths, moved)
-    return find_posterior(
-        winner_model, matches, Prior(MODEL.sigma / NOISE, NORMAL * PREDECESSOR_DEVIATION, before), guess
-    )
-
-
 def _ratings_and_ranks(
-    posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: NDArray[np.bool_], among: int
+    strengths: Floats,
+    errors: PosteriorErrors | None,
+    freedom: Floats,
+    weights: Floats,
+    active: NDArray[np.bool_],
+    among: int,
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
     """Return each bot's rating, and its rank range among the `among` active bots that have played."""
-    mu = MODEL.mu + NOISE * (posterior.strengths - weights @ posterior.strengths)
+    mu = MODEL.mu + NOISE * (strengths - weights @ strengths)
     last = np.where(active, among, among + 1)
-    if not known:
+    if errors is None:
         return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
     others = np.flatnonzero(active)
-    quantile = _quantile(spread.freedom)
-    errors = posterior.errors(spread.values, weights)
+    quantile = _quantile(freedom)
     variance = errors.own + (errors.shared**2).sum(1)
     best, worst = np.ones_like(last), last.copy()
     for rows, columns in product(iterate_slices(len(mu), CACHED), iterate_slices(among, CACHED)):
@@ -268,19 +220,17 @@ def _quantile(freedom: Floats) -> Floats:
 
 
 def _expected_win_rates(
-    posterior: Posterior, spread: Dispersion, weights: Floats, known: bool, active: Ints, seats: int
+    strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, active: Ints, seats: int
 ) -> ExpectedWinRates:
-    """Return the active bots' win rates, with errors if `known`; empty if the active bots don't fill a table."""
-    freedom = spread.freedom[active]
+    """Return the active bots' win rates; empty if the active bots don't fill a table."""
     if len(active) < seats:
-        return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), known)
-    values, slopes = field_win_probabilities(posterior.strengths[active], seats)
-    if not known:
-        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom, known)
-    errors = posterior.errors(spread.values, weights)
+        return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), errors is not None)
+    values, slopes = field_win_probabilities(strengths[active], seats)
+    if errors is None:
+        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom[active], known=False)
     own, shared = errors.own[active], slopes @ errors.shared[active]
     variances = slopes.spread(own) + (shared**2).sum(1)
-    return ExpectedWinRates(active, values, variances, freedom, known, slopes, own, shared)
+    return ExpectedWinRates(active, values, variances, freedom[active], True, slopes, own, shared)
 
 
 def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:

@@ -10,14 +10,18 @@ tau per game then becomes a skill with an error of tau in each game. TrueSkill's
 ranking, so they would treat the losers as drawn; here the winner is compared with each loser. At two seats the models
 agree, and tests compare them with the trueskill package.
 
+The probabilities of a table sum to 1. A stronger bot wins more in each, so ratings and win rates have the same order.
+
 Source: Herbrich, Minka, Graepel, TrueSkill (2007)."""
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import trueskill
 
-from ladder.rating.matches import Floats, Ints, Matches, iterate_slices
+from ladder.rating.matches import Floats, Matches, iterate_slices
 
 MODEL = trueskill.TrueSkill(
     mu=25.0,
@@ -36,69 +40,111 @@ ROWS = 256  # matches computed at once, so that their arrays fit in the processo
 MIN_WIN_PROBABILITY = 1e-280  # prevents underflow; the prior keeps all probabilities much larger
 MAX_NORMAL_DEVIATION = 37.0  # the normal tail underflows beyond; the prior keeps skills much closer
 
-_erfc = np.vectorize(math.erfc, otypes=[float])
+
+@dataclass(frozen=True, slots=True)
+class DerivativeMatrix:
+    """The Jacobian of win probabilities by strengths, (n, n), in factored form: diag(diagonal) - left @ right.T."""
+
+    diagonal: Floats
+    """(n,); chosen so that each row sums to 0."""
+    left: Floats
+    right: Floats
+    """(n, columns), both."""
+
+    def __matmul__(self, columns: Floats) -> Floats:
+        """Return the Jacobian times a matrix (n, columns)."""
+        product: Floats = self.diagonal[:, None] * columns - self.left @ (self.right.T @ columns)
+        return product
+
+    def row(self, bot: int) -> Floats:
+        """Return (n,): the derivatives of one bot's win probability."""
+        row: Floats = -(self.right @ self.left[bot])
+        row[bot] += self.diagonal[bot]
+        return row
+
+    def spread(self, variances: Floats) -> Floats:
+        """Return (n,): the variance of each win probability, to first order, of independent strengths (n,)."""
+        shared = self.left @ (self.right.T @ (variances[:, None] * self.right))
+        own = self.diagonal - 2 * (self.left * self.right).sum(1)
+        variance: Floats = self.diagonal * own * variances + (shared * self.left).sum(1)
+        return variance
 
 
 def winner_model(strengths: Floats, matches: Matches) -> tuple[float, Floats, Floats]:
-    """Return the log-likelihood of the wins, its gradient (M, k), and minus its second derivatives (M, k, k).
+    """Return the log-likelihood of the wins, its gradient (M, k), and the variance of the gradient (M, k, k).
 
-    `strengths` (n,) are skills in units of NOISE. The derivatives are by the strengths of each match's bots.
+    `strengths` (n,) are skills in units of NOISE. The gradient is by the strengths of each match's bots. Its variance,
+    Fisher's information, is that of independent games. Games without a winner have no effect.
+
+    With h = phi / Phi, and P the product of all Phi, bot i wins with probability W_i = the integral of P h_i, and
+
+        d W_i / d s_j = - integral of P h_i h_j        for i != j; the sum over j is 0
     """
-    seats = matches.tables.shape[1]
-    step = WIDER if seats <= FEW else STEP
-    grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, step)
-    away = grid - strengths[:, None]
-    below = _normal_cdf(away)
-    hazard = np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi) / below  # minus the slope of a loser's log-chance
-    slope = hazard * (hazard + away)
-    likelihoods, scores, curvatures = [], np.empty(matches.tables.shape), np.empty((*matches.tables.shape, seats))
+    seats, likelihoods, scores = matches.tables.shape[1], [], np.empty(matches.tables.shape)
+    information = np.empty((*scores.shape, seats))
+    diagonal = np.arange(seats)
+    for some, weighted, hazards in _integrands(strengths, matches):
+        chance = np.maximum(weighted.sum(2), MIN_WIN_PROBABILITY)
+        slopes = -(weighted @ hazards.transpose(0, 2, 1))  # (M, i, j): d W_i / d s_j
+        slopes[:, diagonal, diagonal] = 0.0
+        slopes[:, diagonal, diagonal] = -slopes.sum(2)
+        wins = matches.wins[some]
+        scores[some] = ((wins / chance)[:, None, :] @ slopes)[:, 0]
+        information[some] = slopes.transpose(0, 2, 1) @ ((wins.sum(1, keepdims=True) / chance)[:, :, None] * slopes)
+        likelihoods.append(float((wins * np.log(chance)).sum()))
+    return math.fsum(likelihoods), scores, information
+
+
+def win_probabilities(strengths: Floats, matches: Matches) -> Floats:
+    """Return (M, k): the probability of each match's bots to win one of its games."""
+    chances = np.empty(matches.tables.shape)
+    for some, weighted, _ in _integrands(strengths, matches):
+        chances[some] = weighted.sum(2)
+    return chances
+
+
+def _integrands(strengths: Floats, matches: Matches) -> Iterator[tuple[slice, Floats, Floats]]:
+    """Yield slices of matches with P h_i, times the step of the grid, and h_i, both (matches, k, grid)."""
+    grid, below, density = _distributions(strengths, matches.tables.shape[1])
+    hazard = density / below
+    step = grid[1] - grid[0]
     for some in iterate_slices(len(matches.tables), ROWS):
-        likelihood, scores[some], curvatures[some] = _compute_slice(
-            below, hazard, slope, step, matches.tables[some], matches.wins[some]
-        )
-        likelihoods.append(likelihood)
-    return math.fsum(likelihoods), scores, curvatures
+        tables = matches.tables[some]
+        product = step * below.take(tables[:, 0], axis=0)
+        for seat in range(1, tables.shape[1]):
+            product *= below.take(tables[:, seat], axis=0)
+        hazards = hazard.take(tables, axis=0)
+        yield some, hazards * product[:, None, :], hazards
 
 
-def _normal_cdf(x: Floats) -> Floats:
-    """Return Phi(x). Importing scipy's function takes longer than rating a small run."""
-    tail = _erfc(np.minimum(np.abs(x), MAX_NORMAL_DEVIATION) / math.sqrt(2)) / 2
-    return np.asarray(np.where(x > 0, 1 - tail, tail))
+def _distributions(strengths: Floats, seats: int) -> tuple[Floats, Floats, Floats]:
+    """Return the grid of performances (grid,), and each bot's Phi and phi at its points, (n, grid)."""
+    grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, WIDER if seats <= FEW else STEP)
+    away = grid - strengths[:, None]
+    far = np.minimum(np.abs(away), MAX_NORMAL_DEVIATION) / math.sqrt(2)
+    # Importing scipy's function takes longer than rating a small run.
+    tail = np.fromiter(map(math.erfc, far.ravel().tolist()), float, far.size).reshape(far.shape) / 2
+    return grid, np.where(away > 0, 1 - tail, tail), np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
 
 
-def _compute_slice(
-    below: Floats, hazard: Floats, slope: Floats, step: float, tables: Ints, wins: Floats
-) -> tuple[float, Floats, Floats]:
-    """Return what `winner_model` does, for some matches.
+def field_win_probabilities(strengths: Floats, seats: int) -> tuple[Floats, DerivativeMatrix]:
+    """Return each bot's probability to win, (n,), as the mean over all tables with it, and the Jacobian.
 
-    `below`, `hazard` and `slope` are (bots, grid): Phi, h = phi / Phi, and h (h + x - s). W_i, the probability that
-    seat i wins, is the integral of P h_i, where P is the product of all Phi; and for i != j
-
-        d W_i / d s_j = - integral of P h_i h_j
-        d2 W_i / d s_i d s_j = - integral of P h_i h_j (x - s_i)
-        d2 W_i / d s_j d s_l = integral of P h_i h_j h_l
-
-    The other derivatives follow, since probabilities sum to 1 and depend only on differences of strengths.
+    The mean over tables is one integral over the highest performance x, of phi_i(x) times the mean product of i's
+    opponents' Phi_j(x): a symmetric polynomial of degree seats - 1 in the Phi_j of all other bots. The integrand is
+    exact, and the time is linear in the seats.
     """
-    hazards, slopes = hazard.take(tables, axis=0), slope.take(tables, axis=0)
-    under = step * below.take(tables[:, 0], axis=0)
-    for seat in range(1, tables.shape[1]):
-        under *= below.take(tables[:, seat], axis=0)
-    weighted = hazards * under[:, None, :]
-    chance = np.maximum(weighted.sum(2), MIN_WIN_PROBABILITY)
-    odds = wins / chance
-    falls = -(weighted @ hazards.transpose(0, 2, 1))  # (M, i, j): d W_i / d s_j
-    diagonal = np.arange(tables.shape[1])
-    falls[:, diagonal, diagonal] = 0.0
-    falls[:, diagonal, diagonal] = -falls.sum(2)
-    score = (odds[:, None, :] @ falls)[:, 0]
-
-    won = (odds[:, None, :] @ hazards)[:, 0]
-    curvature = (falls * (odds / chance)[:, :, None]).transpose(0, 2, 1) @ falls
-    pairs = slopes @ weighted.transpose(0, 2, 1)
-    pairs *= odds[:, :, None]
-    curvature += pairs + pairs.transpose(0, 2, 1)
-    curvature -= (weighted * won[:, None, :]) @ hazards.transpose(0, 2, 1)
-    curvature[:, diagonal, diagonal] = 0.0
-    curvature[:, diagonal, diagonal] = -curvature.sum(2)
-    return float((wins * np.log(chance)).sum()), score, curvature
+    grid, below, density = _distributions(strengths, seats)
+    products = [np.ones_like(grid), *(np.zeros_like(grid) for _ in range(seats - 1))]  # of each degree, of all bots
+    for of_bot in below:
+        for degree in range(seats - 1, 0, -1):
+            products[degree] = products[degree] + of_bot * products[degree - 1]
+    without = [np.ones_like(below)]  # (n, grid), of each degree: the products without one bot
+    for degree in range(1, seats):
+        without.append(products[degree] - below * without[-1])
+    part = density * (grid[1] - grid[0]) / math.comb(len(strengths) - 1, seats - 1)
+    # Without i and j, the product of degree d is the sum over t of (-Phi_i)^t times that of degree d - t without j.
+    powers = range(seats - 1)
+    left = np.concatenate([part * (-below) ** power for power in powers], axis=1)
+    right = np.concatenate([density * without[seats - 2 - power] for power in powers], axis=1)
+    return (part * without[-1]).sum(1), DerivativeMatrix(left @ right.sum(0), left, right)

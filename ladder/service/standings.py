@@ -46,8 +46,8 @@ from ladder.store.database import (
 )
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit, WarmStart
-    from ladder.rating.matches import Matches
+    from ladder.rating import Fit
+    from ladder.rating.matches import Floats, Matches
 
 
 class RatedResultColumns:
@@ -97,7 +97,7 @@ class StandingsUpdater:
 
     def __init__(self, ladder: "Ladder") -> None:
         self._ladder = ladder
-        self._start: WarmStart | None = None
+        self._start: Floats | None = None
         self._known: tuple[object, ...] | None = None
         self._voids = 0
         self._findings: CollusionReport | None = None

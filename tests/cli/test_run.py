@@ -134,6 +134,13 @@ def test_json_follows_its_schema(place: Place, duel: Shared) -> None:
         assert json.loads(shape.model_validate_json(ran.out).model_dump_json()) == ran.json
 
 
+def test_a_run_has_enough_games_for_intervals_by_default(place: Place) -> None:
+    """Fewer than ten matches of two bots give none. The run ends at the preflight."""
+    dies = place.bot("dies.py", "raise SystemExit\n")
+    ran = place.run("run", dies, *place.bots(1), "--seats", 2, "--match-games", 100, "--sandbox", "process")
+    assert "1000 games of coup: 10 rounds of 1 match" in ran.err
+
+
 def test_tables_go_to_stdout_and_the_rest_to_stderr(three: Shared) -> None:
     ran = three[1]
     assert ran.code == 0

@@ -88,7 +88,7 @@ def test_intervals_are_explained_only_where_there_are_some() -> None:
     few, many = (run_report.standings_notes(*make_run("ab", matches)) for matches in (1, ENOUGH))
     assert HOLDS not in few
     assert few[0] == "fair win rate 50 %"
-    assert few[-1] == "too few matches for the adjusted win rate and intervals; use about --games 62"
+    assert few[-1] == "too few matches for the adjusted win rate and intervals; use about --games 20"
     assert HOLDS in many
     assert many[0] == "fair win rate 50 %; adjusted win rate: as if each bot met all others equally often"
     assert not any("too few" in line for line in many)

@@ -1,11 +1,13 @@
 """Tests that intervals contain the truth in 95 % of cases, also with too little data to estimate dispersion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ladder.rating import RatedField, rate
 from ladder.rating.matches import Matches
-from ladder.rating.plackett_luce import field_win_probabilities
+from ladder.rating.winner_model import field_win_probabilities, win_probabilities
 from ladder.schedule import plan_matches
 from tests.ladder.schedule.shuffles import make_shuffle
 
@@ -26,13 +28,13 @@ def test_intervals_hold_the_truth_where_pairs_meet_about_once(
     held = []
     for seed in range(runs):
         draw = np.random.default_rng(seed)
-        strengths = draw.normal(0, 0.7, bots)
+        strengths = draw.normal(0, 0.5, bots)
         dealt = plan_matches(bots, seats, games, GAMES, make_shuffle(f"{bots} {seats} {seed}")).tables
         tables = np.sort(np.array([table.bots for table in dealt]), axis=1)
-        weights = np.exp(strengths[tables])
-        wins = draw.multinomial(GAMES, weights / weights.sum(1, keepdims=True)).astype(np.float64)
+        planned = Matches(tables, np.zeros(tables.shape), np.full(len(tables), float(GAMES)))
+        chances = win_probabilities(strengths, planned)
+        played = replace(planned, wins=draw.multinomial(GAMES, chances / chances.sum(1, keepdims=True)).astype(float))
         shares, _ = field_win_probabilities(strengths, seats)
-        played = Matches(tables, wins, np.full(len(tables), float(GAMES)))
         for strength, share in zip(rate(played, RatedField(bots)).strengths, shares, strict=True):
             estimate = strength.win_rate_adjusted
             assert estimate is not None

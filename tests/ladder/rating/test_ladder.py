@@ -85,7 +85,7 @@ def test_a_warm_start_changes_nothing() -> None:
     begun = rate(matches(early, 6), RatedField(6, {5: 0})).start
     cold = rate(matches(late, 8), field)
     require_equal_fits(rate(matches(late, 8), field, begun).strengths, cold.strengths, 1e-9)
-    far = type(begun)(np.array([3.0, -3.0] * 4), np.array([-2.0, 2.0] * 4))
+    far = np.array([-2.0, 2.0] * 4)
     require_equal_fits(rate(matches(late, 8), field, far).strengths, cold.strengths, 1e-9)
 
 

@@ -20,7 +20,7 @@ from ladder.rating.laplace_approximation import (
     solve,
 )
 from ladder.rating.matches import Floats, Matches
-from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce
+from ladder.rating.winner_model import field_win_probabilities, winner_model
 
 LARGE = 100  # bots; more than EXACT of `few_are_exact`
 SEATS = 4
@@ -68,8 +68,8 @@ def dense_covariance(posterior: Posterior, matches: Matches, scale: Floats, weig
         if old >= 0:
             precision[np.ix_([new, old], [new, old])] += np.array([[1, -1], [-1, 1]]) / prior.link**2
     held = precision.copy()
-    for table, curvature in zip(matches.tables, posterior.curvatures, strict=True):
-        precision[np.ix_(table, table)] += curvature
+    for table, information in zip(matches.tables, posterior.information, strict=True):
+        precision[np.ix_(table, table)] += information
     inverse = np.linalg.inv(precision)
     columns = inverse - (inverse @ weights)[:, None]
     pulled = columns.T @ held @ columns
@@ -148,7 +148,7 @@ def random_matches(bots: int, matches_each: int, fields: int = 1, seed: int = 1)
 def fit_random_matches(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
     """Return the fit of matches, with versions that haven't played, and typical dispersions and weights."""
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
-    found = find_posterior(plackett_luce, random_matches(bots, matches_each, fields)[0], Prior(3.0, 0.8, before))
+    found = find_posterior(winner_model, random_matches(bots, matches_each, fields)[0], Prior(1.5, 0.5, before))
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
     return found, np.random.default_rng(2).uniform(2.0, 4.0, bots + NEWER), weights
 

@@ -1,7 +1,8 @@
-"""Tests of the models' derivatives, by differences: a wrong one would leave the peak right and intervals wrong."""
+"""Tests of the model's derivatives, by differences, and that it is TrueSkill's at two seats."""
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +10,7 @@ import pytest
 import trueskill
 
 from ladder.rating.matches import Floats, Matches
-from ladder.rating.plackett_luce import field_win_probabilities, plackett_luce, win_probabilities
-from ladder.rating.winner_model import MODEL, winner_model
+from ladder.rating.winner_model import MODEL, field_win_probabilities, win_probabilities, winner_model
 from tests.ladder.rating.outcomes import Outcome, fit
 
 BOTS = 6
@@ -36,20 +36,23 @@ def numeric_derivatives(function: Callable[[Floats], Floats]) -> Floats:
     return found
 
 
-@pytest.mark.parametrize("model", [winner_model, plackett_luce])
 @pytest.mark.parametrize("seats", [2, 3, 4, 6])
-def test_a_models_derivatives_are_those_of_its_likelihood(
-    model: Callable[[Floats, Matches], tuple[float, Floats, Floats]], seats: int
-) -> None:
+def test_the_scores_are_the_derivatives_of_the_likelihood(seats: int) -> None:
     played = matches(seats)
-    _, scores, curvatures = model(STRENGTHS, played)
-    gradient = numeric_derivatives(lambda at: np.array(model(at, played)[0]))
+    _, scores, _ = winner_model(STRENGTHS, played)
+    gradient = numeric_derivatives(lambda at: np.array(winner_model(at, played)[0]))
     assert played.per_bot(scores, BOTS) == pytest.approx(gradient, abs=1e-6)
-    second = np.zeros((BOTS, BOTS))
-    np.add.at(second, (played.tables[:, :, None], played.tables[:, None, :]), curvatures)
-    assert -second == pytest.approx(
-        numeric_derivatives(lambda at: played.per_bot(model(at, played)[1], BOTS)), abs=1e-6
-    )
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4, 6])
+def test_the_information_is_the_expected_curvature_of_the_likelihood(seats: int) -> None:
+    played = matches(seats)
+    expected = replace(played, wins=played.games[:, None] * win_probabilities(STRENGTHS, played))
+    information = np.zeros((BOTS, BOTS))
+    pairs = (played.tables[:, :, None], played.tables[:, None, :])
+    np.add.at(information, pairs, winner_model(STRENGTHS, played)[2])
+    slopes = numeric_derivatives(lambda at: played.per_bot(winner_model(at, expected)[1], BOTS))
+    assert -information == pytest.approx(slopes, abs=1e-6)
 
 
 def two_player_games(games: int) -> Matches:
