@@ -163,6 +163,7 @@ from ladder.service.team_invitations import (
     invite_to_team,
     list_surplus_bots,
 )
+from ladder.service.upgrade import LadderUpgrade, upgrade_ladder
 from ladder.service.users import (
     TeamChanges,
     UserImport,

@@ -22,9 +22,11 @@ from ladder.store.database import (
     DatabaseError,
     LadderCounts,
     LivenessCheck,
+    SchemaError,
     count_ladder,
     count_session_states,
     list_live_runners,
+    require_revision,
 )
 
 ANSWER_S = 0.8  # Prometheus, proxies and containers wait a second or more
@@ -52,7 +54,10 @@ class HealthMonitor:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self._database = Database(ladder.database.url, 0, application=ladder.database.application, pooled=False)
+        self.outdated: SchemaError | None = None  # another version has upgraded the database: this process has to end
+        self._database = Database(
+            ladder.database.url, 0, application=ladder.database.application, pooled=False, check=require_revision
+        )
         self._liveness = {tables: LivenessCheck(time.monotonic) for tables in (False, True)}
         self._lock = threading.Lock()
         self._last = LadderHealth()
@@ -74,8 +79,9 @@ class HealthMonitor:
             self._last = reading.result(ANSWER_S)
         except TimeoutError:
             problem = None if self._answered.is_set() else "the database doesn't answer"
-        except (DatabaseError, LadderError) as error:
+        except DatabaseError as error:
             problem = str(error)
+            self.outdated = error if isinstance(error, SchemaError) else None
         return self._last if problem is None else replace(self._last, problem=problem)
 
     def _read(self, reading: "Future[LadderHealth]") -> None:

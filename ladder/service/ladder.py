@@ -45,6 +45,7 @@ from ladder.store.database import (
     Version,
     all_bots,
     all_users,
+    create_schema,
     delete_chat_messages,
     find_bot,
     find_user,
@@ -56,9 +57,9 @@ from ladder.store.database import (
     list_expired_matches,
     lockout_reason,
     log_action,
-    prepare_schema,
     prune_events,
     prune_records,
+    require_revision,
     save_users,
     set_match_rated,
     versions_of,
@@ -211,7 +212,7 @@ def create_ladder(
         if opened.sqlite is not None:
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
-        prepare_schema(opened, new=True, fill=begin)
+        create_schema(opened, begin)
         with open(
             os.open(path / SETTINGS_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
         ) as file:
@@ -241,13 +242,12 @@ def open_ladder(
     settings = read_settings(path)
     try:
         url = resolve_database_url(settings.database, path)
-        database = Database(url, patience_s, hear=hear, application=application)
+        database = Database(url, patience_s, hear=hear, application=application, check=require_revision)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(
                 f"the ladder's database {database.sqlite} is missing.\n"
                 "Restore a backup: arena ladder restore FILE NEW-FOLDER"
             )
-        prepare_schema(database)
         with database.read() as connection:
             stored = get_settings(connection)
         return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))

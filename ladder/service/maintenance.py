@@ -40,6 +40,7 @@ from ladder.store.database import (
     PLAYING,
     Database,
     DatabaseError,
+    SchemaError,
     abandoned_since,
     active_versions,
     all_results,
@@ -58,7 +59,7 @@ from ladder.store.database import (
     latest_timestamp,
     list_live_runners,
     list_runner_loads,
-    prepare_schema,
+    upgrade_schema,
 )
 from ladder.views import STANDINGS_COLUMNS, ViewContext, make_export_queries, make_standings_cells, view_standings
 
@@ -80,14 +81,19 @@ def write_backup(ladder: Ladder, file: Path) -> int:
 
     Meanwhile the disk needs space for two copies of the database.
     """
+    return write_database_backup(ladder.database, ladder.path, file)
+
+
+def write_database_backup(database: Database, folder: Path, file: Path) -> int:
+    """Do `write_backup` for a ladder's folder and its database, of any revision."""
     if os.path.lexists(file):
         raise LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
         copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
-        clone_to_file(ladder.database, copy)
+        clone_to_file(database, copy)
         sums = Path(scratch, _SUMS)
-        named = {SETTINGS_FILE: ladder.path / SETTINGS_FILE, _DATABASE: copy}
-        named |= {path.name: path for path in sorted(ladder.path.glob(_COMMITMENTS))}
+        named = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
+        named |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
         sums.write_text("".join(f"{_digest(path)}  {name}\n" for name, path in named.items()), encoding="ascii")
         with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
             with tarfile.open(fileobj=out, mode="w") as tar:
@@ -117,7 +123,7 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
         with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
             commitments = _unpack(file, Path(scratch))
             with closing(Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
-                prepare_schema(copy)  # it may be an older arena's
+                upgrade_schema(copy)  # it may be an older arena's
                 copy.write(lambda connection: end_runners(connection, time.time()))
             if url is None:
                 url = f"sqlite:///{_DATABASE}"
@@ -288,7 +294,10 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
             yield Finding("database", Severity.OK, f"reachable, revision {NEWEST_REVISION}")
             yield from _of_ladder(ladder, deep)
     except (LadderError, DatabaseError) as error:
-        yield Finding("database", Severity.FAIL, " ".join(str(error).splitlines()), advice=_start_it(settings.database))
+        text, advice = " ".join(str(error).splitlines()), _start_it(settings.database)
+        if isinstance(error.__cause__, SchemaError):
+            text, _, advice = text.partition("; ")
+        yield Finding("database", Severity.FAIL, text, advice=advice)
 
 
 def _start_it(url: str) -> str:

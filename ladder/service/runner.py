@@ -3,6 +3,7 @@
 All state is in the database, so the process can be killed at any moment: its leases return to the queue, and its
 finished matches are stored. Several runners can serve one ladder."""
 
+import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
@@ -44,6 +45,7 @@ from ladder.store.database import (
     RATED,
     DatabaseError,
     LivenessCheck,
+    SchemaError,
     cancel_queued_matches,
     count_queued_checks,
     deactivate_bot,
@@ -149,8 +151,9 @@ class LadderRunner:
                     self.stop()
             yield from self._update_standings(at_once=True)
         finally:
-            with suppress(DatabaseError):
-                self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
+            if not isinstance(sys.exception(), SchemaError):  # then other runners find that this one has ended
+                with suppress(DatabaseError):
+                    self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"

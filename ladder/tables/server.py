@@ -63,6 +63,7 @@ from ladder.store.database import (
     DatabaseError,
     DatabaseUnavailableError,
     LivenessCheck,
+    SchemaError,
     TableSession,
     claim_session,
     end_runner,
@@ -554,6 +555,8 @@ class TableServer:
             ids = tuple(here)
             try:
                 end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
+            except SchemaError:
+                raise
             except DatabaseError as error:
                 self._say(str(error))
                 end_reasons = None

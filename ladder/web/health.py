@@ -6,7 +6,9 @@ A logged request has an id, which its response has as X-Request-ID. The log has 
 
 import asyncio
 import logging
+import os
 import secrets
+import signal
 import time
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -116,10 +118,16 @@ def _count(scope: Any, status: int, seconds: float) -> None:
 
 
 def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
-    """Log when the database becomes unreachable and when it is back, until `ended`: the loop of a thread."""
+    """Log when the database becomes unreachable and when it is back: the loop of a thread, until `ended`.
+
+    If another version has upgraded the database, send this process SIGTERM.
+    """
     before = None
     while not ended():
         problem = monitor.health().problem
+        if monitor.outdated is not None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            return
         if problem is not None and before is None:
             log.warning(problem)
         elif problem is None and before is not None:

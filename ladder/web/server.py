@@ -53,7 +53,7 @@ class ServerAddress:
 def serve_web(
     ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], metrics: str | None = None
 ) -> None:
-    """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used.
+    """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used, SchemaError after an upgrade.
 
     begun: called with the public URL once the server listens. metrics: the address of metrics, see `parse_address`.
     """
@@ -84,7 +84,11 @@ def serve_web(
         Thread(target=watch, args=(shared.metrics.monitor, lambda: server.should_exit), daemon=True).start()
         with nullcontext() if metrics is None else serve_metrics(shared.metrics.registry, metrics):
             begun(address.url)
-            server.run(sockets=[listening])
+            try:
+                server.run(sockets=[listening])
+            finally:
+                if shared.metrics.monitor.outdated is not None:
+                    raise shared.metrics.monitor.outdated
 
 
 def _warm_up(app: Any) -> None:

@@ -6,7 +6,6 @@ own. Until then, `python -m tests.compatibility.test_promises` writes those that
 
 import hashlib
 import json
-import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -14,14 +13,11 @@ from typing import Any
 
 import click
 from click.testing import CliRunner
-from sqlalchemy import create_mock_engine
-from sqlalchemy.dialects import sqlite
 
 from arena.bots import load_bots
 from arena.cli import cli
 from arena.referee import read_record, verify_record
 from ladder.service import read_settings
-from ladder.store.database import METADATA
 from tests.cases import each
 from tests.cli.test_answers import COMMANDS
 from tests.cli_workspace import Place
@@ -30,10 +26,11 @@ from tests.referee.test_examples import CONVERSATIONS
 ROOT = Path(__file__).parents[2]
 EXAMPLES = Path(__file__).parent / "1.0"
 RECORD = "docs/reference/record.example.jsonl"
-TABLES = "ladder/store/database/migrations/versions/0100.sql"
+MIGRATIONS = "ladder/store/database/migrations/versions"
 FROZEN = {
     RECORD: "dcbcb4591e7eb0b349637f1af1654acdd96b8c1db6fa95846fd8befd6f235435",
-    TABLES: "472fcd31f216f6247a2b44bb779f2f4a7ddbc1c5b4a1670493bbb2622527fa1c",
+    f"{MIGRATIONS}/0100_initial.py": "2e6c09132061353b0be5c625695cadd6a0ffd6cce605e4796f50e2ce56dcbaf7",
+    f"{MIGRATIONS}/0100.sql": "472fcd31f216f6247a2b44bb779f2f4a7ddbc1c5b4a1670493bbb2622527fa1c",
 }
 
 
@@ -92,17 +89,6 @@ def describe_values(schema: dict[str, Any]) -> str:
             return " | ".join(sorted(describe_values(part) for part in schema[key]))
     inner = schema.get("items") or schema.get("additionalProperties")
     return str(schema.get("type", "any")) + (f"<{describe_values(inner)}>" if isinstance(inner, dict) else "")
-
-
-def describe_tables() -> str:
-    """Return the statements that create the database's tables in SQLite, one a line."""
-    lines: list[str] = []
-    dialect = sqlite.dialect()
-    engine = create_mock_engine("sqlite://", lambda made, *_, **__: lines.append(str(made.compile(dialect=dialect))))
-    METADATA.create_all(engine, checkfirst=False)
-    lines = [re.sub(r"\s+", " ", line).strip() + "\n" for line in lines]
-    tables = [line for line in lines if line.startswith("CREATE TABLE")]
-    return "".join([*tables, *sorted(set(lines) - set(tables))])
 
 
 MADE = {"commands.json": describe_commands, "reports.json": describe_reports}
@@ -169,6 +155,3 @@ if __name__ == "__main__":
     for name, make in MADE.items():
         lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in make().items()]
         (EXAMPLES / name).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
-    (ROOT / TABLES).write_text(describe_tables(), "utf-8")
-    for path in FROZEN:
-        print(hashlib.sha256((ROOT / path).read_bytes()).hexdigest(), path)

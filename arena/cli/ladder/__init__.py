@@ -14,6 +14,7 @@ COMMANDS = {
         "doctor": "Check a ladder's health: disks, clock, sandbox, queue.",
         "backup": "Back up the ladder to a tar file.",
         "restore": "Restore a ladder from a backup.",
+        "upgrade": "Upgrade the ladder's database for this version of the arena.",
     },
     "arena.cli.ladder.users": {
         "users": "List, import, merge and withdraw users.",

@@ -49,7 +49,7 @@ from arena.sandbox import SandboxError
 from ladder.pool import ExecutorLostError
 from ladder.rating import Estimate
 from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
-from ladder.store.database import DatabaseError, all_bots
+from ladder.store.database import DatabaseError, SchemaError, all_bots
 from ladder.views import DecisionSummary, MatchParticipant, describe_decision
 
 
@@ -106,7 +106,7 @@ def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
     try:
         with require_extras():
             yield
-    except (BotError, LadderError, RulesetError) as problem:
+    except (BotError, LadderError, RulesetError, SchemaError) as problem:
         misused(str(problem))
     except (DatabaseError, ExecutorLostError, SandboxError) as problem:
         failed(str(problem))

@@ -3,7 +3,7 @@
 `init` creates a ladder's folder, database, match settings and reference bots. `run` checks, plays and rates until it
 is stopped. `serve` serves the pages and starts `run` and `serve-tables`, which runs the tables that users open.
 `export-site` writes the pages as files. `doctor` reports the ladder's health. `backup` and `restore` convert a ladder
-to one file and back."""
+to one file and back. `upgrade` changes the database for a new version."""
 
 import ctypes
 import os
@@ -60,6 +60,7 @@ from ladder.service import (
     DependencyRestored,
     LadderFormat,
     LadderRunner,
+    LadderUpgrade,
     MatchFinished,
     PruneResult,
     RunnerEventEntry,
@@ -79,6 +80,7 @@ from ladder.service import (
     restore_backup,
     save_reference,
     serve_metrics,
+    upgrade_ladder,
     write_backup,
 )
 from ladder.store.database import RETRY_TIMEOUT_S
@@ -571,6 +573,23 @@ def backup(folder: Path, file: Path, as_json: bool) -> None:
         print_json(BackupFile(str(file), size))
     else:
         print_note(f"wrote {file}: {size / 1e6:.1f} MB; restore it: arena ladder restore {file} NEW-FOLDER")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--backup", type=NEW_FILE, metavar="FILE", help="Backup to write first.  [a file in the ladder's folder]")
+@option("--dry-run", is_flag=True, help="Only print what would be done.")
+@json_option(LadderUpgrade)
+def upgrade(folder: Path, backup: Path | None, dry_run: bool, as_json: bool) -> None:
+    """Upgrade the ladder's database for this version of the arena.
+
+    First stop the ladder's processes: the command names those that it finds and changes nothing. It writes a backup
+    before it changes the database, completely or not at all. Only this command upgrades a ladder.
+    """
+    with user_friendly_errors():
+        done = upgrade_ladder(folder, backup, dry_run, print_note, click.get_current_context().command_path)
+    if as_json:
+        print_json(done)
 
 
 @click.command()

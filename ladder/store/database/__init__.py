@@ -17,14 +17,12 @@ from ladder.store.database.chat import (
     set_writer_muted,
 )
 from ladder.store.database.connection import (
-    NEWEST_REVISION,
     RETRY_TIMEOUT_S,
     Database,
     DatabaseError,
     DatabaseUnavailableError,
     get_settings,
     insert_settings,
-    prepare_schema,
 )
 from ladder.store.database.erasure import (
     ERASED,
@@ -62,6 +60,7 @@ from ladder.store.database.maintenance import (
     find_corruption,
     find_wrong_totals,
     latest_timestamp,
+    list_connections,
     list_expired_matches,
     list_runner_loads,
     prune_events,
@@ -96,6 +95,7 @@ from ladder.store.database.queue import (
     insert_final,
     insert_match_versions,
     insert_release,
+    is_on_this_machine,
     is_port_on_this_machine,
     last_round_number,
     list_decisive_matches,
@@ -146,6 +146,15 @@ from ladder.store.database.results import (
     win_rates_before,
 )
 from ladder.store.database.reviews import claim_review, list_reviewed_decisions, save_review
+from ladder.store.database.revisions import (
+    NEWEST_REVISION,
+    SchemaError,
+    SchemaUpgrade,
+    create_schema,
+    list_upgrades,
+    require_revision,
+    upgrade_schema,
+)
 from ladder.store.database.schema_tables import METADATA
 from ladder.store.database.table_sessions import (
     BOT,

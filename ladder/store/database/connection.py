@@ -1,4 +1,4 @@
-"""Connect to a ladder's database, SQLite or PostgreSQL; read, write, migrate it, and store its fixed settings.
+"""Connect to a ladder's database, SQLite or PostgreSQL; read and write it, and store its fixed settings.
 
 One transaction writes at a time, by SQLite's BEGIN IMMEDIATE or PostgreSQL's advisory lock. So a writer sees all
 earlier writes, several runners can share a database, and no other code handles concurrent writes. (Measured: about 500
@@ -8,22 +8,20 @@ commits a second; a ladder needs ten.)
 is lost, the function runs again although it took effect, so it must be repeatable. `read_with_retry` repeats reads in
 the same way; `read` waits only for the connection.
 
-A schema change is an Alembic revision in migrations/versions: `python -m ladder.store.database.connection "change"`
-writes one from the difference. Alembic is imported only for changes, because its import is slow. `init` writes the
-settings once, as JSON by name."""
+A new connection is checked before its first use, so that a process notices an upgrade when it reconnects. `init` writes
+the settings once, as JSON by name."""
 
 import json
 import os
 import sqlite3
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, inspect, select, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -35,11 +33,7 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 
-from ladder.store.database.schema_tables import METADATA, settings
-
-if TYPE_CHECKING:
-    from alembic.config import Config
-
+from ladder.store.database.schema_tables import settings
 
 T = TypeVar("T")
 
@@ -54,6 +48,7 @@ _LOCK_WRITER = text(
 _USE_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 _IDLE_S = 30.0  # after which PostgreSQL ends an idle writer's transaction, so that others can write
 _READ_ONLY = "coup_read_only"  # key in a connection's info: the reason why it can't write
+_CHECKED = "coup_checked"  # key in a connection's info: `check` has passed
 _UNWRITABLE = (
     "the database can't be written: {}; free disk space, or make its file and folder writable, and start again"
 )
@@ -72,7 +67,7 @@ class Database:
 
     hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
     these outages. patience_s: the longest tolerated outage. application: PostgreSQL's name of the connections. pooled:
-    False to open one for each use.
+    False to open one for each use. check: called with each new connection; raises DatabaseError.
     """
 
     def __init__(
@@ -83,10 +78,12 @@ class Database:
         hear: Callable[[str | None], None] = lambda why: None,
         application: str = "arena",
         pooled: bool = True,
+        check: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
         self._patience_s = patience_s
         self._hear = hear
         self.application = application
+        self._check = check
         self._away_since: float | None = None
         self.losses = 0
         self._idle_ms = str(round(1000 * idle_s))
@@ -131,24 +128,32 @@ class Database:
         with connection.begin():
             if self.sqlite is None:  # not as an engine option, whose errors aren't SQLAlchemy's
                 connection.execute(_USE_SNAPSHOT)
+            self._check_once(connection)
             yield connection
 
-    def write(self, act: Callable[[Connection], T]) -> T:
+    def _check_once(self, connection: Connection) -> None:
+        if _CHECKED not in connection.info:
+            self._check(connection)
+            connection.info[_CHECKED] = True
+
+    def write(self, act: Callable[[Connection], T], foreign_keys: bool = True) -> T:
         """Return `act(connection)`, called in a transaction that excludes all other writers.
 
         If the database is unreachable or busy, wait and call the function again. Raises DatabaseError, without writing,
         if this lasts longer than `patience_s` or the database can't be written. If the reply to a commit was lost and
-        the repeated call writes nothing, the first call's result is returned.
+        the repeated call writes nothing, the first call's result is returned. foreign_keys: False to let SQLite
+        replace tables that others refer to; close the database afterwards.
         """
         before: list[T] = []
 
         def once() -> T:
             with self.engine.connect() as connection:
                 if self.sqlite is not None:
-                    connection = connection.execution_options(coup_writes=True)
+                    connection = connection.execution_options(coup_writes=True, coup_foreign_keys=foreign_keys)
                 with connection.begin():
                     if self.sqlite is None:
                         connection.execute(_LOCK_WRITER, {"idle": self._idle_ms, "lock": _LOCK})
+                    self._check_once(connection)
                     old = self._write_marker(connection)
                     done = act(connection)
                     if not before or self._write_marker(connection) != old:
@@ -227,6 +232,8 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
             why = connection.info[_READ_ONLY]
             connection.invalidate()
             raise DatabaseUnavailableError(_UNWRITABLE.format(why))
+        if not connection.get_execution_options().get("coup_foreign_keys", True):
+            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # a transaction can't change it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
@@ -270,78 +277,6 @@ def _error_text(problem: DBAPIError) -> str:
     if "permission denied for schema" in text:
         return f"the database can't be used: {text}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
     return f"the database can't be used: {text}"
-
-
-_FOLDER = Path(__file__).parent / "migrations"
-
-
-_KNOWN = sorted(path.stem.partition("_")[0] for path in (_FOLDER / "versions").glob("[0-9]*.py"))
-
-NEWEST_REVISION = _KNOWN[-1] if _KNOWN else None
-"""The schema revision that this version reads and writes."""
-
-
-def _alembic_config(connection: Connection) -> "Config":
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    config.attributes.update(connection=connection, tables=METADATA)
-    return config
-
-
-def prepare_schema(database: Database, new: bool = False, fill: Callable[[Connection], None] | None = None) -> None:
-    """Upgrade a database to the newest revision. Raises DatabaseError if its revision is unknown to this version.
-
-    `new`: the database must not contain a ladder; otherwise it must. `fill` is called in the transaction that creates
-    or upgrades the tables.
-    """
-
-    def act(connection: Connection) -> None:
-        revision = _revision(connection)
-        if new and revision is not None:
-            raise DatabaseError("the database contains a ladder already; name another database, or use this ladder")
-        if not new and revision is None:
-            raise DatabaseError("the database contains no ladder; create one: arena ladder init LADDER")
-        if revision == NEWEST_REVISION:
-            return
-        if revision is not None and revision not in _KNOWN:
-            raise DatabaseError(
-                f"another version of the arena created the database (revision {revision}): install that version, or "
-                "make a new ladder"
-            )
-        from alembic import command
-
-        command.upgrade(_alembic_config(connection), "head")
-        if fill is not None:
-            fill(connection)
-
-    with database.read() as connection:
-        if not new and _revision(connection) == NEWEST_REVISION:
-            return
-    database.write(act)
-
-
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
-    return revision
-
-
-def _new_revision(message: str) -> None:
-    """Write a migration from the difference between `schema_tables` and the newest revision."""
-    from alembic import command
-
-    database = Database("sqlite://")
-    with database.engine.connect() as connection, connection.begin():
-        if NEWEST_REVISION is not None:
-            command.upgrade(_alembic_config(connection), "head")
-        command.revision(_alembic_config(connection), message, autogenerate=True, rev_id=f"{len(_KNOWN) + 1:04d}")
-
-
-if __name__ == "__main__":
-    _new_revision(sys.argv[1])
 
 
 def insert_settings(connection: Connection, values: Mapping[str, Any]) -> None:

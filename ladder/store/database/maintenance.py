@@ -14,7 +14,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Table, and_, delete, func, insert, select, text, update
 
-from ladder.store.database.connection import Database, DatabaseError, prepare_schema
+from ladder.store.database.connection import Database, DatabaseError
 from ladder.store.database.events import delete_events
 from ladder.store.database.queue import (
     ABANDONED,
@@ -28,8 +28,8 @@ from ladder.store.database.queue import (
     is_on_this_machine,
     list_live_runners,
 )
+from ladder.store.database.revisions import create_schema, find_revision, tables_of
 from ladder.store.database.schema_tables import (
-    METADATA,
     audit_log,
     failed_attempts,
     games,
@@ -248,14 +248,14 @@ _ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
 
 
 def clone_to_file(database: Database, path: Path) -> None:
-    """Copy the database to a new SQLite file, also while other processes write. Raises DatabaseError."""
+    """Copy a database of any revision to a new SQLite file, also while other processes write. Raises DatabaseError."""
     if database.sqlite is not None:
         _copy_sqlite(database, path)
         return
     copy = Database(f"sqlite:///{path}", patience_s=0)
     try:
         with database.read() as source:
-            prepare_schema(copy, new=True, fill=lambda target: _copy_rows(source, target))
+            create_schema(copy, lambda target: _copy_rows(source, target), find_revision(source) or "head")
     finally:
         copy.close()
 
@@ -271,13 +271,28 @@ def _copy_sqlite(database: Database, path: Path) -> None:
 
 
 def clone_from_file(path: Path, database: Database) -> None:
-    """Fill an empty database from a file of `clone_to_file` with the same schema revision. Raises DatabaseError."""
+    """Fill an empty database from a file of `clone_to_file`, with its schema revision. Raises DatabaseError."""
     source = Database(f"sqlite:///{path}")
     try:
         with source.read() as connection:
-            prepare_schema(database, new=True, fill=lambda target: _copy_rows(connection, target))
+            create_schema(database, lambda target: _copy_rows(connection, target), find_revision(connection) or "head")
     finally:
         source.close()
+
+
+def list_connections(connection: Connection, own: str) -> list[str]:
+    """Return the other connections of arena's commands to this PostgreSQL database; none for SQLite.
+
+    own: the name of this command's connections.
+    """
+    if connection.dialect.name != "postgresql":
+        return []
+    query = """
+        SELECT application_name, coalesce(host(client_addr), 'this machine'), count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'arena%' AND application_name <> :own
+        GROUP BY 1, 2 ORDER BY 1, 2"""
+    rows = connection.execute(text(query), {"own": own})
+    return [f"{name} from {address} (connections: {count})" for name, address, count in rows]
 
 
 def end_runners(connection: Connection, at: float) -> None:
@@ -289,7 +304,7 @@ def end_runners(connection: Connection, at: float) -> None:
 
 
 def _copy_rows(source: Connection, target: Connection) -> None:
-    for table in METADATA.sorted_tables:
+    for table in tables_of(source).sorted_tables:
         rows = (
             source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
         )

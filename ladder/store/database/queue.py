@@ -23,6 +23,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
 from ladder.store.database.events import MATCH_ENDED, record_event
+from ladder.store.database.revisions import require_revision
 from ladder.store.database.schema_tables import (
     bots,
     failed_attempts,
@@ -279,7 +280,11 @@ def register_runner(
 
 
 def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
-    """Record that a runner is alive. Return False if it was declared dead and its matches were queued again."""
+    """Record that a runner is alive. Return False if it was declared dead and its matches were queued again.
+
+    Raises SchemaError if another version has upgraded the database.
+    """
+    require_revision(connection)
     done = connection.execute(
         update(runners)
         .where(runners.c.id == id, runners.c.ended.is_(False))

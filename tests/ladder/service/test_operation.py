@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from ladder.service import (
     Ladder,
@@ -19,7 +20,7 @@ from ladder.service import (
     parse_address,
     prune_expired,
 )
-from ladder.store.database import FINAL, count_ladder
+from ladder.store.database import FINAL, count_ladder, list_live_runners
 from tests.cli_workspace import Place
 from tests.ladder.service.small_ladder import play, rows, small_ladder
 from tests.ports import free_port
@@ -101,6 +102,35 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
 def test_an_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(LadderError, match="isn't a valid address"):
         parse_address(address)
+
+
+def test_every_process_ends_when_another_version_upgraded_the_database(ladder: Ladder, place: Place) -> None:
+    """Source: the restart rules of docs/coup-ladder.service: systemd doesn't start again what ended with 2."""
+    commands = (
+        ["run", "spring", "--jobs", 1],
+        ["serve-tables", "spring"],
+        ["serve", "spring", "--no-runner", "--port", 0],
+    )
+    started = [place.start("ladder", *words) for words in commands]
+
+    def are_ready() -> bool:
+        with ladder.database.read() as connection:
+            beating = [*list_live_runners(connection), *list_live_runners(connection, table_servers=True)]
+        return len(beating) == 2
+
+    place.wait(are_ready, process=started[0])
+    assert started[2].stderr is not None
+    assert "the ladder spring" in started[2].stderr.readline()
+    ladder.database.write(
+        lambda connection: connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    )
+    for process in started:
+        ended = place.end(process)
+        last = ended.err.splitlines()[-1]
+        assert ended.code == 2, ended.err
+        assert re.match(
+            r"\S+Z error (runner=\w+ )?a newer version of the arena upgraded the database to schema 9999", last
+        )
 
 
 def test_metrics_are_local_unless_an_address_is_given() -> None:

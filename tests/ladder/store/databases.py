@@ -11,13 +11,13 @@ from ladder.store.database import (
     Database,
     User,
     add_version,
+    create_schema,
     find_user,
     finish_check,
     get_or_create_bot,
     get_version_by_id,
     insert_archive,
     insert_match_versions,
-    prepare_schema,
     queue_matches,
     save_users,
     set_active_version,
@@ -29,7 +29,7 @@ NUMBERS = itertools.count()
 def ladder(url: str, bots: Sequence[str] = "abcd", patience_s: float = 20.0) -> Database:
     """Return a new ladder's database in which each bot has its own owner and one version, which plays."""
     database = Database(url, patience_s)
-    prepare_schema(database, new=True)
+    create_schema(database)
     for name in bots:
         add_bot(database, name, f"owner-of-{name}")
     return database

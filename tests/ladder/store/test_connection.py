@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ladder.store.database import Database, DatabaseUnavailableError, all_bots, prepare_schema
+from ladder.store.database import Database, DatabaseUnavailableError, all_bots, create_schema
 from tests.ports import free_port
 from tests.postgres import Postgres
 
@@ -19,7 +19,7 @@ def test_an_outage_and_its_end_are_reported_once(postgres_server: Postgres) -> N
             postgres_server.start()
 
     with closing(Database(postgres_server.create("outages"), hear=hear)) as database:
-        prepare_schema(database, new=True)
+        create_schema(database)
         for count in (1, 2):
             postgres_server.stop()
             assert database.write(all_bots) == []

@@ -5,10 +5,24 @@ from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from ladder.store.database import METADATA, NEWEST_REVISION, Database, DatabaseError, prepare_schema
+from ladder.store.database import (
+    METADATA,
+    NEWEST_REVISION,
+    Database,
+    DatabaseError,
+    SchemaError,
+    create_schema,
+    list_live_runners,
+    record_heartbeat,
+    register_runner,
+    require_revision,
+    upgrade_schema,
+)
 from tests.ladder.store.databases import ladder
 
 
@@ -27,24 +41,46 @@ def test_the_revisions_make_the_tables(url: str) -> None:
         assert context.get_current_revision() == NEWEST_REVISION
 
 
+def test_the_newest_revision_is_the_head_of_alembic() -> None:
+    """The head is found without Alembic, whose import is slow. Two revisions after one would be two heads."""
+    config = Config()
+    config.set_main_option("script_location", "ladder/store/database/migrations")
+    assert ScriptDirectory.from_config(config).get_heads() == [NEWEST_REVISION]
+
+
 def test_a_database_holds_one_ladder(url: str) -> None:
-    with closing(Database(url)) as database:
-        with pytest.raises(DatabaseError, match="contains no ladder; create one: arena ladder init LADDER"):
-            prepare_schema(database)
-        prepare_schema(database, new=True)
-        prepare_schema(database)
+    with closing(Database(url, check=require_revision)) as database:
+        with pytest.raises(DatabaseError, match="contains no ladder; correct `database` in ladder"):
+            database.read_with_retry(require_revision)
+        with closing(Database(url)) as new:
+            create_schema(new)
+        database.read_with_retry(require_revision)
         with pytest.raises(DatabaseError, match="contains a ladder already"):
-            prepare_schema(database, new=True)
+            create_schema(database)
 
 
-@pytest.mark.parametrize("revision", ["0010", "9999"])
-def test_the_database_of_another_version_is_refused(url: str, revision: str) -> None:
-    with closing(ladder(url)) as database:
-        database.write(
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("0010", r"before 1\.0 .* \(schema 0010\), .*; keep using"),
+        ("9999", "a newer version .* schema 9999.*; install"),
+    ],
+)
+def test_the_database_of_another_version_is_refused(url: str, revision: str, message: str) -> None:
+    """A process that has it open finds the revision when it reconnects; its heartbeats also check it."""
+    with closing(ladder(url)) as made, closing(Database(url, check=require_revision)) as database:
+        runner = database.write(lambda connection: register_runner(connection, 1, 0.0))
+        made.write(
             lambda connection: connection.execute(text(f"UPDATE alembic_version SET version_num = '{revision}'"))
         )
-        with pytest.raises(DatabaseError, match=rf"another version .* \(revision {revision}\): install that"):
-            prepare_schema(database)
+        with pytest.raises(SchemaError, match=message):
+            database.write(lambda connection: record_heartbeat(connection, runner, 1))
+        assert database.read_with_retry(lambda connection: len(list_live_runners(connection))) == 1
+        database.close()
+        with pytest.raises(SchemaError, match=message):
+            database.read_with_retry(lambda connection: len(list_live_runners(connection)))
+        with pytest.raises(SchemaError, match=message):
+            upgrade_schema(made)
 
 
 def test_an_invalid_database_is_named(tmp_path: Path) -> None:
@@ -55,4 +91,4 @@ def test_an_invalid_database_is_named(tmp_path: Path) -> None:
         closing(Database(f"sqlite:///{tmp_path}/ladder.db", patience_s=0)) as database,
         pytest.raises(DatabaseError, match="file is not a database"),
     ):
-        prepare_schema(database)
+        create_schema(database)

@@ -1,0 +1,153 @@
+"""A ladder of release 1.0 is upgraded by this version, and by a next one with a sample migration."""
+
+import json
+import shutil
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select, text
+
+from ladder.service import open_ladder, restore_backup, upgrade_ladder
+from ladder.store.database import METADATA, NEWEST_REVISION, Database, clone_from_file, end_runner, register_runner
+from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
+from tests.compatibility.test_promises import ROOT, missing
+
+NEXT = str(int(NEWEST_REVISION) + 1).zfill(4)
+MOVE = """
+    op.execute("UPDATE users SET initials = upper(substr(login, 1, 1))")
+    op.execute("INSERT INTO contacts (user_id, address) SELECT id, coalesce(email, login) FROM users")
+"""
+SAME_TABLES = """
+import sys
+from ladder.store.database import *
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+with Database(sys.argv[1], check=require_revision).read() as connection:
+    print(compare_metadata(MigrationContext.configure(connection), METADATA))
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Give the folder of a ladder of release 1.0, with its database at schema 0100."""
+    folder = tmp_path / "spring"
+    file = restore_file(folder)
+    if request.param == "postgresql":
+        url = str(request.getfixturevalue("postgres_url"))
+        with closing(Database(url)) as target:
+            clone_from_file(file, target)
+        file.unlink()
+        toml = folder / "ladder.toml"
+        toml.write_text(toml.read_text().replace("sqlite:///ladder.db", url))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the code of a next version: a table, a column with data moved to both, and a changed column of a parent.
+
+    Its migration is written by the command of docs/dev/extending.md. SQLite makes the changed table anew.
+    """
+    code = tmp_path_factory.mktemp("next")
+    for package in ("arena", "ladder", "protocol", "sample_bots"):
+        shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    tables = code / "ladder/store/database/schema_tables.py"
+    source = tables.read_text()
+    changed = source.replace(
+        '    Column("email", Text),\n', '    Column("email", String(300)),\n    Column("initials", String(2)),\n', 1
+    )
+    assert changed != source
+    contacts = (
+        'contacts = Table("contacts", METADATA, Column("user_id", Integer, ForeignKey("users.id"), primary_key=True),'
+        ' Column("address", Text, nullable=False))\n'
+    )
+    tables.write_text(changed + contacts)
+    [command] = [
+        line for line in (ROOT / "docs/dev/extending.md").read_text().split("`") if line.startswith("python -m ladder")
+    ]
+    run_python(code, *command.removeprefix("python ").removesuffix(' "what it changes"').split(), "Store contacts")
+    [migration] = (code / "ladder/store/database/migrations/versions").glob("*store_contacts.py")
+    assert migration.name == f"{NEXT}_store_contacts.py"
+    migration.write_text(migration.read_text().rstrip() + MOVE)
+    return code
+
+
+def arena(code: Path, *words: object, fails: int = 0) -> "subprocess.CompletedProcess[str]":
+    return run_python(code, "-m", "arena.cli", "ladder", *map(str, words), fails=fails)
+
+
+def all_rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return all rows by table, without columns that 1.0 lacks."""
+    with closing(open_any(folder)) as database, database.engine.connect() as connection:
+        return {
+            table.name: sorted(map(tuple, connection.execute(select(table))), key=repr)
+            for table in METADATA.sorted_tables
+        }
+
+
+def open_any(folder: Path) -> Database:
+    url = json.loads(
+        next(
+            line for line in (folder / "ladder.toml").read_text().splitlines() if line.startswith("database")
+        ).partition("=")[2]
+    )
+    return Database(url.replace("sqlite:///ladder.db", f"sqlite:///{folder}/ladder.db"))
+
+
+def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> None:
+    """Source: shown.json, the output of commands of release 1.0."""
+    upgrade_ladder(old, None, False, lambda line: None)
+    assert missing(json.loads((EXAMPLES / "shown.json").read_text("utf-8")), show(old)) == []
+    with closing(open_ladder(old)) as ladder:
+        assert ladder.play.match_games == 6
+
+
+def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_version: Path, tmp_path: Path) -> None:
+    rows = all_rows(old)
+    shown = show(old)
+    refused = arena(next_version, "standings", old, fails=2)
+    assert f"the database has schema {NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused.stderr
+    assert "arena ladder upgrade LADDER" in refused.stderr
+    assert f"schema {NEWEST_REVISION}" in arena(next_version, "doctor", old, fails=1).stdout
+    plan = arena(next_version, "upgrade", old, "--dry-run", "--json")
+    assert json.loads(plan.stdout) == {
+        "before": NEWEST_REVISION, "after": NEXT, "backup": None,
+        "changes": [{"revision": NEXT, "title": "Store contacts."}],
+    }  # fmt: skip
+    assert all_rows(old) == rows
+    assert not list(old.glob("*.tar"))
+
+    with closing(open_any(old)) as database:
+        runner = database.write(lambda connection: register_runner(connection, 1, 0.0))
+        refused = arena(next_version, "upgrade", old, fails=2)
+        assert f"other processes use the ladder: runner {runner[:8]}, process " in refused.stderr
+        database.write(lambda connection: end_runner(connection, runner))
+        database.write(
+            lambda connection: connection.execute(
+                METADATA.tables["runners"].delete().where(METADATA.tables["runners"].c.id == runner)
+            )
+        )
+    assert all_rows(old) == rows
+
+    done = arena(next_version, "upgrade", old, "--backup", tmp_path / "before.tar")
+    assert f"upgraded {old} to schema {NEXT}" in done.stderr
+    assert missing(shown, show(old, next_version)) == []
+    assert all_rows(old) == rows
+    with closing(open_any(old)) as database, database.engine.connect() as connection:
+        assert connection.execute(text("SELECT login, initials FROM users ORDER BY id")).all()[1:] == [
+            ("ada", "A"), ("bob", "B"), ("eve", "E"),
+        ]  # fmt: skip
+        assert connection.scalar(text("SELECT count(*) FROM contacts")) == len(rows["users"])
+        url = database.url.render_as_string(hide_password=False)
+    assert run_python(next_version, "-c", SAME_TABLES, url).stdout.strip() == "[]"
+    assert "there is nothing to do" in arena(next_version, "upgrade", old).stderr
+
+    newer = arena(ROOT, "standings", old, fails=2)
+    assert f"a newer version of the arena upgraded the database to schema {NEXT}" in newer.stderr
+    with closing(restore_backup(tmp_path / "before.tar", tmp_path / "again")) as again:
+        assert all_rows(again.path) == rows
+    arena(next_version, "restore", tmp_path / "before.tar", tmp_path / "newest")
+    assert missing(shown, show(tmp_path / "newest", next_version)) == []
