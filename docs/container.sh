@@ -6,7 +6,8 @@ if [ "$(id -u)" = 0 ]; then
   # Control groups for the user coup; without SYS_ADMIN there are none, and `init` and `run` say so.
   top=/sys/fs/cgroup
   if [ ! -e $top/cgroup.controllers ] && mount -o remount,bind,rw $top 2>/dev/null; then   # cgroups v1
-    mkdir -p $top/unified && mount -t cgroup2 none $top/unified
+    mkdir -p $top/unified
+    [ -e $top/unified/cgroup.controllers ] || mount -t cgroup2 none $top/unified   # `docker exec` comes later
   fi
   for group in $(awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/mounts); do
     mount -o remount,bind,rw "$group" 2>/dev/null || continue
