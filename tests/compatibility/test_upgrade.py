@@ -49,7 +49,7 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the code of a next version: a table, a column with data moved to both, and a changed column of a parent.
 
-    Its migration is written by the command of docs/dev/extending.md. SQLite makes the changed table anew.
+    Its migration is written by the command of docs/dev/extending.md. SQLite creates the changed table again.
     """
     code = tmp_path_factory.mktemp("next")
     for package in ("arena", "ladder", "protocol", "sample_bots"):

@@ -106,7 +106,7 @@ def list_upgrades(connection: Connection) -> tuple[str, list[SchemaUpgrade]]:
 def upgrade_schema(database: Database) -> None:
     """Upgrade a database to the newest revision, completely or not at all. Raises DatabaseError, SchemaError.
 
-    Back it up first, and let no other process use it.
+    Back it up first, and stop all other processes that use it.
     """
 
     def act(connection: Connection) -> None:
