@@ -224,7 +224,7 @@ def setting_type(field: FieldInfo) -> str:
     if ends[0] is None:
         return str(schema.get("type", "string"))  # an enumeration is a reference
     more = "more than " if "exclusiveMinimum" in schema else ""
-    return f"{schema['type']}, {more}{ends[0]:g} {'or more' if ends[1] is None else f'to {ends[1]:g}'}"
+    return f"{schema['type']}, {more}{ends[0]:.10g} {'or more' if ends[1] is None else f'to {ends[1]:.10g}'}"
 
 
 def metrics_page() -> str:

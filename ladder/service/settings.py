@@ -7,6 +7,7 @@ couldn't be compared.
 import json
 import re
 import tomllib
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
@@ -222,6 +223,13 @@ class Deadline(_Table):
         Annotated[int, Field(ge=0, le=366 * 24 * 60, description="Minutes of grace, by default those of lateness.")]
         | None
     ) = None
+
+    @field_validator("at")
+    @classmethod
+    def _is_of_this_age(cls, at: datetime) -> datetime:
+        if not 1970 <= at.year <= 2999:
+            raise ValueError("the year must be 1970 to 2999")
+        return at
 
     @property
     def closes(self) -> float:

@@ -311,7 +311,7 @@ def join(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Add users to a team. It is created if it doesn't exist.
+    """Add users to a team. It is created if it doesn't exist. If users formed it, name its members as well.
 
     Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """

@@ -54,6 +54,7 @@ def test_numbers_that_no_course_has_are_refused() -> None:
         {"lateness": {"grace_minutes": 10**30}},
         {"baselines": [{"name": "a", "points": 1e308, "min_games": 1}]},
         {"deadlines": [{"name": "a", "at": "2026-12-01T00:00:00Z", "grace_minutes": 10**30}]},
+        {"deadlines": [{"name": "a", "at": "9999-12-31T23:59:00Z"}]},
     ):
         with pytest.raises(ValidationError):
             LadderSettings.model_validate(settings)
