@@ -332,6 +332,11 @@ def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_
         shown = [match.id for match in matches if view_match_replay(context, match.id) is not None]
     assert (shown == [match.id for match in matches]) == is_open
     assert bool(shown) == is_open
+    if state.standings is not None:
+        serve(ladder)
+        later = get_final_state(ladder, "last", PUBLIC_VIEWER)
+        assert later.standings is not None
+        assert later.standings.matches > state.standings.matches, "the results of earlier matches are cached"
 
 
 def test_reference_bots_have_no_rank(held: Ladder) -> None:

@@ -123,6 +123,11 @@ def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero
     assert "ahead of one@1" in close.explanation
 
 
+def test_without_a_deadline_no_version_is_late(ladder: Ladder) -> None:
+    grade = grade_of(ladder, "ada")
+    assert (grade.late_hours, grade.late_days_spent, grade.late_penalty) == (None, 0, 0)
+
+
 def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
     """The fit links a version to its predecessor, a grade doesn't."""
     for name in ("a@1", "b@1", "two@1"):
