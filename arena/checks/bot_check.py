@@ -212,7 +212,7 @@ class BotCheck:
         self.uncalled: dict[bytes, None] = {}  # messages of the kit about methods that it never calls
         self.others: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
-        self.endurance: Endurance | None = None  # of the process that plays on
+        self.usage: Endurance | None = None  # of the latest process
         self.traceback: tuple[bytes, ...] = ()  # the last lines of standard error of a process that printed a traceback
         self.stderr_bytes = 0  # maximum of all processes, for each request
         self.is_stderr_reported = False
@@ -358,6 +358,8 @@ class BotCheck:
             try:
                 spec = _spec(rules, settings.match_settings, seats or settings.seats)
                 table = ScriptedTable(connection, spec, settings.timeouts)
+                self.usage = Endurance(connection, settings.match_settings)
+                table.is_over = self.usage.measure
                 yield table
                 self.others |= table.counts.others
             except ConnectionBrokenError as broken:
@@ -561,10 +563,11 @@ class BotCheck:
         settings, rules = self.settings, self.settings.rules[0]
         with self.open_table(rules, settings.seats or (4 if rules.problem(4) is None else None)) as table:
             times, began = table.connection.times, settings.clock()
-            found = self.endurance = Endurance(table.connection, settings.match_settings)
+            usage = self.usage
+            assert usage is not None
 
             def is_over() -> bool:
-                found.measure()
+                usage.measure()
                 return len(times) >= MATCH_REQUESTS or settings.clock() - began > settings.endurance_s
 
             table.is_over = is_over
@@ -575,7 +578,7 @@ class BotCheck:
                     shown = settings.clock()
                     yield CheckStep(self.step, Severity.NOW, f"{len(times)} of {MATCH_REQUESTS} requests")
                 table.play(enough=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
-            ahead, asked = found.limits_ahead(), len(times)
+            ahead, asked = usage.limits_ahead(), len(times)
         text = f"checked for {_request_count(asked)}"
         if ahead:
             text += f"; {ahead[0].text}: the limit comes at request {ahead[0].limit_at:.0f}"
@@ -635,10 +638,9 @@ class BotCheck:
             kinds=frozenset(table.counts.answered),
             stderr_bytes=_stderr_bytes(connection),
         )
-        text = self.game
-        if self.endurance is not None:
-            seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.endurance.growths()))
-            text = f"at request {number}: "
+        if self.usage is not None:
+            seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.usage.growths()))
+        text = f"at request {number}: " if self.step == "endurance" else self.game
         hint, advice = diagnose_fault(seen), ""
         first = self.settings.rules[0]
         if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):

@@ -86,7 +86,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.growth,
         "{detail}: {name}",
-        "free what earlier requests needed: lists that only grow, files that aren't closed, threads that never end",
+        "free what earlier requests needed: growing lists, open files, threads that never end",
         FaultContext("out_of_memory", "out of memory: 256 MB", growth=(("memory", "memory grew from 9 to 250 MB"),)),
     ),
     (
@@ -165,6 +165,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the reply fits the request before: {name}, the request had {asked}",
         "answer each request as soon as you have read it, not the one before, and copy the id of the request",
         _reply('{"id":40,"choice":0}', "timeout"),
+    ),
+    (
+        lambda seen: seen.code == "too_many_strays" and type(seen.reply.get("id")) is int,
+        "the bot replies to a request more than once",
+        "send one reply for each request, and none to other messages",
+        _reply('{"id":40,"choice":0}', "too_many_strays"),
     ),
     (
         signs.wrong_id,
@@ -494,7 +500,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
         "{detail}",
-        "flush the reply to the hello: {how}; answer it before any long work",
+        "answer the hello before any long work, such as loading data; flush the reply: {how}",
         _NO_HELLO,
     ),
 )

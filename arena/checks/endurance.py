@@ -15,7 +15,7 @@ from protocol import LINE_LIMIT
 
 MATCH_REQUESTS = 700  # to one process; in recorded matches of 12 games a seat had 60 to 600
 _GAME_REQUESTS = 50  # of a seat in a long game, over which the time bank is spread
-_STEP = 25  # requests between two measurements
+_STEP = 10  # requests between two measurements
 _WARM_UP = 0.15  # the share of the requests that isn't compared: runtimes grow at first
 _HORIZON = 3 * MATCH_REQUESTS  # a limit that comes later isn't reported
 
@@ -49,11 +49,11 @@ class Growth:
 
 @dataclass(slots=True)
 class Endurance:
-    """The measurements of one process while it answers requests."""
+    """The measurements of one process. rows: the number of answered requests, and the value of each resource."""
 
     connection: BotConnection
     settings: MatchSettings
-    rows: list[tuple[int, tuple[float | None, ...]]] = field(default_factory=list)  # (requests, value per resource)
+    rows: list[tuple[int, tuple[float | None, ...]]] = field(default_factory=list)
 
     def resources(self) -> tuple[Resource, ...]:
         """Return the resources, in the order of the values in a row."""
@@ -66,11 +66,11 @@ class Endurance:
             Resource("the time for a request", timing.limit_ms + timing.bank_ms / _GAME_REQUESTS, 20, "{} ms"),
         )
 
-    def measure(self) -> None:
-        """Add a row if enough requests were answered since the last one."""
+    def measure(self) -> bool:
+        """Add a row if enough requests were answered since the last one; return false."""
         times, box = self.connection.times, self.connection.box
         if len(times) < (self.rows[-1][0] if self.rows else 0) + _STEP:
-            return
+            return False
         tasks = box.cpu_usage() or {}
         peak = box.peak_bytes()
         self.rows.append(
@@ -85,6 +85,7 @@ class Endurance:
                 ),
             )
         )
+        return False
 
     def growths(self) -> Iterator[Growth]:
         """Yield the resources that have grown steadily since the warm-up."""
@@ -93,8 +94,9 @@ class Endurance:
             points = [(count, value) for count, values in rows if (value := values[index]) is not None]
             if len(points) < 3:
                 continue
-            (begin, first), (middle, between), (end, last) = points[0], points[len(points) // 2], points[-1]
-            by = (last - between) / (end - middle)
+            (begin, first), (end, last) = points[0], points[-1]
+            late, before = points[min(len(points) * 3 // 4, len(points) - 2)]
+            by = (last - before) / (end - late)
             if last - first >= resource.least and 2 * by > (last - first) / (end - begin):
                 yield Growth(resource, first, last, by, end + max(0.0, resource.limit - last) / by)
 

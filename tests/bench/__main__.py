@@ -28,7 +28,7 @@ import click
 
 from arena.referee import wire
 from arena.sandbox import Program, unavailable_reason
-from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, responses, starts, web
+from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, responses, starts, uploads, web
 from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
@@ -177,6 +177,12 @@ def web_rows() -> Iterator[Row]:
         yield Row(name, f"{1000 * cost.drawn:.1f}", known, cost.drawn / cost.known, "-")
 
 
+def uploads_rows() -> Iterator[Row]:
+    minutes = uploads.minutes()
+    name = f"ladder, {uploads.CORES} cores: minutes until {uploads.UPLOADS} uploads are checked"
+    yield Row(name, f"{minutes:.1f}", "30", minutes / 30, "<= 1")
+
+
 def local_rows() -> Iterator[Row]:
     """Measure bots of the kit in process, over pipes, and the engine alone."""
     found = learning.games_per_second(480)
@@ -214,6 +220,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "starts": starts_rows,
     "ladder": ladder_rows,
     "web": web_rows,
+    "uploads": uploads_rows,
 }
 
 

@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "an answer to the request before, too often": (
         lambda message: b'{"id":1,"choice":0}\n' * (1 if message["id"] == 1 else 21),
         "first game",
-        "over 20 lines",
+        "replies to a request more than once",
     ),
     "the id before": (lambda message: {"id": message["id"] - 1, "choice": 0}, "first game", "id"),
     "an id as a string": (lambda message: {"id": str(message["id"]), "choice": 0}, "first game", 'the id "1"'),

@@ -184,6 +184,13 @@ def test_a_failed_step_rejects_a_version_with_a_visible_reason(
     assert found.played is None
 
 
+def test_a_version_that_breaks_down_in_a_long_match_is_rejected(tmp_path: Path) -> None:
+    dies = ANY.replace("        choice", "        assert message['id'] <= 150\n        choice", 1)
+    found = checked(replace(job_of(write_bot(tmp_path, {"good.py": dies})), endurance_s=60.0))
+    assert failure(found).check == "endurance"
+    assert "at request 151: the bot ended with an error: AssertionError" in failure(found).message
+
+
 def test_a_version_that_forfeits_its_qualifying_match_fails_with_the_exchange(tmp_path: Path) -> None:
     found = checked(job_of(write_bot(tmp_path, {"bot.py": TWO_FACED.format(seed=LOOK_SEED, when="> 2")})))
     failed = failure(found)
