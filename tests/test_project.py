@@ -119,7 +119,7 @@ PATCHES = {
     "ladder/web/test_gate.py": 1,
     "ladder/web/test_playground.py": 1,
     "local/test_local.py": 1,
-    "playground/test_person_table.py": 4,
+    "playground/test_person_table.py": 3,
     "playground/test_trial.py": 1,
     "replay/test_page.py": 1,
     "review/test_review.py": 1,
