@@ -367,7 +367,7 @@ _ROWS = (
         72,
         "flood on standard error",
         Match("flood_errors", (*_OUT_OF_TIME, "")),
-        _by(_BAD_BOTS, "tests/referee/test_capture.py::test_memory_is_bounded_in_a_match_of_any_length"),
+        _by(_BAD_BOTS, "tests/referee/test_seat.py::test_memory_is_bounded_in_a_match_of_any_length"),
     ),
     _row(73, "never reads its input", _by(_BAD_BOTS)),
     _row(74, "deep nesting", _by(_BAD_BOTS, _BAD_LINES, "tests/protocol/test_framing.py::test_no_line_raises")),

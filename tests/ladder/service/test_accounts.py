@@ -1,6 +1,10 @@
-"""Tests of users without access to the ladder's file: links, sessions, tokens, suspension and notifications."""
+"""Tests of users without access to the ladder's file: links, sessions, tokens, suspension and notifications.
+
+They sign up by a link, and accounts may wait for approval.
+"""
 
 import re
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,30 +13,55 @@ import pytest
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import (
+    MAX_APPLICANTS,
     AuthenticationError,
     Ladder,
     LadderError,
+    RosterEntry,
+    approve_applicant,
     authenticate_secret,
+    create_account,
+    export_ladder,
+    find_join_link,
+    get_grades,
+    import_teams,
+    import_users,
     issue_secret,
+    join_teams,
+    merge_users,
     open_ladder,
+    parse_roster,
+    preview_import,
     prune_expired,
+    queue_challenges,
+    refuse_applicant,
     restore_backup,
     revoke_credential,
+    set_password,
+    set_shows_name,
+    set_suspended,
+    set_withdrawn,
     sign_in_by_link,
+    sign_in_by_password,
+    sign_in_by_provider,
     sign_out,
+    submit_bot,
+    submit_folder,
 )
+from ladder.store.database import User, all_users, find_user, get_party, save_users
+from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
+from tests.ladder.service.classes import Clock, add_settings, make_ladder
+from tests.ladder.service.classes import hand_in as submit_accepted
 from tests.ladder.service.term import Term, hand_in, write
 
 DAY_S = 86_400.0
 
 
-class Clock:
-    """A clock that the test sets, in seconds since 1970."""
-
-    def __init__(self, ladder: Ladder) -> None:
-        self.now = ladder.clock()
-        ladder.clock = lambda: self.now
+def set_clock(ladder: Ladder) -> Clock:
+    """Give a ladder a clock that stands still until the test sets it, in seconds since 1970."""
+    ladder.clock = clock = Clock(ladder.clock())
+    return clock
 
 
 def test_the_code_of_a_link_signs_in_however_it_is_typed(own: Term) -> None:
@@ -62,7 +91,7 @@ def test_signing_out_ends_that_session_and_no_other_secret(own: Term) -> None:
 
 def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        clock = Clock(ladder)
+        clock = set_clock(ladder)
         link = issue_secret(ladder, "ada", "link", "teacher")
         session = sign_in_by_link(ladder, link.secret)
         assert authenticate_secret(ladder, session.secret, "session") == Viewer("ada")
@@ -84,7 +113,7 @@ def test_a_link_is_changed_into_a_session_once(own: Term) -> None:
 
 def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        clock = Clock(ladder)
+        clock = set_clock(ladder)
         used, idle = (sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "teacher").secret) for _ in range(2))
         for _ in range(4):
             clock.now += 6.9 * DAY_S
@@ -98,7 +127,7 @@ def test_a_session_ends_a_week_after_its_last_use_and_after_a_month(own: Term) -
 
 def test_a_token_without_an_end_of_its_own_ends_after_180_days(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        clock = Clock(ladder)
+        clock = set_clock(ladder)
         token = issue_secret(ladder, "ada", "token", "ada")
         clock.now += 180 * DAY_S - 1
         assert authenticate_secret(ladder, token.secret, "token").login == "ada"
@@ -278,7 +307,7 @@ def test_events_continue_from_a_number(own: Term) -> None:
 def test_events_expire_and_their_numbers_keep_increasing(own: Term) -> None:
     newest = own.json("events")["next_cursor"]
     with closing(open_ladder(own.path)) as ladder:
-        clock = Clock(ladder)
+        clock = set_clock(ladder)
         clock.now += 31 * DAY_S
         prune_expired(ladder)
     assert [row["id"] for row in own.json("events")["items"]] == [newest]
@@ -289,3 +318,250 @@ def test_events_expire_and_their_numbers_keep_increasing(own: Term) -> None:
 def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
     assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
     assert "isn't a sample bot" in own.arena("submit", "sample:unknown", "--owner", "eve", code=2).err
+
+
+# --- signing up -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(make_ladder(tmp_path / "spring", "ada bob")) as made:
+        import_users(made, [RosterEntry(1, "ada", email="ada@x.edu")], "staff", "one person")
+        yield made
+
+
+def link(ladder: Ladder, ask: bool = False) -> str:
+    return issue_secret(ladder, "staff", "join", "staff", "ask" if ask else "join").secret
+
+
+def waiting(ladder: Ladder, login: str = "cyd", email: str = "cyd@x.edu") -> str:
+    """Sign up by a link with approval by staff; return the session."""
+    return create_account(ladder, link(ladder, ask=True), login, "Cyd Charisse", email).secret
+
+
+def found(ladder: Ladder, login: str) -> User | None:
+    return ladder.database.read_with_retry(lambda connection: find_user(connection, login))
+
+
+def test_an_open_sign_up_link_gives_a_full_account(ladder: Ladder) -> None:
+    """The account has a pseudonym of two words, and no email, since none was verified."""
+    session = create_account(ladder, link(ladder), " cyd ", "Cyd", "ada@x.edu")
+    assert authenticate_secret(ladder, session.secret, "session").login == "cyd"
+    owner = found(ladder, "cyd")
+    assert owner is not None
+    assert (owner.name, owner.email, owner.staff, owner.waiting) == ("Cyd", None, False, False)
+    assert len(owner.pseudonym.split()) == 2
+    submit_accepted(ladder, "cyd", "own")
+
+
+# What an account that waits can't do, nor have done to it; each names it.
+DONE: dict[str, Callable[[Ladder], object]] = {
+    "submit": lambda ladder: submit_bot(ladder, ladder.path / "ada.py", "cyd", "cyd"),
+    "challenge": lambda ladder: queue_challenges(ladder, "ada", ["one"], "cyd"),
+    "link": lambda ladder: issue_secret(ladder, "cyd", "link", "staff"),
+    "token": lambda ladder: issue_secret(ladder, "cyd", "token", "staff"),
+    "team": lambda ladder: join_teams(ladder, {"cyd": "Red"}, "staff", "they asked"),
+    "teams": lambda ladder: import_teams(ladder, b"login,team\ncyd,Red\n", "teams.csv", "staff"),
+    "suspend": lambda ladder: set_suspended(ladder, "cyd", True, "staff", "x"),
+    "leave": lambda ladder: set_withdrawn(ladder, "cyd", True, "staff", "x"),
+    "merge": lambda ladder: merge_users(ladder, "cyd", "ada", "staff", "x"),
+    "become": lambda ladder: merge_users(ladder, "ada", "cyd", "staff", "x"),
+    "roster": lambda ladder: import_users(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv"),
+    "add": lambda ladder: import_users(ladder, [RosterEntry(1, "CYD")], "staff", "one person"),
+}
+
+
+@each("what", DONE)
+def test_a_pending_account_can_do_nothing(ladder: Ladder, what: str) -> None:
+    (ladder.path / "ada.py").write_text(QUICK_BOT)
+    waiting(ladder)
+    with pytest.raises(LadderError, match="waits for approval"):
+        DONE[what](ladder)
+    assert refuse_applicant(ladder, "cyd", "staff", "unknown")
+
+
+@pytest.mark.parametrize("ask", [False, True])
+def test_a_roster_takes_an_account_that_was_made_by_a_link_over_only_if_staff_says_so(
+    ladder: Ladder, ask: bool
+) -> None:
+    """Its maker, who may have taken another person's login, then has no way in: no session, password, token or link."""
+    session = create_account(ladder, link(ladder, ask), "cyd", "Mallory", "m@x.edu").secret
+    if ask:
+        approve_applicant(ladder, "cyd", "staff")
+    set_password(ladder, authenticate_secret(ladder, session, "session"), "a long pass phrase")
+    token, own = (issue_secret(ladder, "cyd", kind, "cyd").secret for kind in ("token", "link"))
+    roster = parse_roster(b"login,name\ncyd,Cyd\nbob,Bob\n", "r.csv")
+    assert preview_import(ladder, roster, "r.csv").signed_up == ("cyd",)
+    for people in (roster, [RosterEntry(1, "CYD", "Cyd")]):
+        with pytest.raises(LadderError, match="cyd signed up by a link"):
+            import_users(ladder, people, "staff", "r.csv")
+    assert import_users(ladder, roster, "staff", "r.csv", partial=True).signed_up == ("cyd",)
+    assert found(ladder, "cyd").name == "Mallory"
+    assert authenticate_secret(ladder, token, "token").login == "cyd"
+
+    assert import_users(ladder, roster, "staff", "r.csv", take_over=["cyd"]).signed_up == ()
+    assert found(ladder, "cyd").name == "Cyd"
+    tries = (
+        lambda: authenticate_secret(ladder, session, "session"),
+        lambda: authenticate_secret(ladder, token, "token"),
+        lambda: sign_in_by_link(ladder, own),
+        lambda: sign_in_by_password(ladder, "cyd", "a long pass phrase"),
+    )
+    for sign_in in tries:
+        with pytest.raises(AuthenticationError):
+            sign_in()
+    later = sign_in_by_link(ladder, issue_secret(ladder, "cyd", "link", "staff").secret).secret
+    assert import_users(ladder, roster, "staff", "r.csv").changed == 0  # the roster's from now on
+    assert authenticate_secret(ladder, later, "session").login == "cyd"
+
+
+def test_an_account_that_is_taken_over_leaves_its_team_and_hides_its_name(ladder: Ladder) -> None:
+    """A second account of its maker, in the same team, would see the bots of the login's owner."""
+    for login in ("cyd", "mal"):
+        create_account(ladder, link(ladder), login, login, "")
+    join_teams(ladder, {"cyd": "Red", "mal": "Red"}, "staff", "they asked")
+    set_shows_name(ladder, "cyd", True)
+    import_users(ladder, parse_roster(b"login\ncyd\n", "r.csv"), "staff", "r.csv", take_over=["cyd"])
+    with ladder.database.read() as connection:
+        owner = find_user(connection, "cyd")
+        assert owner is not None
+        assert (get_party(connection, owner), owner.shows_name) == ({owner.id: "cyd"}, False)
+
+
+def test_nothing_of_others_is_given_to_a_self_made_account(ladder: Ladder, tmp_path: Path) -> None:
+    """Staff may name it in a command for one user. Its maker may be another person than the file's."""
+    create_account(ladder, link(ladder), "cyd", "Mallory", "")
+    with pytest.raises(LadderError, match=r"line 3: cyd signed up by a link"):
+        import_teams(ladder, b"login,team\nada,Red\ncyd,Red\n", "teams.csv", "staff")
+    (tmp_path / "all" / "cyd").mkdir(parents=True)
+    (tmp_path / "all" / "cyd" / "bot.py").write_text(QUICK_BOT)
+    assert "cyd signed up by a link" in submit_folder(ladder, tmp_path / "all", None, "staff").rejected["cyd"]
+    with pytest.raises(LadderError, match="Merge it into ada"):
+        merge_users(ladder, "ada", "cyd", "staff", "the same person")
+    assert merge_users(ladder, "cyd", "ada", "staff", "the same person")
+
+
+def test_an_account_that_waits_sees_that_it_waits_until_it_is_approved(ladder: Ladder) -> None:
+    session = waiting(ladder)
+    with pytest.raises(AuthenticationError, match=r"^you are waiting for the staff's approval$"):
+        authenticate_secret(ladder, session, "session")
+    assert approve_applicant(ladder, "cyd", "staff")
+    assert not approve_applicant(ladder, "cyd", "staff")
+    viewer = authenticate_secret(ladder, session, "session")
+    assert (viewer.login, viewer.staff, viewer.can_write) == ("cyd", False, True)
+    with pytest.raises(LadderError, match="no account"):
+        approve_applicant(ladder, "dan", "staff")
+
+
+def test_nothing_lists_an_account_that_waits_as_a_participant(ladder: Ladder, tmp_path: Path) -> None:
+    waiting(ladder)
+    add_settings(ladder, '\n[[baselines]]\nname = "share"\npoints = 10\nmin_win_rate_percent = 50\n')
+    assert "cyd" not in {grade.user.login for grade in get_grades(ladder, "staff").grades}
+    files = {path.name: path.read_text() for path in export_ladder(ladder, tmp_path / "out", names=True)}
+    assert "cyd" not in files["users.csv"]
+    assert "ada" in files["users.csv"]
+
+
+def test_the_email_of_a_pending_account_identifies_no_user(ladder: Ladder) -> None:
+    """A provider signs no user into it, and a roster's person with that email is a different user."""
+    waiting(ladder, email="bo@x.edu")
+    with pytest.raises(AuthenticationError, match="no user in the roster"):
+        sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu")
+    roster = parse_roster(b"login,email\nbo,bo@x.edu\n", "roster.csv")
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
+    assert sign_in_by_provider(ladder, "https://id", "1", "bo@x.edu").login == "bo"
+
+
+@pytest.mark.parametrize("when", ["waiting", "approved"])
+def test_an_unverified_email_makes_no_applicant_staff(ladder: Ladder, when: str) -> None:
+    """A roster's person with that email is a different user, and the applicant's session gets no rights of theirs."""
+    session = waiting(ladder, email="prof@x.edu")
+    if when == "approved":
+        assert approve_applicant(ladder, "cyd", "staff")
+    roster = parse_roster(b"login,email,staff\nprof,prof@x.edu,yes\n", "roster.csv")
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
+    if when == "waiting":
+        assert approve_applicant(ladder, "cyd", "staff")
+    assert not authenticate_secret(ladder, session, "session").staff
+    assert (found(ladder, "prof"), getattr(found(ladder, "cyd"), "email", "")) != (None, "prof@x.edu")
+    with pytest.raises(AuthenticationError, match="staff signs in with a link"):
+        sign_in_by_provider(ladder, "https://id", "1", "prof@x.edu")
+
+
+@pytest.mark.parametrize("line", ["cyd,,yes", "cyd,cyd@x.edu,yes", "ada@x.edu,ada@x.edu,yes", "new,ada@x.edu,yes"])
+def test_a_roster_changes_no_rights_of_existing_accounts(ladder: Ladder, line: str) -> None:
+    session = create_account(ladder, link(ladder), "cyd", "Cyd", "")
+    with pytest.raises(LadderError, match="not staff, and a roster can't change that"):
+        import_users(ladder, parse_roster(f"login,email,staff\n{line}\n".encode(), "r.csv"), "staff", "r.csv")
+    assert not authenticate_secret(ladder, session.secret, "session").staff
+
+
+def test_a_provider_account_belongs_to_the_user_of_its_first_sign_in(ladder: Ladder) -> None:
+    """Its email may change later, and another account may have the same email."""
+    assert sign_in_by_provider(ladder, "https://id", "1", "Ada@X.edu").login == "ada"
+    import_users(ladder, [RosterEntry(1, "bob", email="bob@x.edu")], "staff", "one person")
+    for email in ("bob@x.edu", None):
+        assert sign_in_by_provider(ladder, "https://id", "1", email).login == "ada"
+    for issuer, subject in (("https://id", "2"), ("https://other", "1")):
+        with pytest.raises(AuthenticationError, match="another account"):
+            sign_in_by_provider(ladder, issuer, subject, "ada@x.edu")
+
+
+@each("email", ["\u017fus@x.edu", "sus@x.edu\u200b", "sus", "staff", "", None])
+def test_emails_match_only_by_the_same_letters(ladder: Ladder, email: str | None) -> None:
+    """A long s isn't an s."""
+    import_users(ladder, [RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
+    with pytest.raises(AuthenticationError):
+        sign_in_by_provider(ladder, "https://id", "1", email)
+
+
+def test_a_long_s_is_no_s_in_a_roster(ladder: Ladder) -> None:
+    import_users(ladder, [RosterEntry(1, "sus", email="sus@x.edu")], "staff", "one person")
+    roster = parse_roster("login,email\nlong,\u017fus@x.edu\n".encode(), "roster.csv")
+    assert import_users(ladder, roster, "staff", "roster.csv").added == 1
+
+
+def test_an_account_that_is_refused_is_gone_and_its_login_is_free(ladder: Ladder) -> None:
+    session = waiting(ladder)
+    assert refuse_applicant(ladder, "cyd", "staff", "who are you?")
+    assert not refuse_applicant(ladder, "cyd", "staff", "again")
+    with pytest.raises(AuthenticationError, match="is unknown"):
+        authenticate_secret(ladder, session, "session")
+    waiting(ladder)
+    assert approve_applicant(ladder, "cyd", "staff")
+    with pytest.raises(LadderError, match="doesn't wait"):
+        refuse_applicant(ladder, "cyd", "staff", "late")
+    assert found(ladder, "cyd") is not None
+
+
+@each("login", ["ada", "ADA", "old", "staff", "cyd@x.edu", "=1+1", "x" * 101, "a\x07b", " "])
+def test_a_login_that_is_taken_or_invalid_in_a_roster_is_refused(ladder: Ladder, login: str) -> None:
+    """Logins of merged accounts are taken; one like an email may belong to a roster's person."""
+    import_users(ladder, [RosterEntry(1, "old")], "staff", "one person")
+    merge_users(ladder, "old", "bob", "staff", "one person")
+    before = ladder.database.read_with_retry(all_users)
+    with pytest.raises(LadderError):
+        create_account(ladder, link(ladder), login, "Cyd", "")
+    assert ladder.database.read_with_retry(all_users) == before
+
+
+def test_a_join_link_serves_many_until_it_expires_and_does_not_sign_in(ladder: Ladder) -> None:
+    secret = link(ladder)
+    for login in ("cyd", "dan"):
+        create_account(ladder, secret, login, login, "")
+    for kind in ("session", "token"):
+        with pytest.raises(AuthenticationError, match="is unknown"):
+            authenticate_secret(ladder, secret, kind)
+    ladder.clock = Clock(1e6 + 14.1 * DAY_S)
+    assert find_join_link(ladder, secret) is None
+    with pytest.raises(LadderError, match="is unknown or has expired"):
+        create_account(ladder, secret, "eli", "Eli", "")
+
+
+def test_so_many_wait_at_a_time_and_no_more(ladder: Ladder) -> None:
+    many = [User(f"a{number}", "A", f"p {number}", waiting=True) for number in range(MAX_APPLICANTS)]
+    ladder.database.write(lambda connection: save_users(connection, many, 1.0))
+    with pytest.raises(LadderError, match="Too many"):
+        waiting(ladder)
+    refuse_applicant(ladder, "a0", "staff", "spam")
+    waiting(ladder)
