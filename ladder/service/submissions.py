@@ -39,7 +39,7 @@ from ladder.service.ladder import (
     require_unsuspended,
 )
 from ladder.service.settings import LadderError, LadderSettings
-from ladder.service.users import SIGNED_UP, TAKE_OVER_FIRST, find_pseudonym, list_signed_up
+from ladder.service.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
 from ladder.store.database import (
     ACCEPTED,
     RATED,
@@ -196,7 +196,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     if known is not None and not viewer.can("bot:submit", known.login):
         raise LadderError(f'the bot "{escape_control(new.name)}" belongs to another user.\n{_NAMING}')
     if known is None:
-        if find_pseudonym(connection, new.name, party):
+        if is_pseudonym(connection, new.name, party):
             raise LadderError(f'"{escape_control(new.name)}" is the pseudonym of another user.\n{_NAMING}')
         _check_bots(connection, party, settings)
     else:

@@ -21,7 +21,7 @@ from ladder.service.accounts import hash_secret
 from ladder.service.chat import limit_chat_mode
 from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user, get_version
 from ladder.service.settings import ChatMode, LadderError
-from ladder.service.users import find_pseudonym
+from ladder.service.users import is_pseudonym
 from ladder.store.database import (
     ACCEPTED,
     BOT,
@@ -139,7 +139,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
         if known is not None:  # the second call of a function whose commit had no answer
             return get_session(connection, known)
         bots = [get_accepted_version(connection, name) for name in wanted.bots]
-        if program is not None and find_pseudonym(connection, program, (owner.id,)):
+        if program is not None and is_pseudonym(connection, program, (owner.id,)):
             raise LadderError(f'"{program}" is the pseudonym of another user.\nGive the remote bot another name.')
         if is_frozen(connection):
             raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
@@ -277,9 +277,8 @@ def _guest_name(connection: Connection, session: TableSession, name: str) -> str
     except ValueError as error:
         raise LadderError(f"{error}.\nChoose another name.") from None
     shown = f"{called} (guest)"
-    if find_pseudonym(connection, called) or shown.casefold() in {
-        (slot.name or "").casefold() for slot in session.slots
-    }:
+    names = {(slot.name or "").casefold() for slot in session.slots}
+    if is_pseudonym(connection, called) or shown.casefold() in names:
         raise LadderError("another player has this name.\nChoose another name.")
     return shown
 

@@ -83,7 +83,7 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     raise AssertionError("counting doesn't end")
 
 
-def find_pseudonym(connection: Connection, name: str, own: Collection[int] = ()) -> bool:
+def is_pseudonym(connection: Connection, name: str, own: Collection[int] = ()) -> bool:
     """Return whether a name is a user's pseudonym, except for the users with the ids `own`; "-" and "_" are spaces."""
     words = name.casefold().replace("-", " ").replace("_", " ").split()
     return any(user.pseudonym.casefold().split() == words for user in all_users(connection) if user.id not in own)
@@ -564,19 +564,15 @@ def _require_known_teams(connection: Connection, people: Sequence[tuple[User, st
     logins = {user.id: user.login for user in all_users(connection) if not user.withdrawn}
     reasons = {entry.user_id: entry.reason for entry in list_audit_entries(connection, actions=("team",))}
     joined = {logins[id]: reason for id, reason in reasons.items() if id in logins}
-    named = {user.login for user, _ in people}
+    named, memberships = {user.login for user, _ in people}, current_memberships(connection).values()
     for wanted in {_check_team(team).casefold() for _, team in people}:
-        current = [each for each in current_memberships(connection).values() if each.team.casefold() == wanted]
-        current = [each for each in current if each.login in joined]
-        own = [
-            each
-            for each in current
-            if joined[each.login].startswith(tuple(f"joined {each.team}: {word}" for word in (FORMED, INVITED)))
-        ]
-        if current and own == current and not {each.login for each in own} <= named:
-            members = ", ".join(escape_control(each.login) for each in own)
+        current = [each for each in memberships if each.team.casefold() == wanted and each.login in joined]
+        why = [(f"joined {each.team}: {FORMED}", f"joined {each.team}: {INVITED} ") for each in current]
+        formed = all(joined[each.login].startswith(words) for each, words in zip(current, why, strict=True))
+        if formed and not {each.login for each in current} <= named:
+            members = ", ".join(escape_control(each.login) for each in current)
             raise LadderError(
-                f"the team {escape_control(own[0].team)} was formed by its members: {members}.\nNo user joined. "
+                f"the team {escape_control(current[0].team)} was formed by its members: {members}.\nNo user joined. "
                 "Name them as well in arena ladder teams join, or use another name for the team."
             )
 
@@ -674,7 +670,7 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
         _stop_versions(connection, user, "its owner left the course", now)
         if has_unfinished_tasks(connection, user.id):
             raise LadderError(
-                f"a bot of {escape_control(login)} is being checked, or still plays, perhaps in a final.\n"
+                f"a bot of {escape_control(login)} is being checked, or plays, perhaps in a final or at a table.\n"
                 "Nothing was erased. Wait until this has ended."
             )
         erased = erase_user_rows(connection, user.id, now, _rename_player)
