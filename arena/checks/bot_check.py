@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -730,9 +730,9 @@ def _list_files(bot: Bot) -> frozenset[str]:
     """Return the paths of a bot's files, and names in the folder above with "../" before them; a bare file has none."""
     if bot.path.is_file():
         return _siblings(bot)
-    names = islice(files_of(bot.path), _MAX_FILES)
-    with suppress(OSError):
-        return frozenset((*names, *_siblings(bot), *(f"../{name}" for name in os.listdir(bot.path.parent))))
+    with suppress(OSError, BotError):
+        above = (f"../{name}" for name in os.listdir(bot.path.parent))
+        return frozenset((*files_of(bot.path)[:_MAX_FILES], *_siblings(bot), *above))
     return frozenset()
 
 

@@ -59,7 +59,7 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s.
 
-    `before`: the latest request that was answered. `longest`: bytes of the longest one. `longest_reply`: bytes.
+    `before`: the latest request that was answered. `longest`: bytes of the longest one.
     `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
@@ -78,7 +78,7 @@ class BotConnection:
         self.times: list[float] = []
         self.last = b""  # the line of the last answer
         self.before = b""
-        self.longest = self.longest_reply = 0
+        self.longest = 0
         self._limits = limits
         self._clock = clock
         self._quoted = quoted
@@ -153,7 +153,6 @@ class BotConnection:
             if answer is not None:
                 self.times.append(self._charged_time(waited))
                 self.before, self.longest = sent, max(self.longest, len(sent))
-                self.longest_reply = max(self.longest_reply, len(self.last))
                 return answer
 
     def await_exit(self, within_s: float) -> Exit | None:

@@ -179,11 +179,12 @@ _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
 def fixed_buffer(seen: FaultContext) -> object:
     """Return the size of a buffer that cuts the request: it is the first that fills it, or a text was cut there.
 
-    A timeout or a complete reply with a wrong move has another reason.
+    A timeout, text, or a reply with a wrong move has another reason.
     """
     length = len(seen.sent) + 1
     text = " ".join(seen.stderr_lines[-12:]) if seen.ended else ""
-    garbled = wrong_id(seen) or is_no_json(seen) or seen.facts.signal or any(word in text for word in _PARSERS)
+    garbled = wrong_id(seen) and not answers_request_before(seen)
+    garbled = garbled or seen.facts.signal or any(word in text for word in _PARSERS)
     for size in _BUFFERS if garbled else ():
         cut = any(f"{word}{size - number})" in text for word in ("char ", "column ", "position ") for number in (0, 1))
         coded = any(words % size in seen.source for words in (b"[%d]", b"read(%d)", b"recv(%d)", b"read(0, %d)"))
