@@ -461,7 +461,8 @@ class BotCheck:
         if not connection.stray_count:
             return self.ok("only replies")
         help = "print nothing but replies to standard output, one for each request"
-        text = f"{connection.stray_count} lines don't answer a request"
+        count = connection.stray_count
+        text = f"{count} lines don't answer a request" if count > 1 else "a line doesn't answer a request"
         return replace(self.make_step(Severity.FAIL, text, help, connection), received=connection.strays[0])
 
     def check_same_seeds(self, first: list[int]) -> CheckStep:

@@ -59,7 +59,7 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s.
 
-    `before`: the latest request that was answered. `longest`: bytes of the longest one.
+    `before`: the request before the open one. `longest`: bytes of the longest request before it.
     `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
@@ -79,6 +79,7 @@ class BotConnection:
         self.last = b""  # the line of the last answer
         self.before = b""
         self.longest = 0
+        self._open = b""  # the latest request
         self._limits = limits
         self._clock = clock
         self._quoted = quoted
@@ -131,6 +132,8 @@ class BotConnection:
         self._count_unsolicited()
         self._stale = None
         sent = line.rstrip(b"\n")
+        self.before, self._open = self._open, sent
+        self.longest = max(self.longest, len(self.before))
         waited = self._start_clock(within_s)
         self.send(line)
         while True:
@@ -152,7 +155,6 @@ class BotConnection:
             answer = self._parse_answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._charged_time(waited))
-                self.before, self.longest = sent, max(self.longest, len(sent))
                 return answer
 
     def await_exit(self, within_s: float) -> Exit | None:

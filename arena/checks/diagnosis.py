@@ -162,7 +162,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     (
         signs.answers_request_before,
-        "the reply fits the request before: {name}, the request had {asked}",
+        "the reply fits the request before: {name}",
         "answer each request as soon as you have read it, not the one before, and copy the id of the request",
         _reply('{"id":40,"choice":0}', "timeout"),
     ),
@@ -255,6 +255,15 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(_no_reply(3, 41), kinds=frozenset({"turn", "block"})),
     ),
     (
+        signs.thread_error,
+        "no reply came, because a thread of the bot ended with an error: {name}",
+        "fix the error, which standard error shows; end the program when one of its threads fails",
+        replace(
+            _no_reply(3, 41),
+            stderr=b"Exception in thread Thread-1 (work):\nTraceback (most recent call last):\nKeyError: 1",
+        ),
+    ),
+    (
         lambda seen: seen.has_answered and seen.code == "timeout" and seen.received is None,
         "no reply came in time, but earlier replies did: {detail}",
         "end each search by the request's clock; or the bot sleeps, waits for a lock, a thread or a process, or "
@@ -307,7 +316,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("RuntimeWarning: coroutine 'Mine.turn' was never awaited"),
     ),
     (
-        stderr_has(") returned '*', which is neither"),
+        stderr_has(") returned '*', which is neither | ) returned \"*\", which is neither"),
         "a method of the bot returned the word {name} instead of a move",
         "return a move out of game.legal: game.find(...) with that word returns the legal move, or None",
         _stderr(_TRACE, "ValueError: turn() returned 'tax', which is neither in game.legal nor an index of it"),
@@ -407,6 +416,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the script is written for bash, but runs in sh: {name}",
         'start it with bash: "bash bot.sh"',
         _stderr("b.sh: 2: [[: not found"),
+    ),
+    (
+        stderr_has("cannot find -l*: | cannot find -l"),
+        "the library {name} isn't {where}",
+        "link only libraries that the machine of the build has, or put the library's source into the bot's folder",
+        _stderr("/usr/bin/ld: cannot find -lm2: No such file or directory", argv="cc -o bot bot.c -lm2"),
     ),
     (signs.missing_program, "the program {name} isn't {where}", "{program}", _stderr("sh: 1: cargo: not found")),
     (

@@ -6,7 +6,7 @@ each is searched once, line by line, without regular expressions."""
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -155,7 +155,7 @@ def answers_request_before(seen: FaultContext) -> object:
     if asked is None or asked == 1:
         return False
     if seen.code in _ID_FAULTS and asked - 1 in (seen.reply.get("id"), seen.facts.stale):
-        return f"the id {asked - 1}"
+        return f"the id {asked - 1}, the request had {asked}"
     move = seen.code == "illegal_move" and seen.reply.get("move")
     return move and move in (legal or ()) and json.dumps(move)
 
@@ -312,8 +312,19 @@ _ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "
 
 def last_error(seen: FaultContext) -> str:
     """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
+    return _find_error(seen.stderr_lines) if seen.ended else ""
+
+
+def thread_error(seen: FaultContext) -> str:
+    """Return the error that ended a thread of a silent process."""
+    lines = seen.stderr_lines
+    places = [place for place, line in enumerate(lines) if line.startswith("Exception in thread ")]
+    return _find_error(lines[places[-1] :]) if places and not seen.ended and is_silent(seen) else ""
+
+
+def _find_error(lines: Sequence[str]) -> str:
     found, within = "", False
-    for line in seen.stderr_lines if seen.ended else ():
+    for line in lines:
         if line.startswith("Traceback (most recent call last):"):
             within = True
         elif within and line and not line.startswith((" ", "\t")):

@@ -246,6 +246,24 @@ def test_a_mistake_is_named_with_a_fix(seen: FaultContext, what: str, do: str) -
     assert (found.message + found.advice).isprintable()
 
 
+def test_a_move_of_the_request_before_is_named() -> None:
+    seen = line(b'{"id":41,"move":{"lose":"duke"}}', "illegal_move")
+    assert "fits the request before" not in diagnose_fault(seen).message
+    before = b'{"id":40,"legal":[{"lose":"duke"},{"lose":"captain"}]}'
+    assert "fits the request before" in diagnose_fault(replace(seen, before=before)).message
+
+
+@pytest.mark.parametrize("size", [512, 1024, 4096])
+def test_the_first_request_that_fills_a_buffer_is_named(size: int) -> None:
+    """Without evidence of a cut, a wrong id in a long request has another cause."""
+    sent = REQUEST.replace(b'"kind"', b'"events":[' + b"1," * (size // 2) + b'1],"kind"')
+    kinds = frozenset({"turn", "lose"})
+    seen = replace(line(b'{"id":0,"choice":0}', "wrong_id", sent), kinds=kinds, longest=size - 100)
+    assert f"cut after {size - 1:,} bytes" in diagnose_fault(seen).message
+    assert "cut after" not in diagnose_fault(replace(seen, longest=size + 1)).message
+    assert "cut after" not in diagnose_fault(replace(seen, received=b"thinking", code="bad_json")).message
+
+
 @pytest.mark.parametrize("code", sorted(FAULTS))
 def test_an_unknown_cause_has_the_help_of_its_fault(code: str) -> None:
     assert diagnose_fault(FaultContext(code)) == Diagnosis(FAULTS[code].message, FAULTS[code].help)
