@@ -63,7 +63,7 @@ class SubmissionReport:
 @click.command()
 @click.argument("url", metavar="URL")
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path, exists=True))
-@option("--name", metavar="NAME", help="Name of the bot.  [from its bot.toml or file name]")
+@option("--name", metavar="NAME", help="Name of the bot.  [your only bot, else from bot.toml or the file]")
 @option(
     "--token",
     "file",

@@ -101,11 +101,12 @@ class AcceptedSubmission:
 class Submission:
     """A bot's files, to be submitted under a name. submitted_by: a login.
 
+    name: None for the only bot of the user or team, else the name in the files.
     received_at: the Unix time of submission if staff sets it, replacing an earlier one of the same files; None: now.
     """
 
     login: str
-    name: str
+    name: str | None
     bundle: BotArchive
     submitted_by: str
     received_at: float | None = None
@@ -121,6 +122,7 @@ def submit_bot(
 ) -> AcceptedSubmission:
     """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
+    Without a name it becomes the next version of their only bot; else the files name the bot.
     The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
     Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
     LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
@@ -130,7 +132,7 @@ def submit_bot(
         get_acting_user(connection, login)
     require_past(ladder, received)
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
-    submission = Submission(login, normalize_bot_name(name or bundle.name), bundle, by or login, received)
+    submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
     now = ladder.clock()
     return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
 
@@ -176,9 +178,9 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
 
 
 def _get_only_bot_name(connection: Connection, login: str) -> str:
-    """Return the name of a user's only bot, or a name for a first one. Raises LadderError if there are several."""
+    """Return the name of a user's or team's only bot, or one for a first. Raises LadderError if there are several."""
     owner = get_user(connection, login)
-    own = [bot.name for bot in all_bots(connection) if bot.owner_id == owner.id]
+    own = [bot.name for bot in bots_of_party(connection, get_party(connection, owner))]
     if len(own) > 1:
         raise LadderError(
             f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, with --name."
@@ -191,13 +193,15 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
     owner, party = acting.id, get_party(connection, acting)
-    known = find_bot_ignoring_case(connection, new.name)
+    bots = [] if new.name else bots_of_party(connection, party)
+    name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
+    known = find_bot_ignoring_case(connection, name)
     viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
     if known is not None and not viewer.can("bot:submit", known.login):
-        raise LadderError(f'the bot "{escape_control(new.name)}" belongs to another user.\n{_NAMING}')
+        raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
     if known is None:
-        if is_pseudonym(connection, new.name, party):
-            raise LadderError(f'"{escape_control(new.name)}" is the pseudonym of another user.\n{_NAMING}')
+        if is_pseudonym(connection, name, party):
+            raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
         _check_bots(connection, party, settings)
     else:
         require_unsuspended(connection, known)
@@ -220,7 +224,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
             f"{describe_party(login, party)} has submitted {today} of {most} versions allowed today.\n"
             f"Try again in {wait} h."
         )
-    called, number = known.name if known else new.name, 1 + len(versions)
+    called, number = known.name if known else name, 1 + len(versions)
     bot = get_or_create_bot(connection, called, owner, now)
     insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
     version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)

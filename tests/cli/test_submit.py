@@ -1,5 +1,6 @@
 """`arena submit`: it sends a bot to a real server and prints the bot's check."""
 
+import html
 import json
 import re
 import socket
@@ -90,6 +91,19 @@ def test_a_folder_is_sent_and_its_check_printed_as_check_prints_it(server: tuple
     assert "the same files" in again.err
     output = json.loads(again.out)
     assert (output["version_ref"], output["status"], output["duplicate"]) == (version_ref, "accepted", True)
+
+
+def test_the_commands_of_start_submit_the_next_version_of_the_only_bot(server: tuple[Place, LadderServer]) -> None:
+    """The page stored the first version under another name than the folder's."""
+    place, web = server
+    page = html.unescape(web.get("/start", web.session("ada")))
+    commands = [line.split()[1:] for line in re.findall(r"arena (?:new|submit) [^<\n]+", page)]
+    assert [words[0] for words in commands] == ["new", "submit"]
+    for words in commands:
+        ran = place.run(*words, ARENA_TOKEN_FILE=str(place.folder / "token"))
+        assert ran.code == 0, ran
+    assert re.search(r"^ada@\d+ .*can play$", ran.out, re.M), ran
+    assert "ada@" in ran.err
 
 
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:

@@ -50,7 +50,7 @@ from ladder.service import (
 @FOLDER_ARGUMENT
 @click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
 @option("--owner", "login", metavar="LOGIN", help="Login of the bot's owner.")
-@option("--name", metavar="NAME", help="The bot's name.  [from bot.toml or the file's name]")
+@option("--name", metavar="NAME", help="The bot's name.  [the owner's only bot, else from bot.toml or the file]")
 @option("--at", metavar="TIME", help="Time of submission, such as 2026-12-01T23:50+01:00.  [now]")
 @option(
     "--from",

@@ -56,6 +56,25 @@ def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_p
     assert submit_bot(ladder, path, "ada", names["ada"].replace(" ", "-")).number == 1
 
 
+def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder: Ladder, tmp_path: Path) -> None:
+    """Also of a teammate's; the names in the files count for a first bot, and if there are several."""
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "x")
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    path = tmp_path / "=mine.py"  # a bot can't be called so
+    path.write_text(PY)
+    assert submit_bot(ladder, path, "ada", "Quiet-Fox").version_ref == "Quiet-Fox@1"
+    for number, login in ((2, "bob"), (3, "ada")):
+        path.write_text(f"{PY}{number}")
+        assert submit_bot(ladder, path, login).version_ref == f"Quiet-Fox@{number}"
+    (top := tmp_path / "all" / "bob").mkdir(parents=True)
+    (top / "bot.py").write_text(f"{PY}4")
+    assert submit_folder(ladder, top.parent, None, "prof").accepted["bob"].version_ref == "Quiet-Fox@4"
+    assert submit_bot(ladder, path, "ada", "second").version_ref == "second@1"
+    with pytest.raises(LadderError, match="formula"):
+        submit_bot(ladder, path, "ada")
+
+
 def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:
     """A first bot has the pseudonym as its name. Later files are its next version."""
     top = tmp_path / "all"
@@ -85,7 +104,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
-    submit_bot(ladder, path, "ada")
+    submit_bot(ladder, path, "ada", "more")
     assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")

@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
+from tests.ladder.service.ladders import owners
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
@@ -25,6 +26,7 @@ def web(own: Term) -> Iterator[Pages]:
     toml = own.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("per_user = 1", "per_user = 2").replace("_mb = 16", "_mb = 1"))
     with pages(own) as made:
+        owners(made.ladder, "cyd")
         late = made.visitor("ada").get("/api/bots/late/1").json()["versions"][0]
         midnight = (late["submitted_at"] // DAY_S + 1) * DAY_S
         made.ladder.clock = lambda: min(time.time(), midnight - 1)  # `left` is of the day on which `late` was submitted
@@ -57,11 +59,11 @@ SENT = {
 @pytest.mark.parametrize("what", SENT)
 def test_an_upload_becomes_a_version(web: Pages, what: str) -> None:
     files, name = SENT[what]
-    visitor = web.visitor("ada")
+    visitor = web.visitor("cyd")  # without a bot, so that the files name it
     answered = send(visitor, files)
     assert answered.status_code == 201, answered.text
     assert answered.json() == {
-        "version_ref": f"{name}@1", "name": name, "number": 1, "duplicate": False, "late_for": None, "remaining": 8,
+        "version_ref": f"{name}@1", "name": name, "number": 1, "duplicate": False, "late_for": None, "remaining": 9,
         "disabled_reason": None,
     }  # fmt: skip
     assert send(visitor, files).json()["duplicate"]
@@ -127,7 +129,9 @@ def test_frequent_uploads_are_limited(web: Pages) -> None:
 def test_only_its_owner_reads_the_log_of_a_build(web: Pages, own: Term) -> None:
     built = 'name = "built"\nbuild = "sh make"\nrun = "./bot.py"\n'
     assert (
-        sent := send(web.visitor("ada"), [("bot.toml", built), ("make", "echo one; echo two"), ("bot.py", QUICK_BOT)])
+        sent := send(
+            web.visitor("ada"), [("bot.toml", built), ("make", "echo one; echo two"), ("bot.py", QUICK_BOT)], "built"
+        )
     ).status_code == 201, sent.text
     own.run()
     output = web.visitor("ada").get("/bots/built/1/build-log")
