@@ -87,7 +87,8 @@ def make() -> None:
         with closing(sqlite3.connect(term.path / "ladder.db")) as database:
             (EXAMPLES / "ladder.sql").write_text("\n".join(database.iterdump()) + "\n", "utf-8")
         (EXAMPLES / "ladder_of_sql.toml").write_text(toml.read_text("utf-8"), "utf-8")
-        (EXAMPLES / "shown.json").write_text(json.dumps(show(term.path), indent=1) + "\n", "utf-8")
+        lines = [f"{json.dumps(command)}: {json.dumps(shown)}" for command, shown in show(term.path).items()]
+        (EXAMPLES / "shown.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
 
 
 def run_python(arena: Path, *words: str, fails: int = 0) -> "subprocess.CompletedProcess[str]":
