@@ -33,7 +33,7 @@ from arena.sandbox.box import (
     with_cause,
 )
 from arena.sandbox.child_process import spawn, wait_readable
-from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, host_problem_of
+from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, for_this_command, host_problem_of
 from arena.sandbox.in_process import InProcessBox, InProcessSandbox, Script, ScriptPeer, make_reply_script
 from arena.sandbox.linux.launch import PR_SET_CHILD_SUBREAPER, become_subreaper
 from arena.sandbox.process import ProcessSandbox

@@ -7,11 +7,14 @@ person runs a remedy. Some remedies reduce safety elsewhere for repeatable times
 The self-test starts a box that reads its own files, to show that the sandbox works on this machine. Must not know how
 a problem is detected, nor which sandbox is tested."""
 
+import getpass
+import os
 import shlex
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
@@ -47,6 +50,10 @@ class Remedy(Enum):
     DELEGATE = (
         "systemd-run --user --scope -p Delegate=yes -- arena doctor",
         "and start arena run in the same way, or as root",
+    )
+    DELEGATE_COMMAND = (  # also for a system account, which has no user manager
+        "sudo systemd-run --same-dir --pipe --wait -p Delegate=yes --uid {}",
+        "or set Delegate=yes in its unit, or run it as root",
     )
     DELEGATE_ALL = (
         "sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | "
@@ -139,6 +146,15 @@ class HostProblemError(SandboxError):
 def host_problem_of(error: Exception, remedy: Remedy) -> HostProblem:
     """Return the problem of a HostProblemError; for any other error, its message with this remedy, as not known."""
     return error.problem if isinstance(error, HostProblemError) else HostProblem(str(error), remedy, known=False)
+
+
+def for_this_command(problem: HostProblem) -> HostProblem:
+    """Return a problem whose remedy, if it is to get control groups, starts the command of this process with them."""
+    if problem.remedy is not Remedy.DELEGATE:
+        return problem
+    program, *words = sys.argv
+    command = [os.path.abspath(program)] if os.access(program, os.X_OK) else [sys.executable, "-m", "arena.cli"]
+    return replace(problem, remedy=Remedy.DELEGATE_COMMAND, arguments=(getpass.getuser(), "--", *command, *words))
 
 
 POLL_S = 0.001  # between two checks whether it has ended

@@ -27,7 +27,7 @@ from arena import __version__
 from arena.coup import derive_key
 from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec
-from arena.sandbox import SandboxChoice, remove_tree, unavailable_reason, untrusted_problem
+from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
 from ladder.permissions import Viewer
 from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
@@ -293,8 +293,8 @@ def require_sandbox(ladder: Ladder) -> None:
     """Raise LadderError, with findings of `arena doctor`, if the ladder's sandbox doesn't work on this machine."""
     choice = ladder.play.sandbox
     reason = unavailable_reason(choice.name, choice)
-    if reason is None and choice.isolates:
-        reason = untrusted_problem(choice)
+    if reason is None and choice.isolates and (problem := untrusted_problem(choice)):
+        reason = for_this_command(problem)
     if reason is not None:
         raise LadderError(
             f"the ladder's sandbox {choice.name} can't isolate untrusted bots on this machine: {reason}\n"

@@ -52,6 +52,7 @@ from ladder.store.database import (
     end_runner,
     finish_check,
     get_version_by_id,
+    has_process_ended,
     has_recent_forfeits,
     has_requested_match,
     insert_archive,
@@ -127,6 +128,11 @@ class LadderRunner:
     def _max_submitted(self) -> int:
         """Return how many tasks to submit: one more than can run, so that no worker waits; 0 without workers."""
         return self.width and self.width + 1
+
+    def other_runners(self) -> list[str]:
+        """Return the ids of the ladder's other live runners, shortened as in logs."""
+        listed = self.ladder.database.read_with_retry(list_live_runners)
+        return [each.id[:8] for each in listed if each.id != self.runner and not has_process_ended(each)]
 
     @property
     def width(self) -> int:

@@ -4,13 +4,15 @@
 """
 
 import pickle
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, host_problem_of
+from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, for_this_command, host_problem_of
 from arena.sandbox.bubblewrap import BWRAP_MISSING, add_remedy
 from arena.sandbox.docker import DockerSituation, missing_image_problem, no_address_problem, unreachable_problem
 from arena.sandbox.linux import cgroup
@@ -38,6 +40,15 @@ def test_user_input_stays_one_word_of_a_command() -> None:
     """The name of an image may contain anything; a command copied into a shell must not run it."""
     assert missing_image_problem("x; rm -rf ~").fix_command == "docker pull 'x; rm -rf ~'"
     assert missing_image_problem("coup-arena/node").fix_command == "arena sandbox image build node"
+
+
+def test_a_command_without_control_groups_gets_its_own_line_for_a_shell() -> None:
+    """A system account has no user manager, which `systemd-run --user` needs. Other remedies stay."""
+    problem = for_this_command(HostProblem("no groups", Remedy.DELEGATE))
+    assert problem.fix_command is not None
+    assert problem.fix_command.startswith("sudo systemd-run --same-dir --pipe --wait -p Delegate=yes --uid ")
+    assert problem.fix_command.endswith(shlex.join(sys.argv[1:]))
+    assert for_this_command(BWRAP_MISSING) is BWRAP_MISSING
 
 
 def test_an_error_keeps_its_command_when_pickled() -> None:

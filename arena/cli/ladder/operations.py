@@ -44,7 +44,7 @@ from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run import count_cores, default_match_games
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
-from arena.sandbox import make_sandbox, scratch_folder, untrusted_problem
+from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrusted_problem
 from ladder.pool import Idle
 from ladder.pool.cluster import Tls
 from ladder.schedule import require_even_match_games
@@ -129,7 +129,8 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
         reason = untrusted_problem(choice) if choice.isolates else None
         if reason is not None:
             usage_error(
-                f"the sandbox {choice.name} doesn't isolate untrusted bots on this machine: {reason}\nRun arena doctor."
+                f"the sandbox {choice.name} doesn't isolate untrusted bots on this machine: "
+                f"{for_this_command(reason)}\nRun arena doctor."
             )
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             play = _make_format(given, choice, box)
@@ -239,6 +240,10 @@ def run(
             exported = RunnerMetrics(service)
             with nullcontext() if metrics is None else serve_metrics(exported.registry, metrics) as url:
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
+                if others := service.other_runners():
+                    text = f"other runners play this ladder, too: {', '.join(others)}"
+                    advice = "with SQLite they wait for each other's writes; PostgreSQL is made for several runners"
+                    log.info(text) if ladder.database.sqlite is None else log.warn(f"{text}; {advice}")
                 asked = _stop_on_signal(service)
                 try:
                     status = _run_to_end(service, exported, log, verbose, as_json, asked, alone=scheduler is None)

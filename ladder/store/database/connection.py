@@ -13,6 +13,7 @@ the settings once, as JSON by name."""
 
 import json
 import os
+import pwd
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -221,7 +222,11 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
             # No file can be created in its folder: the disk is full, or the file system is read-only.
             log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
             way = "readonly_shm=1" if log_there else "immutable=1"
-            reading = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro&{way}", uri=True, **options)
+            uri = f"file:{quote(os.path.abspath(path))}?mode=ro&{way}"
+            try:
+                reading = sqlite3.connect(uri, uri=True, **options)
+            except sqlite3.OperationalError as error_again:
+                raise DatabaseUnavailableError(_unopenable_text(Path(path), str(error_again))) from None
             record.info[_READ_ONLY] = str(error)
             return _configure_sqlite(reading, writes=False)
 
@@ -237,6 +242,22 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _unopenable_text(path: Path, why: str) -> str:
+    """Return why an SQLite file can't be opened, with its owner, or that of the nearest folder that can be seen."""
+    seen = path
+    while not os.path.exists(seen) and seen != seen.parent:
+        seen = seen.parent
+    owner, user = _user_name(os.stat(seen).st_uid), _user_name(os.geteuid())
+    return f"{path}: {why}; {seen} belongs to {owner}, and this process runs as {user}: run it as {owner}"
+
+
+def _user_name(id: int) -> str:
+    try:
+        return pwd.getpwuid(id).pw_name
+    except KeyError:
+        return str(id)
 
 
 def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:

@@ -20,7 +20,7 @@ from ladder.service import (
     parse_address,
     prune_expired,
 )
-from ladder.store.database import FINAL, count_ladder, list_live_runners
+from ladder.store.database import FINAL, count_ladder, list_live_runners, register_runner
 from tests.cli_workspace import Place
 from tests.ladder.service.small_ladder import play, rows, small_ladder
 from tests.ports import free_port
@@ -96,6 +96,15 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code in (0, 130)  # 0: it had ended before it was asked again
     assert not [row for row in rows(ladder)["matches"] if "leased" in row]
+
+
+def test_a_second_runner_names_the_first(ladder: Ladder, place: Place) -> None:
+    other = ladder.database.write(lambda connection: register_runner(connection, 1, 0.0))
+    ran = place.run("ladder", "run", "spring", "--jobs", 1, "--matches", 1)
+    [line] = [line for line in ran.err.splitlines() if f"other runners play this ladder, too: {other[:8]}" in line]
+    on_sqlite = ladder.database.sqlite is not None
+    assert ((" warning " in line), ("PostgreSQL is made for several runners" in line)) == (on_sqlite, on_sqlite)
+    assert ran.code == 0
 
 
 @pytest.mark.parametrize("address", ["", "x", "1:", ":9100", "70000", "127.0.0.1:0", "9100:x"])

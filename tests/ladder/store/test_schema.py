@@ -92,3 +92,17 @@ def test_an_invalid_database_is_named(tmp_path: Path) -> None:
         pytest.raises(DatabaseError, match="file is not a database"),
     ):
         create_schema(database)
+
+
+def test_a_database_of_another_user_is_named_with_both_users(tmp_path: Path, modes_count: None) -> None:
+    file = tmp_path / "ladder.db"
+    ladder(f"sqlite:///{file}").close()
+    owner = file.owner()
+    file.chmod(0)
+    with (
+        closing(Database(f"sqlite:///{file}", patience_s=0)) as database,
+        pytest.raises(
+            DatabaseError, match=f"{file}: unable to open .*; {file} belongs to {owner}, and this process runs"
+        ),
+    ):
+        database.read_with_retry(require_revision)
