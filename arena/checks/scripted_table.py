@@ -259,7 +259,8 @@ class _Game:
         """Return the next answers on the way to a wanted kind of request; None without a way."""
         if not self.wanted or self.is_ending():
             return None
-        if not state.board.influence[self.seat]:  # it can't be asked any more
+        is_draft = messages.KINDS[type(state.board.phase)] == "draft"  # before the seats have their cards
+        if not state.board.influence[self.seat] and not is_draft:  # it can't be asked any more
             self.wanted = frozenset()
             return None
         if not self.plan:

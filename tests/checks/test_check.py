@@ -17,7 +17,16 @@ import pytest
 
 from arena.bots import load_bots
 from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts, check_all, request_kinds, smoke_test
-from arena.coup import PRESETS, CertainCards, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
+from arena.coup import (
+    PRESETS,
+    CertainCards,
+    KeyedRng,
+    Ruleset,
+    apply_moves,
+    deal_game,
+    list_legal_moves,
+    view_from_seat,
+)
 from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
 
@@ -58,13 +67,14 @@ def run_check(
     patience: Timeouts = PATIENT,
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
+    rules: tuple[Ruleset, ...] = tuple(PRESETS.values()),
 ) -> list[CheckStep]:
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
     settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
-    steps = list(check_bot(str(file), settings))
+    steps = list(check_bot(str(file), replace(settings, rules=rules)))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
@@ -84,6 +94,14 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
         assert asked.keys() == frozenset().union(*(request_kinds(rules) for rules in PRESETS.values()))
         assert all(asked == answered > 0 for asked, answered in asked.values())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_requests_of_one_ruleset_alone_are_all_tested(tmp_path: Path, name: str) -> None:
+    steps = run_check(tmp_path, answering(), rules=(PRESETS[name],))
+    assert [step for step in steps if step.severity is Severity.FAIL] == []
+    (table,) = [step.timings for step in steps if step.timings]
+    assert {kind for kind, _, _ in table[1:]} >= {"turn", "challenge", "lose"}
 
 
 def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
