@@ -37,6 +37,13 @@ def format_rank(rank_range: Sequence[int], games: int) -> str:
     return format_range(rank_range) if games else "new"
 
 
+def describe_leader(leader: str, decided: bool) -> str:
+    """Return in a sentence whether the leader's win rate is surely within 2 points of the best one."""
+    if decided:
+        return f"{leader} leads: with 98 % certainty, no other version wins over 2 points more."
+    return f"{leader} leads, but another version may win over 2 points more."
+
+
 def format_percent(rate: float | None, digits: int = 1) -> str:
     """Return a rate, 0 to 1, in percent, such as "35.2%"; "-" for None."""
     return NO_VALUE if rate is None else f"{rate:.{digits}%}"

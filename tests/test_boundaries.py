@@ -52,12 +52,12 @@ arena.run.report: arena.escaping arena.referee ladder.rating ladder.run_standing
 arena.stats: arena.coup arena.referee arena.replay ladder.rating
 arena.stats.plots: arena.escaping arena.replay arena.stats.report
 arena.stats.report: arena.escaping arena.referee ladder.results ladder.rating
-arena.compare: ladder.schedule
+arena.compare: arena.stats ladder.schedule
 arena.compare.comparison: arena.coup arena.run ladder.schedule ladder.store
 arena.compare.divergence: protocol.event_text arena.coup arena.referee arena.replay arena.compare.comparison
   ladder.rating
-arena.compare.report: arena.escaping arena.referee arena.compare.comparison arena.compare.divergence ladder.rating
-  ladder.run_standings
+arena.compare.report: arena.escaping arena.stats arena.referee arena.compare.comparison arena.compare.divergence
+  ladder.rating ladder.run_standings
 arena.compare.html_report: arena.replay arena.compare.report ladder.rating
 arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.referee arena.run arena.stats

@@ -134,7 +134,8 @@ def compare(
 
     OLD and NEW play the same deals in the same seats against opponents with the same random seeds, in new processes.
     The comparison stops when it is decided: "better", "worse", or "no difference of 5". You can look at interim results
-    any time: each answer is wrong in at most 1 of 20 comparisons, if bots carry nothing from one match to the next.
+    any time: of 20 comparisons, at most 1 is wrongly "better" and at most 1 wrongly "worse", if bots carry nothing from
+    one match to the next.
 
     OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (a bot at a revision of git), or
     with --ladder name@3. Every BOT after --against is an opponent; each block of games uses some of them.

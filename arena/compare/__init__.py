@@ -7,6 +7,7 @@ The plan of the blocks and the test, which stays valid at every interim result. 
 from arena.compare.block_plan import NAMES, NEW, OLD, block_of, match_of, plan_blocks
 from arena.compare.evidence import (
     ABOUT_PAIRS,
+    BIAS,
     MIN_BLOCKS,
     UNDECIDED_ADVICE,
     VALIDITY,

@@ -21,17 +21,19 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 from typing import Literal, NamedTuple
 
+from arena.stats import paired_variance
+
 Verdict = Literal["better", "worse", "no difference"]
 
 MIN_BLOCKS = 10  # for a variance
 VALIDITY = "each end holds with 95 %, however often you look, if bots carry nothing from match to match"
+BIAS = "on average too far from 0, because a comparison stops when the difference is large"
 ABOUT_PAIRS = "Both games of a pair have the same cards, seats and opponents"
 UNDECIDED_ADVICE = "More pairs, or a larger change, may decide"
 _DECISION_THRESHOLD = 20.0  # the wealth that decides: each end of the interval is wrong at most once in 20 comparisons
 _PARTS = (0.9, 0.1)  # of the wealth, staked for a difference of `points` and for a larger one
 _LARGER_DEVIATIONS = 0.7  # the larger difference's stake, as a mean in standard deviations of a block
 _MAX_STAKE = 0.98  # of the wealth, so that no block loses all of it
-_PRIOR_VARIANCE = 0.25  # of a pair, before the first block; 0.2 if one pair in five is discordant
 _PRIOR_BLOCKS = 5  # the weight of the prior variance, in blocks
 _MIN_FORECAST_BLOCKS = 4
 _MAX_FORECAST_BLOCKS = 10_000
@@ -74,11 +76,12 @@ class PairedResult:
         """Return the verdict, and the numbers on which it rests, one line for each."""
         lines = [self.verdict_text]
         if self.pairs:
-            lines.append(
+            lines += (
                 f"{format_count(self.pairs, 'pair')} in {format_count(self.blocks, 'block')}, "
                 f"{self.discordant_pairs} with different results: OLD won {self.old_win_rate:.1%}, NEW "
-                f"{self.new_win_rate:.1%}, {format_points(self.difference)} points "
-                f"({format_interval(self.low, self.high)}; {VALIDITY})"
+                f"{self.new_win_rate:.1%}",
+                f"{format_interval(self.low, self.high)} points ({VALIDITY}); measured "
+                f"{format_points(self.difference)}, {BIAS}",
             )
         if self.pairing_gain is not None:
             lines.append(describe_pairing_gain(self.pairing_gain))
@@ -170,7 +173,7 @@ class Evidence:
         """Return the variance of a block of this many pairs, estimated from the prior and the blocks so far."""
         blocks = self.blocks
         squares = max(0.0, self._squares - self._total**2 / blocks) if blocks else 0.0
-        return (_PRIOR_BLOCKS * _PRIOR_VARIANCE / pairs + squares) / (_PRIOR_BLOCKS + max(blocks - 1, 0))
+        return paired_variance(squares, blocks, pairs, _PRIOR_BLOCKS)
 
 
 class _Bet(NamedTuple):

@@ -5,7 +5,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from statistics import NormalDist
 
-from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain, format_interval, format_points
+from arena.compare import (
+    ABOUT_PAIRS,
+    BIAS,
+    UNDECIDED_ADVICE,
+    VALIDITY,
+    describe_pairing_gain,
+    format_interval,
+    format_points,
+)
 from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -31,8 +39,9 @@ def _page_header(report: CompareReport, title: str) -> str:
     if report.pairs:
         lines.append(
             f"NEW won {_percent(report.new.win_rate)} of its games, OLD {_percent(report.old.win_rate)}: "
-            f"{format_points(report.difference.value)} points ({format_interval(*_ends(report)[1:])}; {VALIDITY})."
+            f"{format_interval(*_ends(report)[1:])} points ({VALIDITY})."
         )
+        lines.append(f"Measured: {format_points(report.difference.value)} points, {BIAS}.")
     if report.pairing_gain is not None:
         lines.append(f"{describe_pairing_gain(report.pairing_gain).capitalize()}.")
     if report.verdict == "not known":

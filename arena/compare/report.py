@@ -5,8 +5,6 @@
 
 from collections.abc import Callable
 from dataclasses import astuple
-from math import fsum, sqrt
-from statistics import stdev
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,6 +14,7 @@ from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
 from arena.escaping import escape_control
 from arena.referee import Record
+from arena.stats import paired_interval
 from ladder.rating import Estimate
 from ladder.run_standings import RunStandings
 
@@ -168,7 +167,9 @@ def make_compare_report(
         identical_pairs=differing.identical_pairs,
         diverged_by_opponent=dict(differing.diverged_by_opponent),
         opponent_contribution=_round(differing.opponent_contribution),
-        by_opponent=[_make_opponent_difference(bot, gains) for bot, gains in comparison.by_opponent()],
+        by_opponent=[
+            _make_opponent_difference(bot, gains, config.match_games) for bot, gains in comparison.by_opponent()
+        ],
         divergences=[_make_divergence_group(group) for group in differing.groups],
     )
 
@@ -215,12 +216,10 @@ def remarks(report: CompareReport) -> list[str]:
     return lines
 
 
-def _make_opponent_difference(bot: str, gains: list[float]) -> OpponentDifference:
-    mean = fsum(gains) / len(gains)
-    low = high = None
-    if len(gains) >= MIN_BLOCKS:
-        half = 1.96 * stdev(gains) / sqrt(len(gains))
-        low, high = max(-1.0, mean - half), min(1.0, mean + half)
+def _make_opponent_difference(bot: str, gains: list[float], pairs: int) -> OpponentDifference:
+    mean, low, high = paired_interval(gains, pairs)
+    if len(gains) < MIN_BLOCKS:
+        low = high = None
     return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))
 
 

@@ -8,8 +8,7 @@ import random
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import product
-from math import fsum, sqrt
-from statistics import stdev
+from math import fsum
 from typing import Any, TypeVar
 
 from arena.coup import Ruleset, derive_key
@@ -25,7 +24,7 @@ from arena.local.match import (
 )
 from arena.local.results import Results, Rows
 from arena.referee import MatchSettings, MatchSpec, Record, game_results
-from arena.stats import student_t_quantile
+from arena.stats import paired_interval
 from ladder.results import GameResult
 from ladder.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 
@@ -159,7 +158,7 @@ def sweep(
 
     Each row has the values; `win_rate`, `low`, `high`: the win rate with its 95 % interval; `games`; and `gain`,
     `gain_low`, `gain_high`: the difference to the first row's win rate with its 95 % interval, from the matches' paired
-    differences (Student's t; None below two matches). All rows have the same cards, seats and opponents' dice. Each
+    differences (None below two matches). All rows have the same cards, seats and opponents' dice. Each
     interval holds for its row alone: about one in 20 misses. Other arguments and exceptions are as for `play`.
     """
     tried = {parameter: list(given) for parameter, given in values.items()}
@@ -185,7 +184,11 @@ def sweep(
         rate = results.win_rates[name]
         matches = _win_rate_by_match(results, name)
         first = first or matches
-        gain, low, high = _mean_with_interval([matches[match] - first[match] for match in matches])
+        gain, low, high = paired_interval(
+            [matches[match] - first[match] for match in matches], rate.games / len(matches)
+        )
+        if first is matches:
+            low = high = 0.0
         interval = dict(zip(("low", "high"), rate.interval, strict=True))
         paired = {"gain": gain, "gain_low": low, "gain_high": high}
         rows.append({**given, "win_rate": rate.value, **interval, "games": rate.games, **paired})
@@ -203,11 +206,3 @@ def _win_rate_by_match(results: Results, name: str) -> dict[int, float]:
         if name in game.seats:
             worth.setdefault(game.match, []).append(game.worth(game.seats.index(name)))
     return {match: fsum(won) / len(won) for match, won in worth.items()}
-
-
-def _mean_with_interval(gains: Sequence[float]) -> tuple[float, float | None, float | None]:
-    mean = fsum(gains) / len(gains)
-    if len(gains) < 2:
-        return mean, None, None
-    half = student_t_quantile(len(gains) - 1) * stdev(gains) / sqrt(len(gains))
-    return mean, max(-1.0, mean - half), min(1.0, mean + half)

@@ -5,4 +5,13 @@ after the other: memory holds only the counts.
 """
 
 from arena.stats.counting import ALL, LOSSES, BotCounts, StatsAccumulator, count_play_styles
-from arena.stats.proportion import LEVEL, Interval, JointCounts, Proportion, proportion_difference, student_t_quantile
+from arena.stats.proportion import (
+    LEVEL,
+    Interval,
+    JointCounts,
+    Proportion,
+    paired_interval,
+    paired_variance,
+    proportion_difference,
+    student_t_quantile,
+)

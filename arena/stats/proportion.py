@@ -5,15 +5,17 @@ Cases of one match are correlated: the same bots meet, and they learn about each
 ratio from clusters). It uses the quantile of Student's t for the number of matches, and is never narrower than Wilson's
 interval for independent cases. A single match gives no interval. Memory use doesn't grow with the number of cases."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 
 from ladder.rating import Z_95, wilson_interval
 
 Interval = tuple[float, float]
 
 LEVEL = 0.95  # the confidence level of intervals
+_PRIOR_VARIANCE = 0.25  # of a pair's difference of wins; 0.2 if one pair in five is discordant
 
 
 def student_t_quantile(freedom: float, level: float = LEVEL) -> float:
@@ -21,6 +23,24 @@ def student_t_quantile(freedom: float, level: float = LEVEL) -> float:
     from scipy.special import stdtrit  # scipy takes longer to import than the rest of the command
 
     return float(stdtrit(max(1, int(freedom + 1e-9)), (1 + level) / 2))
+
+
+def paired_variance(squares: float, matches: int, pairs: float, prior: int) -> float:
+    """Return the variance of a match's mean difference over its `pairs` of games; equal matches have one, too.
+
+    `squares`: the sum of squared differences from the mean of the `matches`. `prior`: its weight in matches.
+    """
+    return (prior * _PRIOR_VARIANCE / pairs + squares) / (prior + max(matches - 1, 0))
+
+
+def paired_interval(gains: Sequence[float], pairs: float) -> tuple[float, float | None, float | None]:
+    """Return the mean gain of matches with `pairs` of games each, -1 to 1, and its interval; none of fewer than 2."""
+    mean, count = fmean(gains), len(gains)
+    if count < 2:
+        return mean, None, None
+    variance = paired_variance(sum((gain - mean) ** 2 for gain in gains), count, pairs, prior=1)
+    half = student_t_quantile(count - 1) * sqrt(variance / count)
+    return mean, max(-1.0, mean - half), min(1.0, mean + half)
 
 
 @dataclass(slots=True)

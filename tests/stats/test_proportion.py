@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from arena.stats import JointCounts, Proportion, proportion_difference, student_t_quantile
+from arena.stats import JointCounts, Proportion, paired_interval, proportion_difference, student_t_quantile
 
 
 def by_case(count: int, of: int) -> Proportion:
@@ -25,6 +25,13 @@ def test_students_t_is_a_tables() -> None:
     """Source: any table of t, two-sided 5 %."""
     for freedom, value in ((1, 12.7062), (2, 4.3027), (4.9, 2.7764), (10, 2.2281), (20, 2.0860), (1000, 1.9623)):
         assert student_t_quantile(freedom) == pytest.approx(value, abs=3e-4)
+
+
+def test_equal_gains_have_an_interval_that_more_matches_narrow() -> None:
+    assert paired_interval([1 / 12], 12) == (1 / 12, None, None)
+    for matches, half in ((5, 0.080), (50, 0.0058)):
+        mean, low, high = paired_interval([1 / 12] * matches, 12)
+        assert (mean, low, high) == pytest.approx((1 / 12, 1 / 12 - half, 1 / 12 + half), abs=0.001)
 
 
 def test_no_cases_have_no_proportion_and_one_match_has_no_interval() -> None:

@@ -37,6 +37,7 @@ from arena.escaping import escape_control
 from ladder import views
 from ladder.formatting import (
     NO_INTERVALS,
+    describe_leader,
     format_estimate_interval,
     format_percent,
     format_rank,
@@ -127,9 +128,7 @@ def _standings_notes(ranking: Standings) -> Iterator[str]:
         yield NO_INTERVALS
     verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
-        known = f"within 2 points of the best ({verdict.probability:.0%})"
-        state = known if verdict.decided else "not yet known to be within 2 points of the best"
-        yield f"the leader, {escape_control(verdict.leader)}, is {state}"
+        yield describe_leader(escape_control(verdict.leader), verdict.decided)
     if ranking.collusion is not None:
         yield from map(collusion_line, ranking.collusion.suspects or ())
 
