@@ -1,5 +1,6 @@
 """Escape untrusted text for a terminal or a spreadsheet."""
 
+import re
 from pathlib import Path
 
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # first characters of a formula in spreadsheets
@@ -13,3 +14,8 @@ def escape_control(text: str | Path) -> str:
 def escape_csv_cell(text: str) -> str:
     """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula."""
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+def hide_folders(text: str) -> str:
+    """Return text without the folders of absolute paths, which are this machine's own business."""
+    return re.sub(r"(?<![\w./])/(?:[^\s/'\"]+/)+", "", text)

@@ -189,7 +189,8 @@ class _VersionCheck:
 
     def add_step(self, step: CheckStep) -> None:
         """Add the next step and report it, without a build's log, which is only in the result."""
-        step = replace(step, number=len(self.steps) + 1, log=_shorten(step.log))
+        text, advice = (words.replace(f"{self.scratch}/", "") for words in (step.message, step.advice))
+        step = replace(step, number=len(self.steps) + 1, message=text, advice=advice, log=_shorten(step.log))
         self.steps.append(step)
         report_progress(replace(step, log=b""))
 

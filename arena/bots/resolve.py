@@ -42,8 +42,8 @@ from arena.samples import sample_file
 from arena.sandbox import Programs
 
 # File extension -> language of `arena new`; or program on PATH, and the product to install if it is missing.
-_COMPILED = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
-_RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
+COMPILED = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
+RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
 
 
 def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
@@ -61,19 +61,19 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
         raise BotError(f"{escape_control(given)} isn't a program.\n{help}")
     if ending == ".py":
         return (programs.python, str(path))
-    if ending in _RUNNERS:
-        program, product = _RUNNERS[ending]
+    if ending in RUNNERS:
+        program, product = RUNNERS[ending]
         program_path = programs.named(program)
         if program_path is None:
             raise BotError(f'{escape_control(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
         return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
-    if ending in _COMPILED:
+    if ending in COMPILED:
         raise BotError(
             f"{escape_control(given)} is source code, which must be built.\nMake a folder with its build: arena new "
             "NAME "
-            f"--lang {_COMPILED[ending]}"
+            f"--lang {COMPILED[ending]}"
         )
     raise BotError(
         f"{escape_control(given)} has no #! line or known extension (.py, .js, .sh) and isn't executable.\n"

@@ -33,11 +33,11 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from arena.bots.archive import MAX_NAME_BYTES, ArchiveError, pack, unpack, unzip
+from arena.bots.archive import MAX_NAME_BYTES, PROGRAM_STARTS, ArchiveError, pack, unpack, unzip
 from arena.bots.bot import BotError, os_errors_as_bot_errors
 from arena.bots.digest import digest_of
 from arena.bots.manifest import MANIFEST, read_manifest
-from arena.bots.resolve import normal_name
+from arena.bots.resolve import COMPILED, RUNNERS, normal_name
 from arena.escaping import escape_control
 from arena.sandbox import EXCLUDED_NAMES, scratch_folder
 
@@ -56,6 +56,19 @@ _UNSUPPORTED = {
     b"\x28\xb5\x2f\xfd": "Zstandard",
     b"\x1f\x9d": "compress",
 }
+_SUBMIT = "Submit bot.py or the zip of your bot's folder."
+_OTHER_FILES = {  # beginnings of files that aren't programs for Linux
+    b"%PDF-": "a PDF",
+    b"\xd0\xcf\x11\xe0": "a Word file or another document of Office",
+    b"{\\rtf": "a document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"\xca\xfe\xba\xbe": "a compiled Java class",
+    b"MZ\x90\0": "a program for Windows",
+    b"\xcf\xfa\xed\xfe": "a program for macOS",
+}
+_DOCUMENTS = {"word": "a Word file", "xl": "an Excel file", "ppt": "a PowerPoint file"}  # folders in Office's zips
 _EXTENSIONS = (".zip", ".tar", ".tgz", ".tar.gz", ".tbz", ".tar.bz2", ".txz", ".tar.xz", ".gz", ".bz2", ".xz")
 _DRIVE = re.compile("[A-Za-z]:")
 
@@ -274,6 +287,9 @@ def _check_names(inside: Path) -> None:
 def _find_bot(folder: Path) -> Path:
     """Return the folder with a manifest, or the only file. A single folder is searched in the same way."""
     while True:
+        if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
+            kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
+            raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
         if (folder / MANIFEST).is_dir():
             raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
         if (folder / MANIFEST).is_file():
@@ -303,8 +319,31 @@ def _check_program(file: Path) -> Path:
         begins = opened.read(2 * tarfile.BLOCKSIZE)
     if begins.startswith((*_ZIP, *_OPENERS, *_UNSUPPORTED)) or (begins and _is_tar(begins)):
         raise ArchiveError(f"{escape_control(file.name)} in it is an archive, too\nSubmit the inner archive.")
+    _require_program(file.name, begins)
     file.chmod(0o755)  # as the cache does: archives from Windows have no x bit
     return file
+
+
+def _require_program(name: str, begins: bytes) -> None:
+    """Raise ArchiveError unless a single file begins like a program, or has the ending of a script."""
+    kind = next((kind for start, kind in _OTHER_FILES.items() if begins.startswith(start)), None)
+    if kind == "a program for macOS" and sys.platform == "darwin":
+        return
+    if kind is not None:
+        raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
+    if begins.startswith(PROGRAM_STARTS):
+        return
+    ending = Path(name).suffix.lower()
+    if ending in COMPILED:
+        make = f"arena new NAME --lang {COMPILED[ending]}"
+        raise ArchiveError(f"{escape_control(name)} is source code\nSubmit a folder that builds it: {make}")
+    if ending not in (".py", *RUNNERS):
+        raise ArchiveError(
+            f"{escape_control(name)} isn't a program\n"
+            f'{_SUBMIT} Another program needs a first line like "#!/usr/bin/env python3".'
+        )
+    if b"\0" in begins:
+        raise ArchiveError(f"{escape_control(name)} isn't text in UTF-8\nSave it as UTF-8.")
 
 
 def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:

@@ -68,6 +68,13 @@ class Program:
     wrapped_command: tuple[str, ...] = ()
     bytecode: tuple[tuple[str, bytes], ...] = ()
 
+    @property
+    def shown(self) -> str:
+        """Return argv[0] for messages, without the folder of the program's files on this machine."""
+        path = Path(self.argv[0])
+        folders = [folder for folder in (self.files, self.cwd) if folder is not None and path.is_relative_to(folder)]
+        return str(path.relative_to(folders[0]) if path not in folders else path.name) if folders else self.argv[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Exit:

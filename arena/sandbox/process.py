@@ -259,7 +259,7 @@ def _spawn(
         argv = (resolve_shim(program.argv[0], program.cwd), *program.argv[1:])
         return spawn(argv, str(program.cwd), env, calls)
     except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
-        raise ProgramError(f"{program.argv[0]!r}: {error}") from error
+        raise ProgramError(f"{program.shown!r}: {error}") from error
     except OSError as error:
         raise _start_error(error, program, env["PATH"]) from error
 
@@ -283,10 +283,10 @@ def _start_error(error: OSError, program: Program, path: str) -> ProgramError | 
     if why is None:
         return SandboxError(f"can't start {name}: {error.strerror or error}")
     if error.filename == str(program.cwd) != name:
-        return ProgramError(f"{program.cwd}: can't be the working folder: {error.strerror}")
+        return ProgramError(f"its working folder can't be entered: {error.strerror}")
     if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
         why = "the interpreter that its #! line names is missing"
-    return ProgramError(f"{name}: {why}")
+    return ProgramError(f"{program.shown}: {why}")
 
 
 # --- leaving the box --------------------------------------------------------------------------------------------------

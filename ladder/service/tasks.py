@@ -25,7 +25,7 @@ from itertools import permutations
 from sqlalchemy import Connection
 
 from arena.bots import PortableBot
-from arena.escaping import escape_control
+from arena.escaping import escape_control, hide_folders
 from arena.referee import ArenaError
 from arena.run import Job, MissingBotsError, WorkItem
 from ladder.pool import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
@@ -333,13 +333,15 @@ class TaskSource:
         if not task.is_check and self._left is not None:
             self._left += 1
 
+        shown = hide_folders(reason)  # authors read it
+
         def act(connection: Connection) -> bool | None:
             if task.is_check:
-                abandoned = release_check(connection, task.id, self._runner, reason, now, cost)
+                abandoned = release_check(connection, task.id, self._runner, shown, now, cost)
                 if abandoned:
                     cancel_queued_matches(connection, "its check was abandoned", now, task.id, (QUALIFYING,))
                 return abandoned
-            return record_failed_attempt(connection, task.id, self._runner, reason, now, cost, died)
+            return record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
 
         abandoned = self._ladder.database.write(act)
         if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and abandoned is not None:

@@ -333,6 +333,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "gzip: no archive in it": (gzip.compress(BOT), "not an archive"),
     "7z": (b"7z\xbc\xaf\x27\x1c" + bytes(100), "7z"),
     # not a bot
+    "a PDF": (b"%PDF-1.7\n" + bytes(100), r"this is a PDF\.\nSubmit bot\.py or the zip of your bot's folder"),
+    "a Word file": (zipped({"[Content_Types].xml": b"x", "word/document.xml": b"x"}), "this is a Word file"),
+    "an old Word file": (b"\xd0\xcf\x11\xe0" + bytes(100), "this is a Word file"),
+    "a RAR": (b"Rar!\x1a\x07\1\0" + bytes(100), "RAR archives aren't supported"),
+    "only a readme": (zipped({"bot/README.md": b"# My bot"}), r"README\.md isn't a program"),
+    "a source": (zipped({"bot.cpp": b"int main() {}"}), "arena new NAME --lang cpp"),
+    "a script in UTF-16": (zipped({"bot.py": "print()".encode("utf-16")}), "isn't text in UTF-8"),
     "a bot.toml that Windows' editor has named": (zipped({"a.py": BOT, "bot.toml.txt": RUN}), "bot.toml.txt but no"),
     "a bot.toml in capitals": (zipped({"a.py": BOT, "Bot.TOML": RUN}), "Bot.TOML but no"),
     "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),

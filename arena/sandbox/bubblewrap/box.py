@@ -109,10 +109,10 @@ class BubblewrapSandbox(ChildSandbox):
             bwrap.await_exec(command, present)
         except OSError as error:
             if error.errno == errno.E2BIG:
-                raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.E2BIG]}") from error
+                raise ProgramError(f"{program.shown}: {PROGRAM_ERRNOS[errno.E2BIG]}") from error
             raise SandboxError(f"can't make a box: {error.strerror or error}") from error
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
-            raise ProgramError(f"{program.argv[0]!r}: {error}") from error
+            raise ProgramError(f"{program.shown!r}: {error}") from error
         undo.pop_all()
         return BubblewrapBox(bwrap, root, lease, group, limits)
 

@@ -44,7 +44,7 @@ def command_inside(program: Program) -> str:
 def require_few_arguments(program: Program) -> None:
     """Raise ProgramError for too many arguments."""
     if len(program.argv) > MAX_ARGUMENTS:
-        raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.E2BIG]}")
+        raise ProgramError(f"{program.shown}: {PROGRAM_ERRNOS[errno.E2BIG]}")
 
 
 def check_format(program: Program, copy: Path) -> bool:
@@ -63,7 +63,7 @@ def check_format(program: Program, copy: Path) -> bool:
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
-                raise ProgramError(f"{program.argv[0]}: {PROGRAM_ERRNOS[errno.ENOEXEC]}")
+                raise ProgramError(f"{program.shown}: {PROGRAM_ERRNOS[errno.ENOEXEC]}")
             return True
     return False
 

@@ -205,7 +205,7 @@ def find_start_problem(word: str, program: Program, words: Sequence[str], image:
     if word == "missing":
         return ProgramError(f"{words[0]}: no such program in the image {image}")
     if word == "cwd":
-        return ProgramError(f"{program.cwd}: can't be the working folder")
+        return ProgramError("its working folder can't be entered")
     return None
 
 

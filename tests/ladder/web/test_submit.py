@@ -81,6 +81,7 @@ REFUSED: dict[str, tuple[Files, str, int, str]] = {
     "too much": ([("a.py", bytes(3 << 20))], "", 413, "larger than the allowed 1 MB"),
     "too many": ([(f"f/{number}", "x") for number in range(2001)], "", 413, "more than 2000 files"),
     "a wrong archive": ([("a.zip", "no archive")], "", 400, "isn't one"),
+    "a PDF": ([("a.pdf", b"%PDF-1.7")], "", 400, "this is a PDF"),
     "another's name": ([("a.py", QUICK_BOT)], "broken", 400, "belongs to another user"),
 }
 

@@ -1,0 +1,16 @@
+"""Tests of texts for others. Source: arena/escaping.py."""
+
+from arena.escaping import hide_folders
+from tests.cases import each
+
+
+@each(
+    ("text", "shown"),
+    [
+        ("[Errno 5] I/O error: '/srv/cache/ab12/bot.py'", "[Errno 5] I/O error: 'bot.py'"),
+        ("/tmp/x: no space, see https://coup.example/docs/a", "x: no space, see https://coup.example/docs/a"),
+        ("2/3 of and/or docs/a.md", "2/3 of and/or docs/a.md"),
+    ],
+)
+def test_folders_of_this_machine_are_hidden(text: str, shown: str) -> None:
+    assert hide_folders(text) == shown
