@@ -157,8 +157,9 @@ def _on_database_error(http: Request, problem: Exception) -> Response:
 
 
 def _on_internal_error(http: Request, problem: Exception) -> Response:
-    response = _error_response(http, 500, INTERNAL_ERROR.format(id=http.state.request_id))
-    response.headers.update({**SECURITY_HEADERS, "X-Request-ID": http.state.request_id})  # no middleware adds them
+    id = getattr(http.state, "request_id", "none")  # as of a probe
+    response = _error_response(http, 500, INTERNAL_ERROR.format(id=id))
+    response.headers.update({**SECURITY_HEADERS, "X-Request-ID": id})  # no middleware adds them
     return response
 
 

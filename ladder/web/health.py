@@ -22,6 +22,7 @@ router = APIRouter()
 log = logging.getLogger(__name__)
 
 SLOW_S = 2.0  # from the last byte of a request to the first one of its response
+PROBES = ("/healthz", "/readyz")
 WATCH_S = 5.0  # between two readings of the ladder's health
 
 Required = Annotated[list[Literal["runner", "table_server"]], Query()]
@@ -67,13 +68,13 @@ class PagesMetrics:
 
 
 class RequestLog:
-    """Middleware that gives each request an id, counts it, and logs it if it fails or is slow."""
+    """Middleware that gives each request an id, counts it, and logs it if it fails or is slow; probes aside."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in PROBES:  # else an outage would be a line for each probe
             await self.app(scope, receive, send)
             return
         id = scope.setdefault("state", {})["request_id"] = secrets.token_hex(6)
@@ -131,6 +132,6 @@ def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
         if problem is not None and before is None:
             log.warning(problem)
         elif problem is None and before is not None:
-            log.warning("the database is reachable again")
+            log.info("the database is reachable again")
         before = problem
         time.sleep(WATCH_S)

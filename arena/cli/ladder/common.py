@@ -284,10 +284,11 @@ class Journal(logging.Handler):
     """The log of a command, and of the libraries that it uses. On a terminal it prints only the sentences."""
 
     def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self.runner = ""
         self._plain = sys.stderr.isatty()
         logging.basicConfig(handlers=[self], level=logging.WARNING, force=True)
+        logging.getLogger("ladder").setLevel(logging.INFO)
 
     def info(self, text: str, **ids: object) -> None:
         """Log an event."""

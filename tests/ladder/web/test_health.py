@@ -79,8 +79,8 @@ def test_an_internal_error_shows_the_id_that_is_logged(web: Pages, caplog: pytes
     assert vars(record)["ids"] == {"request": id}
 
 
-def test_requests_are_counted(web: Pages) -> None:
-    for path in ("/healthz", "/healthz", "/nowhere"):
+def test_requests_are_counted_but_not_probes(web: Pages) -> None:
+    for path in ("/healthz", "/readyz?require=runner", "/start", "/start", "/nowhere"):
         web.visitor("anonymous").get(path)
     lines = generate_latest(web.client.app.state.shared.metrics.registry).decode().splitlines()  # type: ignore[attr-defined]
     shown = {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
