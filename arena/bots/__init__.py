@@ -32,6 +32,7 @@ from arena.bots.resolve import (
     is_missing_kit,
     is_older,
     load_bots,
+    missing_bot_error,
     normal_name,
     require_unchanged_commands,
     with_kit,

@@ -375,12 +375,7 @@ def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        meant = [name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix)][:1]
-        raise BotError(
-            f"{escape_control(given)} does not exist.\n"
-            + (f"Did you mean {escape_control(given.with_name(meant[0]))}? " if meant else "")
-            + f"A bot is a file, or a folder with {MANIFEST}."
-        ) from None
+        raise missing_bot_error(given, path) from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
         return _resolve_folder(path.parent, given.parent, programs)
     if stat.S_ISDIR(mode):
@@ -400,6 +395,16 @@ def _absolute_path(path: Path) -> Path:
     if path.name in {"", ".."}:
         return Path(os.path.realpath(path))
     return Path(os.path.realpath(path.parent), path.name)  # Path.resolve raises RuntimeError on a loop of links
+
+
+def missing_bot_error(given: Path, path: Path) -> BotError:
+    """Return the error for a bot, named as `given`, whose `path` doesn't exist."""
+    meant = [name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix)][:1]
+    return BotError(
+        f"{escape_control(given)} doesn't exist.\n"
+        + (f"Did you mean {escape_control(given.with_name(meant[0]))}? " if meant else "")
+        + f"A bot is a file, or a folder with {MANIFEST}."
+    )
 
 
 def _similar_names(path: Path) -> list[str]:

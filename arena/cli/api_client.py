@@ -110,9 +110,10 @@ def read_token(file: Path, url: str) -> str:
         token = file.read_text(encoding="utf-8-sig").strip()
         mode = file.stat().st_mode
     except OSError as problem:
+        missing = isinstance(problem, FileNotFoundError)
+        why = f"{file} doesn't exist" if missing else os_error_reason(problem)
         usage_error(
-            f"no token found: {os_error_reason(problem)}\n"
-            f"Create a token on your account page, {url.rstrip('/')}/account, and save it in that file."
+            f"{why}.\nCreate a token on your account page, {url.rstrip('/')}/account, and save it in that file."
         )
     except UnicodeDecodeError:
         token = ""

@@ -175,7 +175,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     )
 
 
-@click.command()
+@click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
 @option(
     "--rules",

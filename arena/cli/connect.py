@@ -30,7 +30,7 @@ _CLOSE_TIMEOUT_S = 5.0
 )
 @option("--challenge", metavar="BOT,...", help="Open a table with these bots. URL is the address of the ladder.")
 @option("--games", type=click.IntRange(1, 1000), metavar="N", help="With --challenge: number of games.  [the ladder's]")
-@option("--rules", metavar="PRESET", help="With --challenge: the ruleset.  [the ladder's]")
+@option("--rules", metavar="NAME", help="With --challenge: the ruleset.  [the ladder's]")
 @option("--name", metavar="NAME", help="With --challenge: name of the program.  [its file name]")
 @option(
     "--reconnect-timeout",

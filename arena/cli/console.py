@@ -53,6 +53,20 @@ class _Option(click.Option):
         return extra
 
 
+class ExistingPath(click.Path):
+    """A path to something that exists. `remedy`: what to name instead."""
+
+    def __init__(self, remedy: str, **allowed: bool) -> None:
+        super().__init__(path_type=Path, exists=True, **allowed)
+        self._remedy = remedy
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Exits with 2 if there is none."""
+        if not os.path.exists(value):
+            usage_error(f"{value} doesn't exist.\n{self._remedy}")
+        return super().convert(value, param, ctx)
+
+
 def option(*declarations: str, help: str, **attributes: Any) -> Callable[[Decorated], Decorated]:
     """Return a decorator as `click.option` does. `help` may end in the default in words: "The port.  [any free]"."""
     text, _, default = help.removesuffix("]").partition("  [")
@@ -303,6 +317,16 @@ def format_count(number: int, noun: str, plural: str = "s") -> str:
     return f"{number} {noun}{plural if number != 1 else ''}"
 
 
+def format_duration(seconds: float) -> str:
+    """Return a time: "59 s", "2 min 5 s", "1 h 2 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def os_error_reason(problem: OSError) -> str:
     """Return the system's message for an error, after the file's name if there is one."""
     what = problem.strerror or str(problem)
@@ -314,6 +338,58 @@ def treat_sigterm_as_sigint() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
+
+
+class EarlyStop:
+    """What ends a long command early; see `stop_early`. `reason`: None before it."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.reason: str | None = None
+        self._seconds, self._began = seconds, time.monotonic()
+
+    def stop(self, number: int, _frame: object) -> NoReturn:
+        """Handle a signal."""
+        self.reason = "the time is over" if number == signal.SIGALRM else "interrupted"
+        raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raise KeyboardInterrupt after a signal: Python drops an exception that is raised during a fork."""
+        if self.reason is not None:
+            raise KeyboardInterrupt
+
+    def describe_left(self, share: float = 0.0) -> str:
+        """Return ", 2 min 5 s left" if a share of the work is done, or the time is limited; else ""."""
+        passed = time.monotonic() - self._began
+        times = [passed / share - passed] if share else []
+        if self._seconds is not None:
+            times.append(self._seconds - passed)
+        return f", {format_duration(max(0.0, min(times)))} left" if times else ""
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code: 130 after an interrupt, else 0."""
+        return 130 if self.reason == "interrupted" else 0
+
+
+@contextmanager
+def stop_early(seconds: float | None = None) -> Iterator[EarlyStop]:
+    """Raise KeyboardInterrupt in the context at Ctrl-C, SIGTERM, a closed terminal, and after `seconds`.
+
+    Signals that the command ignores (nohup) stay ignored.
+    """
+    early = EarlyStop(seconds)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, early.stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds or 0.0)
+    try:
+        yield early
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 # Importing pydantic takes longer than checking a bot, and is rarely needed.

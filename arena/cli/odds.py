@@ -52,7 +52,7 @@ class OddsAnswer:
 
 @click.command()
 @option("--own", metavar="ROLE,ROLE", help="Your face-down cards.")
-@option("--players", type=click.IntRange(2, 10), help="Players at the start, including you.")
+@option("--players", type=click.IntRange(2, 10), metavar="N", help="Players at the start, including you.")
 @option("--revealed", default="", metavar="ROLE,...", help="All face-up cards, including yours.  [none]")
 @option("--cards-left", metavar="N,N,...", help="Cards of each opponent, 0 for players that are out.")
 @option("--known", metavar="JSON|-", help="A request of the referee instead of these four; -: on standard input.")

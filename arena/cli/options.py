@@ -4,6 +4,7 @@ The options choose and announce a sandbox, the rules, limits and clocks. Complet
 bots of a run. bash splits words at ":" and "=", so a command receives `sample:ho` as three words; `Bash` joins them."""
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -95,10 +96,11 @@ RULES_OPTION = option(
 )
 _GROUPS = {
     "Games": "games seats match_games rules seed strict show_names skip_failing jobs resume",
-    "Sandbox": "sandbox docker_runtime docker_image pass_env",
-    "Limits": " ".join(LIMITS),
-    "Clock": " ".join(["clock", "ponder", *TIME_LIMITS]),
     "Output": "out as_json json_schema as_csv",
+    "Options": "",  # all others
+    "Resources of bots": " ".join(
+        ["sandbox", "docker_runtime", "docker_image", "pass_env", *LIMITS, "clock", "ponder", *TIME_LIMITS]
+    ),
 }
 
 
@@ -106,16 +108,15 @@ class GroupedCommand(click.Command):
     """A command whose help lists its options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options by group, in the order of the group; options without a group come last."""
+        """Write the options by group, in the order of the group."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
-        for title, names in _GROUPS.items():
-            rows = [left.pop(name) for name in names.split() if name in left]
+        groups = {title: [left.pop(name) for name in names.split() if name in left] for title, names in _GROUPS.items()}
+        groups["Options"] = list(left.values())
+        for title, rows in groups.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
-        with formatter.section("Options"):
-            formatter.write_dl(list(left.values()))
 
 
 def combine_options(*adders: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -234,6 +235,21 @@ def require_set_variables(names: Sequence[str]) -> None:
 def _set_here(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     require_set_variables(names)
     return names
+
+
+class _Duration(click.ParamType[float]):
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds: 90, 90s, 2m."""
+        found = re.fullmatch(r"(\d{1,6})(s|m|)", str(value))
+        seconds = float(found[1]) * (60 if found[2] == "m" else 1) if found else 0.0
+        return seconds or self.fail(f"{value!r} isn't a time such as 60s or 2m", param, ctx)
+
+
+def time_option(help: str, default: str | None = None) -> Callable[[Any], Any]:
+    """Return a decorator that adds --time (the parameter `seconds`) to a command."""
+    return option("--time", "seconds", type=_Duration(), default=default, metavar="T", help=help)
 
 
 PASS_ENV_OPTION = option(

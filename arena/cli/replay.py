@@ -311,9 +311,9 @@ MAX_GAMES = 240  # in a page: about 5 MB, which a browser still opens in seconds
 @option("--faults", is_flag=True, help="Only games with a fault.")
 @option(
     "--seat",
-    metavar="N|BOT",
+    metavar="BOT|N",
     shell_complete=complete_name,
-    help="Show only what this seat or bot could know.  [all cards]",
+    help="Show only what this bot or seat could know.  [all cards]",
 )
 @option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
 @option(

@@ -246,7 +246,7 @@ def _item(sentence: str) -> Table:
 
 
 @click.command()
-@click.argument("name", required=False, metavar="[NAME|FILE.toml]", shell_complete=complete_rules)
+@click.argument("name", required=False, metavar="[NAME|FILE]", shell_complete=complete_rules)
 @option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
 @json_option(RulesetSummary, RulesetList, FieldList)
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:

@@ -311,6 +311,8 @@ def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
 def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
     """Return the config of the run in the folder `resume`, and the locked folder; print its bots' commands."""
     _refuse_options()
+    if not resume.exists():
+        usage_error(f"{resume} doesn't exist.\nName a run's folder.")
     folder = RunFolder(resume, record_results)
     config = of.from_json(folder.config())
     _check_before_resume(config)
@@ -325,7 +327,7 @@ def _refuse_options() -> None:
     context = click.get_current_context()
     options_of = {each.name: each for each in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
-    free = [named[name] for name in ("jobs", "as_json", "as_csv") if name in named]
+    free = [named[name] for name in ("jobs", "seconds", "as_json", "as_csv") if name in named]
     names = [
         named[name]
         for name in context.params

@@ -285,17 +285,14 @@ def _heading(name: str) -> str:
 
 
 @click.command()
-@click.argument("paths", metavar="DIR|RECORD...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("paths", metavar="RECORD|DIR...", nargs=-1, type=click.Path(path_type=Path))
 @option(
-    "--bot",
-    metavar="NAME",
-    shell_complete=complete_name,
-    help="Compare this bot with another one.  [all bots, briefly]",
+    "--bot", metavar="BOT", shell_complete=complete_name, help="Compare this bot with another one.  [all bots, briefly]"
 )
 @option(
     "--with",
     "other",
-    metavar="NAME",
+    metavar="BOT",
     shell_complete=complete_name,
     help="Bot of the same records to compare with.  [the other bot with the highest win rate]",
 )

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import click
 from pydantic import TypeAdapter
 
-from arena.bots import BotError, pack
+from arena.bots import BotError, missing_bot_error, pack
 from arena.checks import CheckStepView
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
@@ -62,10 +62,10 @@ class SubmissionReport:
 
 @click.command()
 @click.argument("url", metavar="URL")
-@click.argument("bot", metavar="BOT", type=click.Path(path_type=Path, exists=True))
+@click.argument("bot", metavar="BOT", type=click.Path(path_type=Path))
 @option("--name", metavar="NAME", help="Name of the bot.  [your only bot, else from bot.toml or the file]")
 @option(
-    "--token",
+    "--token-file",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -143,6 +143,8 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
     """Upload the bot, and return the server's report. If the server is busy, wait as it requests and try again."""
+    if not bot.exists():
+        raise missing_bot_error(bot, bot)
     most = server.ask("/api/submit")["max_upload_mb"]  # also rejects a wrong address or token before the upload
     with _open_archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)

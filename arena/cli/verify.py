@@ -13,7 +13,7 @@ STOPPED = 3  # exit code
 
 
 @click.command()
-@click.argument("path", metavar="DIR|RECORD", type=click.Path(path_type=Path))
+@click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @json_option(VerificationReport)
 def verify(path: Path, as_json: bool) -> None:
     """Replay records and verify events and results.

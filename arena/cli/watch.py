@@ -37,7 +37,7 @@ from arena.referee.process import play_match
 )
 @options.RULES_OPTION
 @option("--speed", type=click.FloatRange(0.05, 30), default=1.2, metavar="S", help="Seconds per turn.")
-@option("--seat", metavar="N|BOT", help="Show only what this seat or bot could know.  [all cards]")
+@option("--seat", metavar="BOT|N", help="Show only what this bot or seat could know.  [all cards]")
 @option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
 @table_options
 def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:

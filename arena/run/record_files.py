@@ -21,13 +21,13 @@ def find_record_files(path: Path) -> list[Path]:
             found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
             files = sorted(found, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
             if not files:
-                raise RecordFileError(f"{path} contains no records; name a run's folder or a record file")
+                raise RecordFileError(f"{path} contains no records.\nName a run's folder or a record file.")
             return files
         if path.exists():
             return [path]
     except OSError as problem:  # another user's folder, a name that is too long
         raise RecordFileError(f"{path}: {problem.strerror}; name a run's folder or a record file") from None
-    raise RecordFileError(f"{path} doesn't exist; name a run's folder or a record file")
+    raise RecordFileError(f"{path} doesn't exist.\nName a run's folder or a record file.")
 
 
 def read_records(path: Path, on_unreadable: Callable[[str], object]) -> Iterator[tuple[Record, Path]]:
@@ -53,7 +53,7 @@ def read_record_file(file: Path) -> Record:
     try:
         return read_record(file.read_text(encoding="utf-8"))
     except OSError as problem:
-        raise RecordFileError(f"{file}: {problem.strerror}; name a run's folder or a record file") from None
+        raise RecordFileError(f"{file}: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise RecordFileError(f"{file} isn't a valid record: it isn't text") from None
     except (RecordError, RecursionError) as problem:

@@ -249,8 +249,8 @@ def test_a_program_on_the_users_path_alone_is_reported_as_missing_in_the_sandbox
 
 
 def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
-    assert "does not exist" in refusal(tmp_path / "mybto.py")
-    assert "does not exist" in refusal(write(tmp_path / "a.py") / "b.py")
+    assert "doesn't exist" in refusal(tmp_path / "mybto.py")
+    assert "doesn't exist" in refusal(write(tmp_path / "a.py") / "b.py")
     write(tmp_path / "mybot.txt")
     assert "Did you mean" not in refusal(tmp_path / "mybto.py")
     write(tmp_path / "mybot.py")
@@ -263,7 +263,7 @@ def test_a_path_that_is_no_bot_is_refused(tmp_path: Path) -> None:
     nested = folder(tmp_path / "outer" / "mybot", 'run = "python3 bot.py"\n').parent
     assert f"Name the folder in it that has a bot.toml: {nested}/mybot" in refusal(nested)
     (tmp_path / "gone.py").symlink_to("nowhere")
-    assert "does not exist" in refusal(tmp_path / "gone.py")
+    assert "doesn't exist" in refusal(tmp_path / "gone.py")
     (tmp_path / "loop.py").symlink_to("loop.py")
     assert "can't be read" in refusal(tmp_path / "loop.py")
     assert "can't be read" in refusal(tmp_path / "loop.py/x/y")
@@ -364,7 +364,7 @@ def test_an_equals_sign_belongs_to_a_path_that_exists(tmp_path: Path, monkeypatc
     assert one("x=a=b.py").name == "x"
     assert one("a=c.py").name == "a"
     assert one("./d=e/f.py").name == "f"
-    assert "d=e/g.py does not exist" in refusal("./d=e/g.py")
+    assert "d=e/g.py doesn't exist" in refusal("./d=e/g.py")
     assert 'has no name before the "="' in refusal("=c.py")
     assert 'has no path after the "="' in refusal("x=")
     assert 'has no path after the "="' in refusal("")

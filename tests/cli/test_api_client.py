@@ -11,7 +11,7 @@ def test_a_token_file_may_begin_with_a_byte_order_mark(place: Place) -> None:
         ("abc\u00e9".encode(), "doesn't contain a token"),
     ):
         file.write_bytes(content)
-        assert words in place.run("submit", "http://127.0.0.1:1", place.bots(1)[0], "--token", file).err
+        assert words in place.run("submit", "http://127.0.0.1:1", place.bots(1)[0], "--token-file", file).err
 
 
 def test_a_failing_proxy_of_the_environment_is_named_with_its_variable(place: Place) -> None:
@@ -26,7 +26,7 @@ def test_a_failing_proxy_of_the_environment_is_named_with_its_variable(place: Pl
         ("http_proxy", "http://127.0.0.1:9", "http://[::1]:1", 1, "http://[::1]:1 doesn't answer: "),
         ("https_proxy", "http://127.0.0.1:9", "http://ladder.invalid", 1, "http://ladder.invalid doesn't answer: "),
     ):
-        ran = place.end(place.start("submit", server, place.bots(1)[0], "--token", file, **{variable: proxy}))
+        ran = place.end(place.start("submit", server, place.bots(1)[0], "--token-file", file, **{variable: proxy}))
         assert ran.code == code, ran.err
         assert words in ran.err
         assert "secret" not in ran.err

@@ -175,8 +175,33 @@ def finished_run_copy(place: Place, finished_run: Path) -> Path:
 
 def test_resume_wants_the_folder_of_a_run(place: Place) -> None:
     place.bots(1)
-    for name in (".", "gone", "a.py"):
+    for name in (".", "a.py"):
         refused(place.call("run", "--resume", name), f"{name} isn't the folder of a run", "name another folder")
+
+
+PATHS = [
+    "run gone a.py",
+    "check gone --sandbox process",
+    "play gone",
+    "exploit gone",
+    "compare gone a.py --against a.py",
+    "run --resume gone",
+    "stats gone",
+    "replay gone",
+    "review gone --bot a",
+    "feed gone --seat A",
+    "verify gone",
+    "submit https://localhost a.py --token-file gone",
+    "ladder run ladder --tls-ca gone",
+    "ladder submit ladder --from gone",
+]
+
+
+@each("words", PATHS)
+def test_a_missing_path_is_one_sentence_and_a_remedy(words: str, place: Place) -> None:
+    place.bots(1)
+    ran = place.call(*words.split())
+    assert re.search(r"\bgone doesn't exist\.\n\W*[A-Z].+\.$", ran.out + ran.err, re.M), ran.out + ran.err
 
 
 def test_resume_refuses_options_that_would_change_the_run(place: Place, finished_run_copy: Path) -> None:
@@ -291,8 +316,8 @@ def test_a_run_that_is_being_played_is_not_resumed(place: Place) -> None:
 def test_verify_wants_a_run_or_a_record(place: Place, finished_run_copy: Path) -> None:
     (place.folder / "empty").mkdir()
     (place.folder / "binary").write_bytes(b"\xff\xfe\n")
-    refused(place.call("verify", "gone"), "gone doesn't exist; name a run's folder or a record file")
-    refused(place.call("verify", "empty"), "empty contains no records; name a run's folder or a record file")
+    refused(place.call("verify", "gone"), "gone doesn't exist.\nName a run's folder or a record file.")
+    refused(place.call("verify", "empty"), "empty contains no records.\nName a run's folder or a record file.")
     refused(place.call("verify", "binary"), "binary isn't a valid record: it isn't text")
     refused(place.call("verify"), "Missing argument")
     refused(place.call("verify", "out/run.json"), "out/run.json: ")

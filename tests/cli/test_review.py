@@ -37,7 +37,7 @@ def test_another_bot_chooses_the_better_moves(place: Place, run: Path) -> None:
     assert ran.code == 0, ran.err
     assert "those that honest would make" in " ".join(ran.out.split())
     ran = place.call("review", run, "--bot", "turtle", "--judge", "nowhere.py")
-    assert (ran.code, "nowhere.py does not exist" in ran.err) == (2, True)
+    assert (ran.code, "nowhere.py doesn't exist" in ran.err) == (2, True)
 
 
 def test_the_page_of_a_review_has_the_reviewed_games_in_the_bots_view(place: Place, run: Path) -> None:

@@ -117,7 +117,7 @@ def test_json_is_printed_after_a_failure_too(place: Place) -> None:
     ran = place.call("run", "gone.py", "--json")
     assert ran.code == 2
     assert ran.json == {"version": 1, "error": "\n".join(ran.messages).removeprefix("arena: ")}
-    assert "gone.py does not exist" in ran.json["error"]
+    assert "gone.py doesn't exist" in ran.json["error"]
     arguments = [*place.bots(2), "--games", 40, "--match-games", 2, "--json", "--out", "out"]
     ran = place.run("run", *arguments, file_bytes=4096)
     assert ran.code == 1

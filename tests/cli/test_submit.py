@@ -43,7 +43,7 @@ def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, Ladd
     place, web = server
     slow = Waiting(place)
     ada, bob, staff = (web.session(login) for login in ("ada", "bob", "staff"))
-    process = place.start("submit", web.url, slow.folder, "--token", "token")
+    process = place.start("submit", web.url, slow.folder, "--token-file", "token")
     assert process.stdout is not None
     assert re.fullmatch(r"ada@\d+\n", process.stdout.readline())
     assert process.stdout.readline().startswith(" 1  ok    file")
@@ -87,7 +87,7 @@ def test_a_folder_is_sent_and_its_check_printed_as_check_prints_it(server: tuple
     assert last == f"{version_ref} can play"
     checked = place.run("check", "mine", "--quick", "--sandbox", "process").out.splitlines()
     assert first == checked[1]
-    again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token", "token", "--json")
+    again = place.run("submit", f"{web.url}/submit", "mine/bot.toml", "--token-file", "token", "--json")
     assert "the same files" in again.err
     output = json.loads(again.out)
     assert (output["version_ref"], output["status"], output["duplicate"]) == (version_ref, "accepted", True)
@@ -109,7 +109,7 @@ def test_the_commands_of_start_submit_the_next_version_of_the_only_bot(server: t
 def test_a_bot_that_fails_ends_the_command_with_1(server: tuple[Place, LadderServer]) -> None:
     place, web = server
     place.bot("no.py", "import sys; sys.exit('no model')\n")
-    ran = place.run("submit", web.url, "no.py", "--name", "ada", "--token", "token")
+    ran = place.run("submit", web.url, "no.py", "--name", "ada", "--token-file", "token")
     assert ran.code == 1
     assert "|  no model" in ran.out
     assert ran.out.splitlines()[-1].endswith("failed")
@@ -123,30 +123,30 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
         file, reads = token(place, folder), place.folder / "reads"
         reads.write_text("no token\n")
         for words, code, output in (
-            ((server.url, bot, "--token", "none"), 2, "/account"),
-            ((server.url, bot, "--token", reads), 2, "doesn't contain a token"),
-            ((server.url[7:], bot, "--token", file), 2, "the address must begin with https://"),
-            ((server.url, large, "--token", file), 2, "the limit is 16 MB"),
-            ((server.url, bot, "--token", file, "--name", "a@b"), 2, "--name NAME"),
-            ((server.url, bot, "--token", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
+            ((server.url, bot, "--token-file", "none"), 2, "/account"),
+            ((server.url, bot, "--token-file", reads), 2, "doesn't contain a token"),
+            ((server.url[7:], bot, "--token-file", file), 2, "the address must begin with https://"),
+            ((server.url, large, "--token-file", file), 2, "the limit is 16 MB"),
+            ((server.url, bot, "--token-file", file, "--name", "a@b"), 2, "--name NAME"),
+            ((server.url, bot, "--token-file", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
         ):
             ran = place.call("submit", *words)
             assert (ran.code, output in ran.err) == (code, True), ran
             assert len(ran.err.splitlines()) <= 3, ran.err
         reads.write_text("x" * 43)
         reads.chmod(0o644)
-        ran = place.call("submit", server.url, bot, "--token", reads)
+        ran = place.call("submit", server.url, bot, "--token-file", reads)
         assert ran.code == 2
         assert "chmod 600" in ran.err
         assert "This token is unknown" in ran.err
-        process = place.start("submit", server.url, bot, "--name", "ada", "--token", file)
+        process = place.start("submit", server.url, bot, "--name", "ada", "--token-file", file)
         assert process.stderr is not None
         process.stderr.readline()
         process.send_signal(2)
         ran = place.end(process)
         assert ran.code == 130
         assert "stays submitted" in ran.err
-    ran = place.call("submit", server.url, bot, "--token", file)
+    ran = place.call("submit", server.url, bot, "--token-file", file)
     assert ran.code == 1
     assert "Connection refused" in ran.err
 
@@ -186,10 +186,10 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
         (502, b"<html>", {}, 1, "isn't a ladder server, or its proxy fails: status 502"),
     ):
         with serve_answers(status, body, **headers) as url:  # type: ignore[arg-type]
-            ran = place.call("submit", url, "x.py", "--token", "token")
+            ran = place.call("submit", url, "x.py", "--token-file", "token")
             assert (ran.code, output in ran.err) == (code, True), ran
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token", "token")
+        process = place.start("submit", f"http://127.0.0.1:{silent.getsockname()[1]}", "x.py", "--token-file", "token")
         silent.accept()[0].close()
         ran = place.end(process)
         assert (ran.code, "arena: http://127.0.0.1" in ran.err) == (1, True), ran
@@ -198,6 +198,6 @@ def test_a_server_that_is_not_a_ladder_is_reported(place: Place) -> None:
 def test_an_address_that_is_not_encrypted_is_warned_about(place: Place) -> None:
     (place.folder / "token").write_text("t" * 43)
     place.bot("x.py")
-    ran = place.call("submit", "http://no-such-host.invalid", "x.py", "--token", "token")
+    ran = place.call("submit", "http://no-such-host.invalid", "x.py", "--token-file", "token")
     assert ran.code == 1
     assert "others on the network can read your token" in ran.err

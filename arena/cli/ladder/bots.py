@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from arena.bots import find_sample
-from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
+from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.ladder.common import (
     ACTOR_OPTION,
     FOLDER_ARGUMENT,
@@ -55,8 +55,8 @@ from ladder.service import (
 @option(
     "--from",
     "source",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="DIR",
+    type=ExistingPath("Name a folder of bots' folders.", file_okay=False),
     help="Submit many users' bots: subfolders whose names are logins.",
 )
 @ACTOR_OPTION

@@ -28,6 +28,7 @@ from arena.checks import Finding
 from arena.cli import options
 from arena.cli.check import finding_lines, has_failure
 from arena.cli.console import (
+    ExistingPath,
     format_count,
     json_option,
     option,
@@ -174,7 +175,7 @@ def _make_format(given: dict[str, Any], choice: Any, box: Any) -> Any:
     return LadderFormat(settings, choice, given["seats"], match_games)
 
 
-FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+FILE = ExistingPath("Name a file.", dir_okay=False)
 STATUS_S = 60.0  # between two lines of progress if there is no terminal
 MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the runner stops
 

@@ -261,7 +261,7 @@ def add_access(
 
 @access.command("revoke")
 @FOLDER_ARGUMENT
-@click.argument("id", metavar="NUMBER", type=click.IntRange(1))
+@click.argument("id", metavar="N", type=click.IntRange(1))
 @audited
 @json_option(ActionResult)
 def revoke_access(folder: Path, id: int, actor: str, reason: str, as_json: bool) -> None:
