@@ -14,6 +14,7 @@ from arena.bots import Bot, BotError, check_out_revision
 from arena.cli import options, run_report
 from arena.cli.console import (
     Column,
+    EarlyStop,
     format_count,
     json_option,
     make_table,
@@ -22,6 +23,7 @@ from arena.cli.console import (
     print_note,
     print_parts,
     show_progress,
+    stop_early,
     treat_sigterm_as_sigint,
     usage_error,
 )
@@ -42,7 +44,9 @@ from arena.compare.html_report import comparison_page
 from arena.compare.report import (
     CompareReport,
     RefusedComparison,
+    blocks_left,
     describe_progress,
+    describe_resolution,
     format_gain,
     make_compare_report,
     summarize_report,
@@ -87,6 +91,7 @@ class _CompareCommand(options.GroupedCommand):
     help="Smallest difference in win rate that counts, in percent.",
 )
 @option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after N pairs of games.")
+@options.time_option("Stop after this time: 60s, 5m.  [no limit]")
 @option(
     "--ladder",
     metavar="LADDER",
@@ -124,6 +129,7 @@ def compare(
     against: tuple[str, ...],
     min_effect: float,
     max_pairs: int,
+    seconds: float | None,
     ladder: Path | None,
     resume: Path | None,
     jobs: int | None,
@@ -151,11 +157,14 @@ def compare(
             config, folder = prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)
         comparison = Comparison(config, folder)
-    status, problem = play_session(this, folder, partial(_play_with_progress, this, comparison, jobs or count_cores()))
+        print_note(describe_resolution(comparison))
+    with stop_early(seconds) as early:
+        play = partial(_play_with_progress, this, comparison, jobs or count_cores(), early)
+        status, problem = play_session(this, folder, play)
     _print_report(this, comparison, folder, as_json, problem)
     if status == 130:
-        print_note(f"interrupted; resume with: {resume_command(config, folder)}")
-    sys.exit(status)
+        print_note(f"{early.reason}; resume with: {resume_command(config, folder)}")
+    sys.exit(early.exit_code if status == 130 else status)
 
 
 def _resolve_versions(
@@ -239,13 +248,18 @@ def _make_comparison(
     return config
 
 
-def _play_with_progress(this: Run, comparison: Comparison, jobs: int) -> None:
+def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: EarlyStop) -> None:
     """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
     from rich.text import Text
 
     if comparison.ended:
         return
-    line = partial(describe_progress, comparison)
+    first = comparison.evidence.blocks
+
+    def line() -> str:
+        played, left = comparison.evidence.blocks - first, blocks_left(comparison)
+        return describe_progress(comparison) + early.describe_left(played / (played + left))
+
     with show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             comparison.update()

@@ -11,6 +11,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
+from arena.cli import options
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
@@ -24,6 +25,7 @@ from arena.cli.console import (
     print_parts,
     print_text,
     show_progress,
+    stop_early,
     usage_error,
 )
 from arena.cli.options import complete_bot, complete_name
@@ -39,11 +41,12 @@ from ladder.formatting import format_estimate_interval, format_percent
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--bot", metavar="NAME", required=True, shell_complete=complete_name, help="The bot to review.")
+@option("--bot", metavar="BOT", required=True, shell_complete=complete_name, help="The bot to review.")
 @option("--judge", metavar="BOT", shell_complete=complete_bot, help="The bot that chooses better moves.  [strategist]")
-@option("--max-games", type=click.IntRange(1), default=100, help="Review the first N lost games.")
+@option("--max-games", type=click.IntRange(1), metavar="N", default=100, help="Review the first N lost games.")
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches in parallel, on Linux.  [number of cores]")
-@option("--top", type=click.IntRange(1), default=10, help="Show N decisions.")
+@options.time_option("Stop after this time: 60s, 5m.  [no limit]")
+@option("--top", type=click.IntRange(1), metavar="N", default=10, help="Show N decisions.")
 @option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -56,6 +59,7 @@ def review(
     bot: str,
     judge: str | None,
     max_games: int,
+    seconds: float | None,
     jobs: int | None,
     top: int,
     html: Path | None,
@@ -84,15 +88,21 @@ def review(
     read = 0
 
     def line() -> str:
-        return f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
+        done = f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
+        return done + early.describe_left(read / len(records))
 
     def count() -> None:
         nonlocal read
         read += 1
+        early.check()
         redraw()
 
     try:
-        with nullcontext() if judge is None else open_asked_bot(judge) as asked, show_progress(line, line) as redraw:
+        with (
+            stop_early(seconds) as early,
+            nullcontext() if judge is None else open_asked_bot(judge) as asked,
+            show_progress(line, line) as redraw,
+        ):
             processes = (jobs or count_cores()) if sys.platform == "linux" else 1
             chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
             answer = review_bot(records, bot, max_games, processes, count, chooser)
@@ -104,11 +114,13 @@ def review(
         _write_page(html, path, kept, answer)
     if as_json:
         print_json(answer)
-    if as_json or not answer.lost:
-        return
-    print_parts(*_parts(answer, top), widest=MAX_PROSE_COLUMNS)
-    if answer.costly_decisions:
-        print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
+    elif answer.lost:
+        print_parts(*_parts(answer, top), widest=MAX_PROSE_COLUMNS)
+        if answer.costly_decisions:
+            print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
+    if early.reason is not None:
+        print_note(early.reason)
+        sys.exit(early.exit_code)
 
 
 def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot
-from arena.cli.console import Column, format_count, make_table, reorder_request
+from arena.cli.console import Column, format_count, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
 from arena.referee import FAULTS, list_own_lines
 from arena.run import FaultReport, Progress, Run, make_fault_report
@@ -65,7 +65,7 @@ def progress_line(progress: Progress) -> str:
     text = f"{progress.done} of {format_count(progress.plan.matches, 'match', 'es')}"
     if played and progress.seconds > 0:
         left = (progress.plan.matches - progress.done) * progress.seconds / played
-        text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {_duration(left)} left"
+        text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {format_duration(left)} left"
     if progress.failed_attempts:
         text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
     slow = [_describe_delay(*row) for row in progress.held_up()[:3]]  # bots that are named while they delay a run
@@ -76,15 +76,6 @@ def _describe_delay(bot: str, timeouts: int, seconds: float) -> str:
     """Return how a bot delays the run: "wrongid: 3 timeouts, 15 s each"."""
     each = seconds / timeouts
     return f"{bot}: {format_count(timeouts, 'timeout')}, {each:.{0 if each >= 10 else 1}f} s each"
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def report_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterator[RenderableType]:

@@ -17,4 +17,5 @@ from arena.compare.evidence import (
     describe_pairing_gain,
     format_interval,
     format_points,
+    pairs_needed,
 )

@@ -18,7 +18,7 @@ The low end of the interval is the largest m that is ruled out; the high end is 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import NormalDist, fmean, median, variance
 from typing import Literal, NamedTuple
 
 from arena.stats import paired_variance
@@ -37,6 +37,8 @@ _MAX_STAKE = 0.98  # of the wealth, so that no block loses all of it
 _PRIOR_BLOCKS = 5  # the weight of the prior variance, in blocks
 _MIN_FORECAST_BLOCKS = 4
 _MAX_FORECAST_BLOCKS = 10_000
+_FORECAST_WEIGHT = 0.15  # of the newest forecast, against the earlier ones
+_QUANTILES = [NormalDist().inv_cdf((each + 0.5) / 9) for each in range(9)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Evidence:
         self._halves: list[tuple[float, float]] = []  # win rates of OLD and NEW in each block
         self._pairs = self._discordant = 0
         self._total = self._squares = 0.0  # of the blocks' differences
+        self._forecast = math.inf  # the expected number of blocks
         claims = ((1, 0.0), (-1, 0.0), (1, -min_effect), (-1, min_effect))
         self._wealth: dict[tuple[int, float], tuple[float, float]] = dict.fromkeys(claims, _PARTS)
 
@@ -126,6 +129,7 @@ class Evidence:
         if self.verdict is None:
             better, worse, *no_difference = (sum(parts) >= _DECISION_THRESHOLD for parts in self._wealth.values())
             self.verdict = "better" if better else "worse" if worse else "no difference" if all(no_difference) else None
+        self._update_forecast(self._variance(len(pairs)))
 
     def estimate(self, blocks: int | None = None) -> tuple[float, float, float]:
         """Return the difference and the ends of its interval after this many blocks; after all of them if None."""
@@ -155,25 +159,47 @@ class Evidence:
         )
 
     def blocks_left(self) -> int | None:
-        """Estimate how many more blocks are needed if the mean so far is the true one; None if that isn't possible."""
-        if self.blocks < _MIN_FORECAST_BLOCKS:
-            return None
-        mean, bet = self._total / self.blocks, self._bets[-1]
+        """Estimate how many more blocks are needed; None if that isn't possible."""
+        left = self._forecast - self.blocks
+        return max(1, math.ceil(left)) if self.blocks >= _MIN_FORECAST_BLOCKS and left < _MAX_FORECAST_BLOCKS else None
+
+    def resolution(self, blocks: int, pairs: int) -> float:
+        """Return the smallest difference, 0 to 1, that this many blocks of `pairs` pairs are expected to decide."""
+        spread = self._variance(pairs)
+        stake = self.min_effect / (spread + self.min_effect**2)
+        return min(1.0, math.log(_DECISION_THRESHOLD / _PARTS[0]) / blocks / stake + stake * spread / 2)
+
+    def _update_forecast(self, spread: float) -> None:
+        """Smooth the expected number of blocks, the median over the means that are plausible with this variance."""
+        weight = self.blocks / (self.blocks + spread / (4 * self.min_effect) ** 2)  # of the mean, against 0
+        mean, error = weight * self._total / self.blocks, math.sqrt(weight * spread / self.blocks)
+        blocks = self.blocks + median(self._blocks_needed(mean + error * z, spread) for z in _QUANTILES)
+        if self.blocks > _MIN_FORECAST_BLOCKS:
+            blocks = self._forecast ** (1 - _FORECAST_WEIGHT) * blocks**_FORECAST_WEIGHT
+        self._forecast = blocks
+
+    def _blocks_needed(self, mean: float, spread: float) -> float:
+        """Return how many more blocks are needed if this is the true mean, at most _MAX_FORECAST_BLOCKS."""
         needs = []
         for (sign, m), parts in self._wealth.items():
-            stake = min(bet.points, _max_stake(sign, m))
-            spread = self._variance(self._pairs // self.blocks) + (mean - m) ** 2
-            growth = stake * sign * (mean - m) - stake**2 * spread / 2  # of a block's wealth, as a logarithm
+            stake = min(self._bets[-1].points, _max_stake(sign, m))
+            growth = stake * sign * (mean - m) - stake**2 * (spread + (mean - m) ** 2) / 2  # the wealth's logarithm
             missing = math.log(_DECISION_THRESHOLD / max(sum(parts), 1e-300))
             needs.append(max(missing, 0.0) / growth if growth > 0 else math.inf)
-        left = min(needs[0], needs[1], max(needs[2:]))
-        return max(1, math.ceil(left)) if left < _MAX_FORECAST_BLOCKS else None
+        return min(needs[0], needs[1], max(needs[2:]), float(_MAX_FORECAST_BLOCKS))
 
     def _variance(self, pairs: int) -> float:
         """Return the variance of a block of this many pairs, estimated from the prior and the blocks so far."""
         blocks = self.blocks
         squares = max(0.0, self._squares - self._total**2 / blocks) if blocks else 0.0
         return paired_variance(squares, blocks, pairs, _PRIOR_BLOCKS)
+
+
+def pairs_needed(difference: float) -> int:
+    """Estimate how many pairs find this difference, 0 to 1, if it is the smallest that counts."""
+    spread = paired_variance(0.0, 0, 1, _PRIOR_BLOCKS)
+    needed = 2 * math.log(_DECISION_THRESHOLD / _PARTS[0]) * spread / difference**2
+    return max(10, int(round(needed, -2 if needed >= 1000 else -1)))
 
 
 class _Bet(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_points
+from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_points, pairs_needed
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
 from arena.escaping import escape_control
@@ -179,12 +179,26 @@ def describe_progress(comparison: Comparison) -> str:
     evidence = comparison.evidence
     if not evidence.blocks:
         return "playing the first block"
-    last, left = evidence.result(), evidence.blocks_left()
+    last = evidence.result()
     text = f"{last.pairs} pairs: NEW {format_points(last.difference)} points ({format_interval(last.low, last.high)}); "
     if comparison.ended:
         return text + last.verdict_text
-    left = min(left or comparison.blocks, comparison.blocks - evidence.blocks)
-    return f"{text}undecided: about {left * comparison.config.match_games} more"
+    return f"{text}undecided: about {blocks_left(comparison) * comparison.config.match_games} more"
+
+
+def blocks_left(comparison: Comparison) -> int:
+    """Estimate how many more blocks are played."""
+    left = comparison.blocks - comparison.evidence.blocks
+    return min(comparison.evidence.blocks_left() or left, left)
+
+
+def describe_resolution(comparison: Comparison) -> str:
+    """Return which differences the planned pairs can decide, and what smaller ones need."""
+    config = comparison.config
+    points = 100 * comparison.evidence.resolution(comparison.blocks, config.match_games)
+    small = f"{points / 2:.2g}"
+    needed = f"{small} points need about {pairs_needed(float(small) / 100):,} pairs and --min-effect {small}"
+    return f"differences under {points:.2g} points may stay undecided: {needed}"
 
 
 def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]:

@@ -69,7 +69,8 @@ def _run_process(
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # notebooks restart their kernel by a kill
     if os.getppid() != parent:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
     for other in others:
         other.close()
     try:

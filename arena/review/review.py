@@ -6,7 +6,7 @@ recorded lines whatever it answers, so its memory of its own answers can differ 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -125,6 +125,8 @@ def review_bot(
 ) -> Review:
     """Review a bot's first `max_games` lost games. The same records give the same review for any `jobs`.
 
+    A KeyboardInterrupt ends the review, which then has the games so far.
+
     jobs: number of processes, above 1 only on Linux. on_match: called after each match. judge: the bot whose choices
     are the alternatives; None: all plausible moves. Raises RecordError if the engine doesn't reproduce a record,
     UnknownRulesError for rules that playouts don't support, JudgeError for a judge without a choice, and ValueError
@@ -140,9 +142,12 @@ def review_bot(
         work.append((record, games[: max(0, max_games - lost)]))
         lost += len(games)
     numbers = [record.header.match for record, _ in work]
-    with closing(
-        play_in_processes(lambda place: _evaluate_games(bot, *work[place], judge), numbers, min(jobs, len(work)))
-    ) as pieces:
+    with (
+        suppress(KeyboardInterrupt),
+        closing(
+            play_in_processes(lambda place: _evaluate_games(bot, *work[place], judge), numbers, min(jobs, len(work)))
+        ) as pieces,
+    ):
         for (record, games), evaluations in zip(work, pieces, strict=True):
             points: dict[int, list[WinProbability]] = {game: [] for game in games}
             for evaluation in evaluations:

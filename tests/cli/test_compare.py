@@ -104,6 +104,18 @@ def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> No
     assert {**resumed.json, "run": ""} == {**whole.json, "run": ""}
 
 
+def test_it_stops_after_its_time_and_resumes(bots: Place) -> None:
+    ran = bots.run(
+        "compare", "old.py", "new.py", "--against", "c.py", "--min-effect", 0.1, "--time", "2s", "--out", "o"
+    )
+    assert ran.code == 0, ran.err
+    assert "points may stay undecided: " in ran.messages[4]
+    assert ran.messages[-1] == "the time is over; resume with: arena compare --resume o"
+    assert ran.out.startswith("undecided after")
+    ran = bots.run("compare", "--resume", "o", "--time", "1s")
+    assert (ran.code, "already complete" in ran.err) == (0, True)
+
+
 def test_it_stops_as_soon_as_it_is_clear(bots: Place) -> None:
     words = ("compare", "sample:honest", "new.py", "--against", "sample:counter")
     shown = bots.run(*words, "--json", "--out", "out").json
@@ -170,7 +182,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py", "new.py", "--against", "c.py", "--seats", 4), "4 seats, but 1 opponent: 3 are needed"),
         (("old.py", "new.py", "--against", "c.py", "--min-effect", 0), "--min-effect"),
         (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),
-        (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py does not exist"),
+        (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py doesn't exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
         (("--resume", "nothing"), "isn't the folder of a run"),
         (("--resume", "nothing", "--min-effect", 3), "omit --min-effect"),

@@ -3,12 +3,16 @@
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import termios
+from contextlib import suppress
 
 import pytest
 
+from arena.cli.console import stop_early
+from tests.cases import each
 from tests.cli_workspace import ROOT
 
 SAY = "import sys; from arena.cli.console import print_note; print_note(sys.argv[1])"
@@ -94,3 +98,18 @@ def test_a_pipe_gets_notes_whole() -> None:
         check=True,
     )
     assert ran.stderr == "a note " * 40 + "\\x1b[2J\n"
+
+
+@each("number, seconds, code", [(signal.SIGTERM, None, 130), (signal.SIGINT, 60.0, 130), (None, 0.01, 0)])
+def test_a_long_command_ends_early_at_a_signal_or_after_its_time(
+    number: signal.Signals | None, seconds: float | None, code: int
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with suppress(KeyboardInterrupt), stop_early(seconds) as early:
+        assert ("left" in early.describe_left(0.5), "left" in early.describe_left()) == (True, seconds is not None)
+        while True:
+            if number is not None:
+                os.kill(os.getpid(), number)
+    assert (early.exit_code, signal.getsignal(signal.SIGTERM)) == (code, before)
+    with pytest.raises(KeyboardInterrupt):
+        early.check()

@@ -1,10 +1,12 @@
 """The test of a comparison: it rarely errs at any number of looks, and it isn't slow. Source: Ville's inequality."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.compare import Evidence
+from arena.compare import Evidence, pairs_needed
 from tests.bench.bets import DIFFERENCES, NULLS, VERDICTS, World, always, play, seldom
 from tests.cases import each
 
@@ -115,3 +117,22 @@ def test_nothing_is_known_before_the_first_block() -> None:
 def test_the_worlds_without_a_difference_have_none() -> None:
     for world in NULLS:
         assert abs(world.pairs(400, 4, seed=5).mean()) < 0.004
+
+
+def test_the_expected_number_of_pairs_moves_slowly() -> None:
+    """From block to block by less than a fifth, in 19 of 20 cases."""
+    moves: list[float] = []
+    for blocks in World("2", always(0.02), 0.35, max_pairs=400).pairs(PLAYED, 4, seed=2)[:10]:
+        evidence, expected = Evidence(0.05), list[int]()
+        for block in blocks:
+            add(evidence, block)
+            expected.append(evidence.blocks + min(evidence.blocks_left() or 375, 375))
+        moves += [abs(now / before - 1) for before, now in pairwise(expected[5:])]
+    assert np.quantile(moves, 0.95) < 0.2
+
+
+def test_the_smallest_difference_that_the_planned_pairs_decide_is_found_in_about_half_of_the_cases() -> None:
+    least = Evidence(0.05).resolution(375, 4)
+    found = run_comparisons(World("least", always(least), 0.35, max_pairs=1500))
+    assert 0.25 < [verdict for verdict, _ in found].count("better") / TRIES < 0.95
+    assert pairs_needed(0.03) == pytest.approx(1700, abs=100)

@@ -141,6 +141,17 @@ def test_a_review_is_reproducible_and_links_decisions_of_lost_games_only() -> No
     assert found.decisions == sum(len(curve.points) for curve in found.curves)
 
 
+def test_an_interrupted_review_has_the_games_so_far() -> None:
+    kept = records(Honest, Honest, games=24)
+    lost = [len(lost_games(record, "bot0")) for record in kept]
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    found = review_bot(kept, "bot0", 100, on_match=interrupt)
+    assert (found.games, found.lost, len(kept)) == (lost[0], sum(lost), 2)
+
+
 def test_hidden_cards_change_no_byte_of_a_review(monkeypatch: pytest.MonkeyPatch) -> None:
     """All cards and events that the bot can't see are dealt again before each request."""
     games = records(Honest, sample("sample:bluffer"), Honest, games=12)
