@@ -194,11 +194,14 @@ def print_text(text: str, kept: Path | None = None) -> None:
             sys.stdout.flush()
 
 
-def print_parts(*parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept: Path | None = None) -> None:
+def print_parts(
+    *parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept: Path | None = None, max_lines: int | None = None
+) -> None:
     """Print parts on stdout, each on its own lines, as wide as the terminal but at most `widest` columns.
 
-    In a pipe or a file nothing is wrapped unless `widest` is given. A table keeps its minimum width on a narrower
-    terminal; below MIN_TABLE_COLUMNS its rows become lines. `kept` is as for `print_text`.
+    In a pipe or a file nothing is wrapped unless `widest` is given. On a narrower terminal a table loses its last
+    columns, so the columns of a table are in order of importance; below MIN_TABLE_COLUMNS its rows become lines. `kept`
+    is as for `print_text`. max_lines: of the output, which ends before a blank line and says how many lines --all adds.
     """
     printer = make_console()
     fitting = (
@@ -207,10 +210,17 @@ def print_parts(*parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept:
     with _handle_stdout_errors(kept), printer.capture() as captured:  # even an empty write fails on a full disk
         for part in _flatten(parts):
             needed = _min_columns(part)
+            if needed > fitting >= MIN_TABLE_COLUMNS:
+                _drop_columns(part, fitting)
             for piece in _rows_as_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
                 printer.width = max(fitting, _min_columns(piece))
                 printer.print(piece, crop=False)
-    print_text("\n".join(line.rstrip() for line in captured.get().removesuffix("\n").split("\n")), kept)
+    lines = [line.rstrip() for line in captured.get().removesuffix("\n").split("\n")]
+    if max_lines is not None and len(lines) > max_lines:
+        blank = [place for place in range(max_lines // 2, max_lines - 1) if not lines[place]]
+        end = blank[-1] if blank else max_lines - 1
+        lines[end:] = [*[""] * bool(blank), f"{len(lines) - end} more lines: --all"]
+    print_text("\n".join(lines), kept)
 
 
 @contextmanager
@@ -283,6 +293,15 @@ def _min_columns(part: "RenderableType") -> int:
     from rich.table import Table
 
     return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
+
+
+def _drop_columns(part: "RenderableType", columns: int) -> None:
+    """Remove the last columns of a table, except the first two, until it fits."""
+    from rich.table import Table
+
+    assert isinstance(part, Table)
+    while len(part.columns) > 2 and _min_columns(part) > columns:
+        part.columns.pop()
 
 
 def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":

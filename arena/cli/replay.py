@@ -261,7 +261,7 @@ def print_what_if(differences: WhatIfReport) -> None:
 def _table(rows: Sequence[DecisionPair]) -> RenderableType:
     numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
     return make_table(
-        [*numbers, "request", Column("recorded", min_width=16), Column("new", min_width=16)],
+        [*numbers, "request", Column("recorded", min_width=12), Column("new", min_width=12)],
         [
             [
                 str(each.match),

@@ -159,24 +159,20 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
 def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
     columns = [
         Column("wins given\naway", number=True),
-        Column("95 %\ninterval", number=True),
-        Column("chance\nafter it", number=True),
-        Column("match", number=True),
-        Column("game", number=True),
-        Column("turn", number=True),
-        Column("it chose", min_width=16),
-        Column("better", min_width=16),
+        Column("it chose", min_width=12),
+        Column("better", min_width=12),
+        *(Column(name, number=True) for name in ("match", "game", "turn", "95 %\ninterval", "chance\nafter it")),
     ]
     rows = [
         [
             format_percent(each.cost.value, 0),
-            format_estimate_interval(each.cost, 0),
-            format_percent(each.win_probability.value, 0),
+            escape_control(each.move),
+            escape_control(each.better_move),
             str(each.match),
             str(each.game),
             str(each.turn),
-            escape_control(each.move),
-            escape_control(each.better_move),
+            format_estimate_interval(each.cost, 0),
+            format_percent(each.win_probability.value, 0),
         ]
         for each in costly
     ]

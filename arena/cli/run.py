@@ -233,6 +233,8 @@ def _announce_plan(config: RunConfig) -> None:
         usage_error(str(problem))
     rounds = f"{format_count(plan.rounds, 'round')} of {format_count(plan.matches_per_round, 'match', 'es')}"
     games = f"{format_count(plan.games, 'game')} of {config.settings.rules.name}"
+    if plan.games > config.games:
+        games += f" (at least {config.games} in whole rounds)"
     print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 

@@ -1,5 +1,6 @@
 """Implement `arena stats`: count bots' behaviour from records, as tables for 80 columns."""
 
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
@@ -51,31 +52,27 @@ from ladder.formatting import NO_VALUE, format_interval, format_percent, format_
 
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _MAX_ACTION_COLUMNS = 7  # in one table
+_MAX_LINES = 40  # without --all
 
 
 def stats_parts(stats: StatsReport) -> Iterator[RenderableType]:
     """Yield the parts of a report: an overview of all bots, or a bot compared with another one."""
+    yield stats_headline(stats.records)
     if stats.comparison is not None:
-        yield stats_headline(stats.records)
-        yield ""
-        for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
-            yield from _comparison_parts(bot, pair)
-        yield Text(
-            "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
-        )
         if stats.of_one_match:
             yield Text(ONE_MATCH, "dim")
+        yield ""
+        for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
+            yield from _comparison_parts(bot, pair, stats.records.paths[0])
         return
-    yield stats_headline(stats.records)
-    yield from _overview_parts(stats)
-    yield ""
     shown = [
         (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL))
         for bot in stats.bots
     ]
     if any(rate is not None and rate.low is None for rates in shown for rate in rates):
         yield Text(ONE_MATCH, "dim")
-    yield Text("one bot: --bot NAME; two bots: --bot NAME --with NAME; all numbers: --json, --csv", "dim")
+    yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
+    yield from _overview_parts(stats)
 
 
 def stats_headline(records: Records) -> str:
@@ -163,8 +160,8 @@ def _action_tables(bots: Sequence[Profile]) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- two bots
 
 
-def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableType]:
-    """Yield each rate and decision time of a bot and of the other version."""
+def _comparison_parts(bot: Profile, pair: ComparedBot, path: str) -> Iterator[RenderableType]:
+    """Yield what to do first, then each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
     won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
     _, _, points, interval, _ = _difference_cells(won)
@@ -173,9 +170,15 @@ def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableTyp
     if turns is not None:
         text += f"; it was out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
     yield escape_control(text)
+    if bot.faults_by_code:
+        faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items())
+        yield f"fix its faults first ({faults}): arena replay {shlex.quote(path)} --faults"
     yield from _largest_parts(pair)
     count = f"{sum(each.significant for each in every)} of {format_count(len(every), 'rate')}"
     yield f"\n{escape_control(f'{pair.bot} and {pair.other.bot}')}: {count} differ clearly *"
+    yield Text(
+        "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
+    )
     for section, names in pair.differences.items():
         title, about = SECTIONS[section]
         yield ""
@@ -189,10 +192,6 @@ def _comparison_parts(bot: Profile, pair: ComparedBot) -> Iterator[RenderableTyp
     if times:
         yield ""
         yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], times)
-        yield ""
-    if bot.faults_by_code:
-        yield _table(["faults", "count"], [[code, str(count)] for code, count in bot.faults_by_code.items()])
-        yield ""
 
 
 def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
@@ -299,8 +298,15 @@ def _heading(name: str) -> str:
 @json_option(StatsReport)
 @option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
 @option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
+@option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
 def stats(
-    paths: tuple[Path, ...], bot: str | None, other: str | None, as_json: bool, as_csv: bool, html: Path | None
+    paths: tuple[Path, ...],
+    bot: str | None,
+    other: str | None,
+    as_json: bool,
+    as_csv: bool,
+    html: Path | None,
+    whole: bool,
 ) -> None:
     """Print statistics on how bots play.
 
@@ -308,7 +314,7 @@ def stats(
     player challenged count, too, because records contain all cards.
 
     With --bot the report compares the bot with the winner and the field: the largest differences with what to try, then
-    all rates. arena stats RUN --bot mybot --with mybot-2 compares two bots of one run.
+    with --all all rates. arena stats RUN --bot mybot --with mybot-2 compares two bots of one run.
     """
     if not paths:
         usage_error("name a run's folder or a record; arena run prints the folder at its end")
@@ -325,7 +331,7 @@ def stats(
     elif as_csv:
         print_text(stats_report_to_csv(result))
     else:
-        print_parts(*stats_parts(result), widest=MAX_PROSE_COLUMNS)
+        print_parts(*stats_parts(result), widest=MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES)
     sys.exit(1 if found.records.skipped else 0)
 
 

@@ -109,8 +109,8 @@ def test_it_stops_after_its_time_and_resumes(bots: Place) -> None:
         "compare", "old.py", "new.py", "--against", "c.py", "--min-effect", 0.1, "--time", "2s", "--out", "o"
     )
     assert ran.code == 0, ran.err
-    assert "points may stay undecided: " in ran.messages[4]
-    assert ran.messages[-1] == "the time is over; resume with: arena compare --resume o"
+    assert " points may stay undecided: " in ran.err
+    assert ran.err.splitlines()[-1] == "the time is over; resume with: arena compare --resume o"
     assert ran.out.startswith("undecided after")
     ran = bots.run("compare", "--resume", "o", "--time", "1s")
     assert (ran.code, "already complete" in ran.err) == (0, True)
@@ -184,7 +184,7 @@ def test_a_version_can_be_that_of_a_ladder(bots: Place, tmp_path: Path) -> None:
         (("old.py@HEAD", "new.py", "--against", "c.py"), "isn't in a git repository"),
         (("nowhere.py", "new.py", "--against", "c.py"), "nowhere.py doesn't exist"),
         (("old.py", "new.py", "--against", "c.py", "--out", "."), "exists; name another --out"),
-        (("--resume", "nothing"), "isn't the folder of a run"),
+        (("--resume", "nothing"), "nothing doesn't exist"),
         (("--resume", "nothing", "--min-effect", 3), "omit --min-effect"),
     ],
 )

@@ -139,6 +139,8 @@ def test_a_run_has_enough_games_for_intervals_by_default(place: Place) -> None:
     dies = place.bot("dies.py", "raise SystemExit\n")
     ran = place.run("run", dies, *place.bots(1), "--seats", 2, "--match-games", 100, "--sandbox", "process")
     assert "1000 games of coup: 10 rounds of 1 match" in ran.err
+    ran = place.call("run", dies, *place.bots(1), "--games", 7, "--sandbox", "process", "--out", "seven")
+    assert "12 games of coup (at least 7 in whole rounds): 1 round of 1 match" in ran.err
 
 
 def test_tables_go_to_stdout_and_the_rest_to_stderr(three: Shared) -> None:

@@ -24,7 +24,7 @@ def recorded_run(place: Place) -> Place:
 
 
 def test_all_bots_are_in_tables_of_80_columns(recorded_run: Place) -> None:
-    ran = recorded_run.call("stats", "new")
+    ran = recorded_run.call("stats", "new", "--all")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("4 games of coup at 4 seats; ")
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -43,10 +43,13 @@ PAIR = ("--bot", "bot1", "--with", "bot2")
 
 
 def test_two_bots_are_compared(recorded_run: Place) -> None:
-    ran = recorded_run.call("stats", "new", *PAIR)
-    assert ran.code == 0
+    short, ran = (recorded_run.call("stats", "new", *PAIR, *more) for more in ((), ("--all",)))
+    assert (short.code, ran.code) == (0, 0)
     assert "\nbot1 and bot2: " in ran.out
-    assert ran.out.count("\n") > 50
+    *lines, rest = short.out.splitlines()
+    assert len(lines) < 40 < len(ran.out.splitlines())
+    assert lines[:-1] == ran.out.splitlines()[: len(lines) - 1]
+    assert rest == f"{len(ran.out.splitlines()) - len(lines) + 1} more lines: --all"
     assert max(map(len, ran.out.splitlines())) <= 80
 
 
