@@ -285,7 +285,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
     "Grade": {
         _OWNER: "user version submitted_at late_hours points win_rate_adjusted games baselines reason"
-        " points_before_penalty late_penalty late_days_spent deadline_at extended_until"
+        " points_before_penalty late_penalty late_days_spent deadline_at extended_until open_until"
     },
     "GradeChange": {_OWNER: "user before after reasons"},
     "GradeChanges": {_ANYBODY: "before after reasons items"},

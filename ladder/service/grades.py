@@ -66,6 +66,7 @@ from ladder.views import (
     PublishedGrades,
     ReleaseSummary,
     UserSummary,
+    describe_open_grades,
     summarize_user,
 )
 
@@ -91,6 +92,7 @@ class UserGradingInputs:
     For a team, these are the versions of all members at the deadline; lateness depends on each version's own owner.
     nothing: the reason why no version counts. deadline_at: the user's personal deadline. extended_until: the end of
     the user's extension; `extended`: the same as text. left: the user's late days that remain after this deadline.
+    open_until: until when a later version of the user or team may count instead; None if none may.
     """
 
     user: UserSummary
@@ -100,6 +102,7 @@ class UserGradingInputs:
     extended_until: float | None
     extended: str
     left: int
+    open_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +158,18 @@ def collect_grading_inputs(
     for owner in owners:
         own_due = None if due is None else due(owner.id)
         days_left = max(0, left[owner.id])
+        members = sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
         candidates = [
             _make_candidate(
                 version, None if due is None else due(version.owner_id), left[version.owner_id], member == owner.id
             )
-            for member in sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
+            for member in members
             for version in standing[member]
         ]
         extension = None if own_due is None else own_due.extension
+        ends = [due(each).closes if standing[each] else due(each).last for each in members] if due else []
+        if final is not None and candidates:
+            ends = []  # a final's versions are frozen
         people.append(
             UserGradingInputs(
                 user=summarize_user(connection, owner, STAFF_VIEWER),
@@ -174,6 +181,7 @@ def collect_grading_inputs(
                 extended_until=None if extension is None else extension.extended_until,
                 extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
                 left=days_left - max((each.spent for each in candidates if each.own), default=0),
+                open_until=max((end for end in ends if end > now), default=None),
             )
         )
     return GradingInputs(
@@ -319,6 +327,7 @@ def _make_grade(
         late_days_spent=candidate.spent if candidate.own else 0,
         deadline_at=line.deadline_at,
         extended_until=line.extended_until,
+        open_until=line.open_until,
     )
     words = [grade.reason, *_describe_lateness(grade, candidate, line, basis), line.extended]
     return replace(grade, reason="; ".join(filter(None, words)))
@@ -368,7 +377,7 @@ def _make_empty_grade(line: UserGradingInputs, basis: GradingInputs) -> Grade:
     marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
     reason = "; ".join(filter(None, (line.nothing, line.extended)))
     grade = Grade(line.user, None, None, None, 0.0, None, 0, marks, reason)
-    return replace(grade, deadline_at=line.deadline_at, extended_until=line.extended_until)
+    return replace(grade, deadline_at=line.deadline_at, extended_until=line.extended_until, open_until=line.open_until)
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,11 +404,18 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 
 
 def release_grades(
-    ladder: Ladder, name: str, who: str, why: str | None, final: str | None = None, deadline: str | None = None
+    ladder: Ladder,
+    name: str,
+    who: str,
+    why: str | None,
+    final: str | None = None,
+    deadline: str | None = None,
+    incomplete: bool = False,
 ) -> PublishedGrades:
     """Release the current grades of a final or a deadline under a new name. Raises LadderError.
 
-    why: the reason, required if grades of the same final or deadline were released before.
+    why: the reason, required if grades of the same final or deadline were released before. incomplete: also while users
+    may still submit, who get no grade then.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
@@ -415,6 +431,8 @@ def release_grades(
             settings = ladder.settings
             require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, grades = compute_grades(ladder, who, final, deadline)
+    if not incomplete and (open_ones := describe_open_grades(grades)):
+        raise LadderError(f"{open_ones}.\nWait for them, or release the other grades: --incomplete")
     kept = StoredRelease(why or "released", basis, grades)
     new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
@@ -537,7 +555,8 @@ def _changes(
         words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
         if words:
             owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
-            rows.append(GradeChange(owner, one.points if one else None, two.points if two else None, words))
+            old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
+            rows.append(GradeChange(owner, old_points, new_points, words))
     return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
 
 
@@ -584,6 +603,12 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
     if one is None or two is None:
         yield "new: had no grade before" if one is None else "removed: has no grade now"
         return
+    if two.open_until is not None:
+        if one.open_until is None:
+            yield "may submit again: has no grade now"
+        return
+    if one.open_until is not None:
+        yield "could still submit before"
     if one.version != two.version:
         yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
     if two.version is None and one.reason != two.reason:

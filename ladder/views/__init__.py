@@ -61,6 +61,7 @@ from ladder.views.grades import (
     PublishedGrades,
     ReleaseSummary,
     describe_missing_ids,
+    describe_open_grades,
     format_gradebook,
     list_finals,
     name_owner,

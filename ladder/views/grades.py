@@ -58,7 +58,7 @@ class Grade:
 
     points: points_before_penalty reduced by late_penalty. late_days_spent: of the user's late days, at this deadline.
     deadline_at: the user's personal deadline. extended_until: the same with an extension, else None. Times are seconds
-    since 1970.
+    since 1970. open_until: until then another version may still count, so the grade isn't final; else None.
     """
 
     user: UserSummary
@@ -75,6 +75,12 @@ class Grade:
     late_days_spent: int = 0
     deadline_at: float | None = None
     extended_until: float | None = None
+    open_until: float | None = None
+
+    @property
+    def graded_points(self) -> float | None:
+        """The points for a gradebook: None for a user who may still submit, whose row stays blank."""
+        return self.points if self.open_until is None else None
 
     @property
     def late(self) -> str | None:
@@ -275,7 +281,13 @@ def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
     for grade in grades.grades:
         owner = grade.user
         row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
-        row += [grade.points, grades.max_points, grade.late_hours, grade.version, _format_utc(grade.submitted_at)]
+        row += [
+            grade.graded_points,
+            grades.max_points,
+            grade.late_hours,
+            grade.version,
+            _format_utc(grade.submitted_at),
+        ]
         rate = grade.win_rate_adjusted
         rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
         row += [grade.games, *(None if end is None else 100 * end for end in rates)]
@@ -289,7 +301,7 @@ def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["    Points Possible", None, None, None, None, grades.max_points]
     for grade in grades.grades:
         owner = grade.user
-        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.points]
+        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.graded_points]
 
 
 def _canvas_api(grades: Grades) -> str:
@@ -297,7 +309,7 @@ def _canvas_api(grades: Grades) -> str:
     data = {
         _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade)}
         for grade in grades.grades
-        if _canvas_id(grade.user)
+        if _canvas_id(grade.user) and grade.open_until is None
     }
     return json.dumps({"grade_data": data}, indent=1)
 
@@ -318,7 +330,7 @@ def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
     title = grades.title.partition(" (")[0]  # without the ID of an assignment in Canvas
     yield [*whole, title, f"{title} (Feedback)"]
     for grade in grades.grades:
-        yield [*(of(grade.user) for of in whole.values()), grade.points, escape(_feedback(grade), quote=False)]
+        yield [*(of(grade.user) for of in whole.values()), grade.graded_points, escape(_feedback(grade), quote=False)]
 
 
 def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
@@ -326,7 +338,16 @@ def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
         user, feedback = grade.user, escape(_feedback(grade), quote=False)
-        yield [user.moodle_id, user.name, user.student_id, user.email, grade.points, grades.max_points, None, feedback]
+        yield [
+            user.moodle_id,
+            user.name,
+            user.student_id,
+            user.email,
+            grade.graded_points,
+            grades.max_points,
+            None,
+            feedback,
+        ]
 
 
 FORMATS = {"plain": _plain_rows, "canvas": _canvas_rows, "moodle": _moodle_rows, "moodle-worksheet": _worksheet_rows}
@@ -367,9 +388,28 @@ def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
 
 
 def _feedback(grade: Grade) -> str:
+    if grade.open_until is not None:
+        return describe_open_end(grade.open_until)
     version = "" if grade.version is None else f"{grade.version}: "
     late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"
+
+
+def describe_open_end(at: float) -> str:
+    """Return why a user has no grade yet, given the Unix time until which a version may count."""
+    return f"not graded yet: may still submit until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def describe_open_grades(grades: Grades) -> str:
+    """Return the users who may still submit, as a sentence; "" without any."""
+    ends = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
+    named = ", ".join(
+        f"{escape_control(login)} until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+        for login, at in ends[:MAX_NAMED_USERS]
+    )
+    more = f" and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
+    users = "1 user" if len(ends) == 1 else f"{len(ends)} users"
+    return f"{users} may still submit: {named}{more}" if ends else ""
 
 
 def _format_utc(at: float | None) -> str | None:

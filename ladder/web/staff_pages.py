@@ -536,11 +536,13 @@ def release(
     final: Annotated[str, Form()] = "",
     deadline: Annotated[str, Form()] = "",
     reason: Annotated[str, Form(max_length=500)] = "",
+    incomplete: Annotated[bool, Form()] = False,
 ) -> Response:
     """Release the grades of a revealed final, or of a deadline, as they are now."""
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
-    made = hand_out(request.ladder, name, request.actor, reason.strip() or None, final or None, deadline or None)
+    of = (final or None, deadline or None)
+    made = hand_out(request.ladder, name, request.actor, reason.strip() or None, *of, incomplete)
     return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
 
 

@@ -52,6 +52,7 @@ from ladder.views import (
     GradeChanges,
     Grades,
     describe_missing_ids,
+    describe_open_grades,
     format_gradebook,
     list_finals,
 )
@@ -254,6 +255,7 @@ def show(
 @FINAL_OPTION
 @option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
 @option("--reason", metavar="TEXT", help="Reason for a regrade.")
+@option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
 @FORMAT_OPTION
 @ACTOR_OPTION
 @json_option(views.Grades)
@@ -263,6 +265,7 @@ def release(
     final: str | None,
     deadline: str | None,
     reason: str | None,
+    incomplete: bool,
     form: str,
     actor: str,
     as_json: bool,
@@ -270,9 +273,10 @@ def release(
     """Release grades to the users, and print them.
 
     The grades are those of a --final or a --deadline. A release is stored together with its inputs, and never changes.
+    While users may still submit, by an extension or late days, --incomplete is needed; their grades are blank then.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = release_grades(ladder, name, actor, reason, final, deadline)
+        result = release_grades(ladder, name, actor, reason, final, deadline, incomplete)
     print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)
@@ -324,8 +328,9 @@ def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> No
         return
     if not current.isolated:
         print_note(TRUSTED)
-    for sentence in describe_missing_ids(current, form):
-        print_note(sentence)
+    for sentence in (describe_open_grades(current), *describe_missing_ids(current, form)):
+        if sentence:
+            print_note(sentence)
     print_text(format_gradebook(current, form))
 
 

@@ -1,5 +1,7 @@
 """Tests of releases of grades: kept, reproduced to the digit, and compared to later ones."""
 
+import csv
+import io
 import os
 import subprocess
 from collections.abc import Iterator
@@ -30,14 +32,14 @@ from ladder.service import (
     write_backup,
 )
 from ladder.store.database import METADATA, all_releases, list_audit_entries
-from ladder.views import GradeChanges, PublishedGrades
+from ladder.views import GRADEBOOK_FORMATS, GradeChanges, PublishedGrades, format_gradebook
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
 from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.ladder.service.term import Term
 from tests.ladder.service.test_grades import BASELINES, play, store_final
 
-DUE, LATER = 1_003_600.0, 2e6
+DUE, LATER, DAY_S = 1_003_600.0, 2e6, 86_400
 matches = METADATA.tables["matches"].c
 
 
@@ -79,6 +81,7 @@ def change_everything(ladder: Ladder) -> None:
     path = ladder.path / "ladder.toml"
     text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
     path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
+    ladder.clock = Clock(LATER + 100 * DAY_S)  # after the extension
 
 
 def test_a_release_is_reproduced_to_the_digit_after_all_changes(ladder: Ladder, place: Place) -> None:
@@ -141,6 +144,37 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
         assert [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("release",))] == [
             ("teacher", "one, deadline first: released")
         ]
+
+
+def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
+    """Neither in a release, which asks first, nor in a gradebook's file. A later release grades them."""
+    for login in ("bob", "cleo"):
+        extend_deadline(ladder, login, "first", None, 100, 0, "t", "ill")
+    for name, why in (("one", None), ("two", "a regrade")):
+        with pytest.raises(LadderError, match=r"^2 users may still submit: bob until .*, cleo until "):
+            release_grades(ladder, name, "teacher", why, deadline="first")
+        made = release_grades(ladder, name, "teacher", why, deadline="first", incomplete=True)
+        assert [grade.graded_points for grade in made.grades.grades] == [70, None, None]
+    assert reproduce_release(ladder, "two").same
+    assert changes_since(ladder, "two").items == ()
+    for form in GRADEBOOK_FORMATS:
+        file = format_gradebook(made.grades, form)
+        assert ("70" in file) == (form != "canvas-api"), "ada has no ID there"
+        assert "not graded yet" in file or not form.startswith("moodle")
+    file = format_gradebook(made.grades, "plain")
+    points = {row["login"]: row["points"] for row in csv.DictReader(io.StringIO(file))}
+    assert points == {"ada": "70", "bob": "", "cleo": ""}
+    ladder.clock = Clock(LATER + 100 * DAY_S)
+    release_grades(ladder, "all", "teacher", "all have submitted", deadline="first")
+    rows = {row.user.login: (row.before, row.after, row.reasons[0]) for row in changes_since(ladder, "all").items}
+    assert rows == dict.fromkeys(("bob", "cleo"), (None, 0, "could still submit before"))
+
+
+def test_while_late_days_run_only_users_without_a_version_may_still_submit(ladder: Ladder) -> None:
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
+    with pytest.raises(LadderError, match=r"^1 user may still submit: cleo until"):
+        release_grades(ladder, "x", "teacher", None, deadline="first")
 
 
 def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
