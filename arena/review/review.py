@@ -81,7 +81,7 @@ class WinProbabilityCurve:
 @dataclass(frozen=True, slots=True)
 class MistakePattern:
     """A common feature of costly decisions. cost: wins lost by it in a hundred lost games, with a 95 % interval that
-    assumes independent games."""
+    assumes independent games. A game counts with its first such decision: a better move there changes what follows."""
 
     text: str
     count: int
@@ -239,9 +239,7 @@ def _significant_patterns(
     for text, costs_by_game in alike.items():
         if len(costs_by_game) < _MIN_COUNT or games < 2:
             continue
-        by_game: dict[tuple[int, int], float] = defaultdict(float)
-        for game, cost in costs_by_game:
-            by_game[game] += cost
+        by_game = dict(reversed(costs_by_game))  # the first cost of each game
         costs = [*by_game.values(), *[0.0] * (games - len(by_game))]
         whole = _make_estimate(100 * fmean(costs), 100 * stdev(costs) / games**0.5, 1)
         if whole.low is not None and whole.low > 0:

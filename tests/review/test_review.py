@@ -58,6 +58,16 @@ def records(*bots: Any, games: int = 60, rules: str = "coup") -> tuple[Record, .
     return play(named, games, seed=3, rules=rules, records=True).records
 
 
+def test_a_game_counts_once_in_a_pattern() -> None:
+    """A better move would change what follows: later decisions of the game may not occur."""
+    found = review_bot(records("sample:honest", "sample:bluffer", games=24), "bot0", 100)
+    (pattern,) = [each for each in found.patterns if each.text == "passes where challenging is better"]
+    passed = [each for each in reversed(found.costly_decisions) if each.kind == "challenge"]
+    most = {(each.match, each.game): each.cost.value for each in passed}
+    assert len(most) < len(passed) == pattern.count
+    assert pattern.cost.value <= 100 * sum(most.values()) / found.games
+
+
 def test_the_first_pattern_of_a_review_is_the_bots_mistake() -> None:
     """The bot that never blocks plays against one that assassinates, so that a few games have enough to block."""
     for bot, other, patterns in (
