@@ -25,6 +25,7 @@ import click
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Column as RichColumn
     from rich.table import Table
     from rich.text import Text
 
@@ -210,11 +211,12 @@ def print_parts(
     with _handle_stdout_errors(kept), printer.capture() as captured:  # even an empty write fails on a full disk
         for part in _flatten(parts):
             needed = _min_columns(part)
-            if needed > fitting >= MIN_TABLE_COLUMNS:
-                _drop_columns(part, fitting)
+            dropped = _drop_columns(part, fitting) if needed > fitting >= MIN_TABLE_COLUMNS else []
             for piece in _rows_as_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
                 printer.width = max(fitting, _min_columns(piece))
                 printer.print(piece, crop=False)
+            if dropped:
+                printer.print(f"columns left out: {', '.join(dropped)}", style="dim")
     lines = [line.rstrip() for line in captured.get().removesuffix("\n").split("\n")]
     if max_lines is not None and len(lines) > max_lines:
         blank = [place for place in range(max_lines // 2, max_lines - 1) if not lines[place]]
@@ -295,13 +297,19 @@ def _min_columns(part: "RenderableType") -> int:
     return sum((column.min_width or 0) + 2 for column in part.columns) if isinstance(part, Table) else 0
 
 
-def _drop_columns(part: "RenderableType", columns: int) -> None:
-    """Remove the last columns of a table, except the first two, until it fits."""
+def _drop_columns(part: "RenderableType", columns: int) -> list[str]:
+    """Remove the last columns of a table, except the first two, until it fits; return their names in order."""
     from rich.table import Table
 
     assert isinstance(part, Table)
+    dropped: list[str] = []
     while len(part.columns) > 2 and _min_columns(part) > columns:
-        part.columns.pop()
+        dropped.insert(0, _heading_in_one_line(part.columns.pop()))
+    return dropped
+
+
+def _heading_in_one_line(column: "RichColumn") -> str:
+    return str(column.header).replace("-\n", "").replace("/\n", "/").replace("\n", " ").strip()
 
 
 def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
@@ -319,9 +327,7 @@ def _rows_as_lines(part: "RenderableType") -> "Iterator[RenderableType]":
     from rich.text import Text
 
     assert isinstance(part, Table)
-    names = [
-        str(column.header).replace("-\n", "").replace("/\n", "/").replace("\n", " ").strip() for column in part.columns
-    ]
+    names = list(map(_heading_in_one_line, part.columns))
     for row in zip(*(column.cells for column in part.columns), strict=True):
         for place, (name, cell) in enumerate(zip(names, row, strict=True)):
             text = cell if isinstance(cell, Text) else Text(str(cell))

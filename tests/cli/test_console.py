@@ -77,6 +77,7 @@ def test_a_wide_table_loses_its_last_columns_and_keeps_a_row_a_bot() -> None:
         ["an", "honest", "one", "12.5%", "3"],
         ["b", "1%"],
     ]
+    assert shown[5] == f"columns left out: {'s' * 40}"
 
 
 @pytest.mark.parametrize(
