@@ -141,6 +141,8 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
         f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
         f"{format_count(answer.decisions, 'decision')}"
     )
+    if not answer.games:
+        return
     if not answer.costly_decisions:
         yield Text("no decision cost clearly more than the error of the playouts")
         return
