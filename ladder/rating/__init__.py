@@ -19,6 +19,8 @@ from ladder.rating.types import (
     wilson_interval,
 )
 
+RATING_MODEL = 2  # grows when the same results get other ratings; 1 is that of release 1.0
+
 if TYPE_CHECKING:
     from ladder.rating.matches import Floats, Matches
     from ladder.rating.ratings_and_intervals import Fit

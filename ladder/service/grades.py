@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
-from ladder.rating import Estimate
+from ladder.rating import RATING_MODEL, Estimate
 from ladder.service.deadlines import (
     DeadlineLookup,
     PersonalDeadline,
@@ -110,6 +110,7 @@ class GradingInputs:
     """The inputs from which grades are computed. deadline_at: the common deadline, as Unix time. final: its id.
 
     chosen, fit: ids of the graded versions, and of all versions in the fit. moment: limits the matches that count.
+    rating_model: the number of the model that rates them; releases of 1.0 don't have it.
     """
 
     title: str
@@ -124,6 +125,7 @@ class GradingInputs:
     fit: tuple[int, ...]
     waiting: tuple[str, ...]
     moment: HistoryPoint
+    rating_model: int = 1
 
 
 def collect_grading_inputs(
@@ -197,6 +199,7 @@ def collect_grading_inputs(
         fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
         waiting=tuple(version.version_ref for version in waiting),
         moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
+        rating_model=RATING_MODEL,
     )
 
 
@@ -519,6 +522,11 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     """Compute a release again, from the ladder and its grading inputs, and compare. Raises LadderError."""
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
+        if kept.inputs.rating_model != RATING_MODEL:
+            raise LadderError(
+                f'"{name}" was computed with the rating model of an older arena.\n'
+                "To compute it again, restore a backup with that arena: docs/howto/operate/upgrade.md"
+            )
         again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
     one, two = (json.loads(_adapter().dump_json(each))["grades"] for each in (kept, again))
     differences = [
@@ -575,6 +583,8 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     ):
         if getattr(one, field) != getattr(two, field):
             yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
+    if one.rating_model != two.rating_model:
+        yield "the versions are rated by a newer model"
     if one.deadline_at != two.deadline_at:
         yield f"the deadline is {_time(two.deadline_at)}, {_time(one.deadline_at)} before"
     if before.grades.games != after.grades.games:
