@@ -249,7 +249,8 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
 
     entry, viewer, reason = ladder.database.read_with_retry(read)
     if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
-        raise AuthenticationError(f"this {kind} is unknown, was revoked or has expired")
+        ended = "your session has ended" if kind == SESSION else f"this {kind} is unknown, was revoked or has expired"
+        raise AuthenticationError(ended)
     if reason is not None:
         raise AuthenticationError(f"you are {reason}")
     session = entry.id if kind == SESSION else None

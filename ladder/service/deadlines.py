@@ -247,14 +247,14 @@ def require_checks_finished(
     """
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
-        left = f"{minutes} minutes" if minutes < 120 else f"{minutes // 60} hours"
+        left = f"{minutes} minute{'s' * (minutes > 1)}" if minutes < 120 else f"{minutes // 60} hours"
         left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
         raise LadderError(f"the deadline {deadline.name} closes in {left}.\nWait until then.")
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
         raise LadderError(
-            f"{len(waiting)} versions aren't checked yet ({version_refs}).\n"
+            f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n"
             f"Check them: arena ladder run {folder} --until idle"
         )
 

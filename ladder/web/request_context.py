@@ -260,10 +260,14 @@ def authorize(http: Request) -> RequestContext:
         viewer.can(permission) or (permission == "ladder:read" and request.state.public)
     )
     if not allowed and viewer.login is None:
-        if request.plain or http.method not in ("GET", "HEAD"):
+        if request.plain:
             raise HTTPError(
                 401, request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN", request
             )
+        if http.method not in ("GET", "HEAD"):  # of a page that was open for longer than its session
+            reason = request.rejection_reason or "your session has ended"
+            words = "Sign in in another tab, then send the form again from here or by going back."
+            raise HTTPError(401, f"{reason[0].upper()}{reason[1:]}.\n{words}", request)
         raise SignInRequiredError(request)
     if not allowed:
         message = "Only the ladder's staff has access."
