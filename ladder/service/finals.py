@@ -58,7 +58,15 @@ from ladder.store.database import (
     reveal_final,
     save_extra_rounds,
 )
-from ladder.views import BaselineResult, FinalState, ViewContext, name_owner, standings_for_reader, summarize_final
+from ladder.views import (
+    DECIDING,
+    BaselineResult,
+    FinalState,
+    ViewContext,
+    name_owner,
+    standings_for_reader,
+    summarize_final,
+)
 
 FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
@@ -169,6 +177,8 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     state = replace(
         summarize_final(context.connection, final, context.viewer), isolated=context.isolated, revision=context.revision
     )
+    if state.state == "complete" and _plan_extra_round(ladder, context.connection, final)[1]:
+        state = replace(state, state=DECIDING)
     if not final.shows_results:
         return state
     measured = _evaluate_final(ladder, context.connection, final)
@@ -224,25 +234,32 @@ def extend_finals(ladder: Ladder) -> None:
 
 def _extend_finals(ladder: Ladder, connection: Connection) -> None:
     for final in all_finals(connection):
-        matches = list_final_matches(connection, final.id)
-        is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
-        if is_full or any(match.outcome != PLAYED for match in matches):
-            continue
-        rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
-        tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
-        order = [*tied, *(row for row in rows if row not in tied)]
-        versions = _versions(connection, final)
-        for count in range(len(tied), len(rows) + 1 if len(tied) > 1 else 0):
-            bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
-            extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
-            with suppress(ValueError):  # too few owners
-                tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
-                save_extra_rounds(connection, extended)
-                queued = [[final.versions[bot] for bot in table.bots] for table in tables]
-                queue_matches(connection, FINAL, queued, ladder.clock(), final=final.id)
-                why = f"{final.name}: {len(queued)} extra matches of {count} versions, to break a tie"
-                log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
-                break
+        extended, tables = _plan_extra_round(ladder, connection, final)
+        if tables:
+            save_extra_rounds(connection, extended)
+            queue_matches(connection, FINAL, tables, ladder.clock(), final=final.id)
+            count = len(extended.extra_rounds[-1])
+            why = f"{final.name}: {len(tables)} extra matches of {count} versions, to break a tie"
+            log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
+
+
+def _plan_extra_round(ladder: Ladder, connection: Connection, final: Final) -> tuple[Final, list[list[int]]]:
+    """Return the final with the next extra round, and the versions at its tables; none if no round is due."""
+    matches = list_final_matches(connection, final.id)
+    is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
+    if is_full or any(match.outcome != PLAYED for match in matches):
+        return final, []
+    rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
+    tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
+    order = [*tied, *(row for row in rows if row not in tied)]
+    versions = _versions(connection, final)
+    for count in range(len(tied), len(rows) + 1 if len(tied) > 1 else 0):
+        bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
+        extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
+        with suppress(ValueError):  # too few owners
+            tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
+            return extended, [[final.versions[bot] for bot in table.bots] for table in tables]
+    return final, []
 
 
 def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:

@@ -49,6 +49,7 @@ from ladder.views.dashboards import (
     view_user_for_admin,
 )
 from ladder.views.grades import (
+    DECIDING,
     GRADEBOOK_FORMATS,
     BaselineResult,
     FinalList,

@@ -173,7 +173,8 @@ class FinalState:
     reference bots; champion_owner, podium_owners: see `name_owner`. is_open: results are public while it is played.
     extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match: the newest that all
     may see. standings: if all may see them and if requested. podium (the best three), decisive_matches (between the
-    best two): only after the reveal and if requested.
+    best two): only after the reveal and if requested. state: "queued", "playing", "deciding a tie" by extra rounds,
+    "complete" (all matches have ended, and staff may reveal the results) or "revealed".
     """
 
     name: str
@@ -197,6 +198,18 @@ class FinalState:
     decisive_matches: tuple[int, ...] = ()
     isolated: bool | None = None
     revision: int | None = None
+    state: str = "queued"
+
+    @property
+    def progress(self) -> str:
+        """The state in words, with the round that decides a tie."""
+        if self.state != DECIDING:
+            return self.state
+        number = self.extra_rounds + (not self.pending)  # the next round, if it isn't queued yet
+        return f"{self.state} (round {number} of at most {self.max_extra_rounds})"
+
+
+DECIDING = "deciding a tie"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +241,12 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
     shown = [match.id for match in matches if match.outcome == PLAYED and final.shows_results]
     versions = get_versions_by_id(connection, final.versions)
     champion = next((version for version in versions if version.id == final.champion), None)
+    pending = sum(match.status != ENDED for match in matches)
+    state = "revealed" if final.revealed else "complete" if not pending else "playing"
+    if pending and final.extra_rounds:
+        state = DECIDING
+    elif pending == len(matches):
+        state = "queued"
     return FinalState(
         name=final.name,
         commitment=final.commitment,
@@ -236,7 +255,8 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
         games_per_version=final.games_per_version,
         matches=len(matches),
         played=causes[PLAYED],
-        pending=sum(match.status != ENDED for match in matches),
+        pending=pending,
+        state=state,
         abandoned=tuple(
             (match.id, match.reason or str(match.outcome))
             for match in matches

@@ -183,8 +183,8 @@ def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) ->
     if as_json:
         print_json(state)
     elif table is None:
-        print_note(f"the final {name}: {state.played} of {state.matches} matches played, {state.pending} pending")
-        step = f"run {ladder.path}" if state.pending else f"final reveal {ladder.path} {name}"
+        print_note(f"the final {name}: {state.played} of {state.matches} matches played, {state.progress}")
+        step = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
         print_parts(standings_table(table))

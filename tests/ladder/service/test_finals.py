@@ -301,12 +301,15 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
     planned = create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
     published = get_commitment_file(ladder, "last").read_text()
     assert "adds rounds among the tied versions, at most 2" in published
+    assert get_final_state(ladder, "last").progress == "queued"
     serve(ladder, planned)
     with pytest.raises(LadderError, match="haven't ended"):
         reveal_final_results(ladder, "last", "teacher")
     extend_finals(ladder)
     assert get_final_state(ladder, "last").extra_rounds == 1
+    assert get_final_state(ladder, "last").progress == "deciding a tie (round 1 of at most 2)"
     serve(ladder)
+    assert get_final_state(ladder, "last").progress == "complete"
     tied = get_final_state(ladder, "last")
     assert (planned, tied.matches, tied.extra_rounds, tied.pending) == (2, 4, 2, 0)
     final = stored(ladder, "last")
@@ -437,7 +440,7 @@ def test_a_final_by_commands_alone(place: Place) -> None:
         hand_in(ladder, "ada", "a")
     begun = place.call("ladder", "final", "create", "spring", "last", "--games", "4", "--by", "teacher")
     assert "SHA-256" in begun.err
-    assert "pending" in place.call("ladder", "final", "show", "spring", "last").err
+    assert "queued" in place.call("ladder", "final", "show", "spring", "last").err
     assert place.call("ladder", "final", "show", "spring", "last", "--json").json["key"] is None
     assert place.call("ladder", "final", "export", "spring", "last", "--out", "out").code == 2
     assert not (place.folder / "out").exists()
