@@ -74,7 +74,7 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
     few = f"ARGS=--games 1 --seats 3 --match-games 3 --out {out}"
     ran = make("-o", f"{PREFIX}/.run", f"VENV={PREFIX}", *first_commands()[0][1:], few)
     assert ran.returncode == 0, ran.stderr
-    standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d +- +- ", line)]
+    standings = [line.split() for line in ran.stdout.splitlines() if re.match(r"[\d-]+ +\S+ +\d+\.\d ", line)]
     assert len(standings) == len(list((ROOT / "sample_bots").glob("*.py"))) - 1 + bool(shutil.which("node"))
     assert {row[-2] for row in standings} == {"0"}, "faults"
     assert out.is_dir()
