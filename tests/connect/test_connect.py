@@ -262,4 +262,4 @@ def test_a_server_that_does_not_speak_the_protocol_is_reported(files: Path, line
         url = f"http://127.0.0.1:{server.socket.getsockname()[1]}"
         code, _, err = wait_for_end(begun(files, f"{url}/program"))
         server.shutdown()
-    assert (code, err) == (1, f"arena: {url} sent a line that isn't part of the protocol\n")
+    assert (code, err.splitlines()[-1]) == (1, f"arena: {url} sent a line that isn't part of the protocol")

@@ -236,7 +236,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
         path.write_text("# new\n")
         submit_bot(ladder, path, login, login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
-    with pytest.raises(LadderError, match=r"1 versions aren't checked yet \(b@1\)"):
+    with pytest.raises(LadderError, match=r"1 version isn't checked yet \(b@1\)"):
         create_final(ladder, "last", "first", 2, "teacher")
 
 
