@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from ladder.rating import RatedField, assess_leader, find_collusion, rate
-from ladder.run_standings import Standing
+from arena.rating import RatedField, assess_leader, rate
+from arena.run import Standing
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit
-    from ladder.rating.matches import Floats, Matches
+    from arena.rating import Fit
+    from arena.rating.matches import Floats, Matches
 
 _DIGITS = 6  # decimals of a rating that determine the order; the fit's warm start changes the ninth
 
@@ -223,6 +223,8 @@ def compute_standings(
 
 def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit") -> CollusionReport:
     """Return the pairs of owners whose bots favour each other. `fit` must be of these contestants."""
+    from ladder.collusion import find_collusion  # imports numpy
+
     owners = sorted({each.owner for each in contestants})
     number = {owner: place for place, owner in enumerate(owners)}
     author = {place: number[each.owner] for place, each in enumerate(contestants)}

@@ -55,6 +55,7 @@ from arena.referee import (
     Fault,
     MatchSettings,
     MatchSpec,
+    PlayedMatch,
     Record,
     RecordError,
     list_own_lines,
@@ -74,10 +75,9 @@ from arena.sandbox import (
     remove_dead_scratch,
     scratch_folder,
 )
+from arena.schedule import keyed_shuffle, seat_orders
 from arena.stats import count_play_styles
-from ladder.pool import WorkerRejectedError, limit_time, report_progress
-from ladder.schedule import keyed_shuffle, seat_orders
-from ladder.store import PlayedMatch
+from arena.workers import WorkerRejectedError, limit_time, report_progress
 
 MAX_CHECK_S = 900.0  # without the build; the slowest bot that passes takes about 300 s on a busy machine
 MAX_BUILD_S = 120.0  # a large C++ or Rust bot takes about 30 s on a busy machine

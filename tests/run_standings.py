@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from ladder.results import GameResult
-from ladder.run_standings import RunStandings, StandingsCounter
+from arena.referee import GameResult
+from arena.run import RunStandings, StandingsCounter
 
 
 def compute_run_standings(bots: Sequence[str], results: Iterable[GameResult]) -> RunStandings:

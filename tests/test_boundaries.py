@@ -36,83 +36,80 @@ arena.coup:
 arena.limits:
 arena.escaping:
 arena.samples: arena.escaping
+arena.schedule:
+arena.rating:
+arena.rating.matches:
+arena.rating.laplace_approximation: arena.rating.matches
+arena.rating.winner_model: arena.rating.matches
+arena.formatting: arena.rating
+arena.workers:
+arena.workers.cluster:
 arena.sandbox: arena.limits
 arena.sandbox.linux: arena.limits
 arena.sandbox.bubblewrap: arena.limits arena.sandbox.linux
 arena.sandbox.docker: arena.limits arena.sandbox.linux
-arena.referee: protocol arena.coup arena.limits ladder.results
+arena.referee: protocol arena.coup arena.limits
 arena.referee.process: protocol arena.coup arena.limits arena.sandbox
 arena.bots: arena.limits arena.escaping arena.samples arena.sandbox
 arena.checks: protocol arena.coup arena.limits arena.escaping arena.sandbox arena.sandbox.linux
   arena.sandbox.bubblewrap arena.referee arena.referee.process arena.bots
 arena.replay: protocol.event_text arena.coup arena.escaping arena.referee
-arena.run: protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee arena.referee.process arena.bots
-  arena.checks ladder.results ladder.schedule ladder.run_standings ladder.store ladder.pool ladder.pool.cluster
-arena.run.report: arena.escaping arena.referee ladder.rating ladder.run_standings ladder.store
-arena.stats: arena.coup arena.referee arena.replay ladder.rating
+arena.run: protocol.event_text arena.coup arena.escaping arena.schedule arena.workers arena.workers.cluster
+  arena.sandbox arena.referee arena.referee.process arena.bots arena.checks
+arena.run.standings: arena.rating arena.referee
+arena.run.report: arena.escaping arena.rating arena.referee arena.run.standings
+arena.stats: arena.coup arena.rating arena.referee arena.replay
 arena.stats.plots: arena.escaping arena.replay arena.stats.report
-arena.stats.report: arena.escaping arena.referee ladder.results ladder.rating
-arena.compare: arena.stats ladder.schedule
-arena.compare.comparison: arena.coup arena.run ladder.schedule ladder.store
-arena.compare.divergence: protocol.event_text arena.coup arena.referee arena.replay arena.compare.comparison
-  ladder.rating
-arena.compare.report: arena.escaping arena.stats arena.referee arena.compare.comparison arena.compare.divergence
-  ladder.rating ladder.run_standings
-arena.compare.html_report: arena.replay arena.compare.report ladder.rating
-arena.review: protocol protocol.event_text arena.referee arena.local ladder.rating
-arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.referee arena.run arena.stats
-  arena.compare ladder.results ladder.schedule ladder.rating ladder.store
-arena.exploit: protocol protocol.kits.coup_kit arena.sandbox arena.stats arena.stats.report arena.local ladder.rating
+arena.stats.report: arena.escaping arena.rating arena.referee
+arena.compare: arena.schedule arena.stats
+arena.compare.comparison: arena.coup arena.schedule arena.run
+arena.compare.divergence: protocol.event_text arena.coup arena.rating arena.referee arena.replay
+  arena.compare.comparison
+arena.compare.report: arena.escaping arena.rating arena.referee arena.run arena.stats arena.compare.comparison
+  arena.compare.divergence
+arena.compare.html_report: arena.rating arena.replay arena.compare.report
+arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
+  arena.run arena.stats arena.compare
+arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
+arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
-arena.play.live_match: arena.coup arena.sandbox arena.referee arena.referee.process ladder.store
+arena.tables: arena.sandbox arena.referee arena.play
+arena.tables.live_match: arena.coup arena.sandbox arena.referee arena.referee.process arena.run arena.play
 arena.playground:
-arena.playground.trial: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.replay arena.compare
-  ladder.results ladder.schedule
-arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.referee arena.local arena.play arena.replay
-  arena.playground.trial ladder.schedule
+arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.compare
+  arena.local
+arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.local
+  arena.play arena.playground.trial
 arena.playground.build: arena.coup arena.replay
 arena.connect: protocol
+arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping arena.samples
+  arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
+  arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
+  arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
+  arena.review arena.exploit arena.play arena.tables arena.tables.live_match arena.connect
 ladder:
-ladder.results:
-ladder.schedule:
-ladder.rating:
-ladder.rating.matches:
-ladder.rating.laplace_approximation: ladder.rating.matches
-ladder.rating.winner_model: ladder.rating.matches
-ladder.run_standings: ladder.results ladder.rating
-ladder.standings: ladder.rating ladder.rating.matches ladder.run_standings
-ladder.formatting: ladder.rating
+ladder.rounds: arena.schedule
+ladder.collusion: arena.rating arena.rating.matches arena.rating.laplace_approximation arena.rating.winner_model
+ladder.standings: arena.rating arena.rating.matches arena.run ladder.collusion
 ladder.similarity:
 ladder.permissions:
-ladder.store: ladder.results
-ladder.store.database: ladder.results
-ladder.pool:
-ladder.pool.cluster:
-ladder.worker: arena arena.sandbox arena.referee arena.referee.process arena.bots arena.checks arena.review arena.run
-  arena.stats ladder.schedule ladder.store ladder.pool
-ladder.views: arena.escaping arena.referee arena.checks arena.replay arena.review arena.run ladder.results
-  ladder.schedule ladder.rating ladder.run_standings ladder.standings ladder.permissions ladder.store
-  ladder.store.database
-ladder.service: arena arena.coup arena.escaping arena.sandbox arena.referee arena.bots arena.checks arena.run
-  ladder.schedule ladder.rating ladder.rating.matches ladder.standings ladder.permissions ladder.store
-  ladder.store.database ladder.pool ladder.worker ladder.views
-ladder.tables: arena.sandbox arena.referee arena.play arena.play.live_match
-ladder.tables.server: arena.sandbox arena.referee arena.bots arena.run ladder.schedule ladder.store.database
+ladder.store: arena.referee
+ladder.worker: arena arena.schedule arena.workers arena.sandbox arena.referee arena.referee.process arena.bots
+  arena.checks arena.run arena.stats arena.review
+ladder.views: arena.escaping arena.rating arena.referee arena.checks arena.replay arena.run arena.review ladder.rounds
+  ladder.standings ladder.permissions ladder.store
+ladder.service: arena arena.coup arena.escaping arena.schedule arena.rating arena.rating.matches arena.workers
+  arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.rounds ladder.standings ladder.permissions
+  ladder.store ladder.worker ladder.views
+ladder.table_server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
   ladder.service
-ladder.web: arena arena.coup arena.escaping arena.samples arena.sandbox arena.bots arena.checks arena.replay
-  arena.playground ladder.standings ladder.formatting ladder.permissions ladder.store.database ladder.views
-  ladder.service ladder.tables
-arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping
-  arena.samples arena.sandbox arena.sandbox.docker arena.referee arena.referee.process arena.bots arena.checks
-  arena.replay arena.run
-  arena.run.report arena.stats arena.stats.plots arena.stats.report arena.compare arena.compare.comparison
-  arena.compare.report arena.compare.html_report arena.review arena.local arena.exploit arena.play
-  arena.play.live_match arena.connect ladder.schedule ladder.rating ladder.run_standings ladder.formatting
-  ladder.store ladder.pool ladder.tables
-arena.cli.ladder: protocol arena.escaping arena.sandbox arena.referee arena.bots arena.checks arena.run
-  ladder.schedule ladder.rating ladder.standings ladder.formatting ladder.permissions ladder.store.database
-  ladder.pool ladder.pool.cluster ladder.views ladder.service ladder.tables.server ladder.web
+ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
+  arena.replay arena.tables arena.playground ladder.standings ladder.permissions ladder.store ladder.views
+  ladder.service
+ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
+  arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.standings ladder.permissions
+  ladder.store ladder.views ladder.service ladder.table_server ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
@@ -123,11 +120,11 @@ IMPURE |= {"shutil", "signal", "socket", "subprocess", "sys", "tempfile", "threa
 PURE = (
     "arena.compare",
     "arena.coup",
+    "arena.rating",
+    "arena.run.standings",
+    "arena.schedule",
     "ladder.permissions",
-    "ladder.run_standings",
-    "ladder.rating",
-    "ladder.results",
-    "ladder.schedule",
+    "ladder.rounds",
 )
 
 # Each takes longer to import than the whole of `arena --help` may take.
@@ -227,6 +224,7 @@ def test_a_package_is_used_through_its_public_api(module: str) -> None:
         for imported, name in imports(CODE[module])
         if imported.split(".")[0] in PACKAGES
         and not own(package_of(module), imported)
+        and not (is_in("ladder.cli", module) and is_in("arena.cli", imported))  # commands share options and tables
         and (imported not in ALLOWED_IMPORTS or (name is not None and name not in listed(imported)))
     ]
     assert around == []
@@ -251,6 +249,12 @@ def test_no_package_lists_a_package_that_it_does_not_need() -> None:
         for package, may in ALLOWED_IMPORTS.items()
         if set(may) - found[package]
     } == {}
+
+
+def test_the_arena_imports_nothing_of_the_ladder() -> None:
+    """A ladder uses the arena, never the reverse."""
+    arena = [name for name in MODULES if is_in("arena", name)]
+    assert [name for name in arena if any(is_in("ladder", each) for each in modules_of(MODULES[name]))] == []
 
 
 def test_the_packages_have_no_circle() -> None:
@@ -306,7 +310,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.compare.report",
         "ladder.service.grades",  # content of a release, as JSON
         "ladder.standings",
-        "ladder.tables.websocket",  # the first line of a relay
+        "arena.tables.websocket",  # the first line of a relay
         "ladder.views.bots",
         "arena.run.report",
         "ladder.service.settings",
@@ -318,7 +322,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
 def test_no_package_imports_the_command() -> None:
     """`arena.cli` prints and exits; code that others call may not. Tests run it as users do."""
     paths = [
-        *(path for name, path in MODULES.items() if not is_in("arena.cli", name)),
+        *(path for name, path in MODULES.items() if not is_in("arena.cli", name) and not is_in("ladder.cli", name)),
         *(ROOT / "sample_bots").glob("*.py"),
     ]
     assert [path for path in paths if any(is_in("arena.cli", name) for name in modules_of(path))] == []
@@ -340,7 +344,8 @@ print(*sorted(sys.modules))
     loaded = set(modules.split())
     assert loaded & HEAVY == set()
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES}
-    assert {name for name in ours if name != "arena" and not is_in("arena.cli", name)} == set()
+    commands = {"arena", "ladder", *(name for name in ours if is_in("arena.cli", name) or is_in("ladder.cli", name))}
+    assert ours - commands == set()
 
 
 def test_a_worker_of_a_ladder_imports_no_database() -> None:

@@ -173,9 +173,9 @@ def test_the_spec_lists_the_packages_of_docker_boxes() -> None:
 
 
 def test_the_map_of_the_packages_has_each_package_once() -> None:
-    """Modules of ladder.rating that count as packages aren't in it."""
+    """Modules of arena.rating that count as packages aren't in it."""
     listed = re.findall(r"^\| `([a-z._]+)` \|", section("docs/dev/architecture.md", "Packages"), re.MULTILINE)
-    assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("ladder.rating."))
+    assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("arena.rating."))
 
 
 def test_every_place_where_things_are_added_exists() -> None:

@@ -5,6 +5,7 @@ import shlex
 import sys
 from contextlib import closing
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,9 @@ from arena.compare.report import (
 )
 from arena.escaping import escape_control
 from arena.referee import MatchSettings, Record
-from arena.run import Run, cache_folder, read_record_file, seed_key
+from arena.run import Run, RunFolder, cache_folder, read_record_file, seed_key
 from arena.sandbox import SandboxChoice
-from ladder.pool import JobFailed
-from ladder.store import RunFolder
+from arena.workers import JobFailed
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -192,9 +192,8 @@ def _resolve_version(given: str, ladder: Path | None) -> tuple[str, str]:
     if not at or not path or os.path.lexists(given):
         return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
     if ladder is not None:
-        from arena.cli.ladder.common import copy_version  # a ladder's packages are an extra
-
-        return copy_version(ladder, given)
+        copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, given)  # of an extra
+        return copied
     try:
         copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
     except BotError as problem:

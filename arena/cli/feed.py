@@ -11,8 +11,7 @@ from arena.cli.console import fail, option, os_error_reason, usage_error
 from arena.cli.options import complete_name
 from arena.escaping import escape_control
 from arena.referee import Record, RecordError, SentLine, sent_lines
-from arena.run import RecordFileError, find_record_files, read_record_file
-from ladder.store import record_file_name
+from arena.run import RecordFileError, find_record_files, read_record_file, record_file_name
 
 
 @click.command()

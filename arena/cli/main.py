@@ -69,7 +69,7 @@ COMMANDS = {
     },
     "arena.cli.exploit": {"exploit": "Search for habits that beat a bot, and measure by how much."},
     "arena.cli.feed": {"feed": "Print the lines that a bot received in a recorded match."},
-    "arena.cli.ladder": {"ladder": "Run a ladder: accept submissions, check, play and rate bots."},
+    "ladder.cli": {"ladder": "Run a ladder: accept submissions, check, play and rate bots."},
     "arena.cli.new": {"new": "Create a working bot from a template."},
     "arena.cli.odds": {"odds": "Calculate the probability that opponents hold each role."},
     "arena.cli.play": {"play": "Play against bots in the terminal or the browser."},

@@ -16,7 +16,7 @@ from arena.cli.console import option, print_note, usage_error
 from arena.coup import PRESETS
 from arena.limits import LIMITS, Limits
 from arena.referee import SETTABLE_LIMITS, TIME_LIMITS, Timing
-from arena.run import RunConfig, load_ruleset_limits, record_results
+from arena.run import RunConfig, RunFolder, load_ruleset_limits, record_results
 from arena.samples import sample_names
 from arena.sandbox import (
     SANDBOX_NAMES,
@@ -28,7 +28,6 @@ from arena.sandbox import (
     sandboxes_with_option,
     unavailable_reason,
 )
-from ladder.store import RunFolder
 
 
 def complete_bot(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:

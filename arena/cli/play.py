@@ -42,13 +42,12 @@ from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
-from arena.play.live_match import InteractiveMatch, RecordFolder
 from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
-from arena.run import RunBuilds, RunConfig, load_ruleset, remove_leftovers, seed_key
+from arena.run import FolderError, RunBuilds, RunConfig, load_ruleset, new_run_folder_name, remove_leftovers, seed_key
 from arena.sandbox import Box, Program, SandboxChoice, make_sandbox, scratch_folder
-from ladder.schedule import keyed_shuffle, seat_orders
-from ladder.store import FolderError, new_run_folder_name
+from arena.schedule import keyed_shuffle, seat_orders
+from arena.tables.live_match import InteractiveMatch, RecordFolder
 
 SAMPLES = ("opportunist", "honest", "bluffer", "counter", "challenger", "turtle", "random_bot", "strategist")
 
@@ -322,7 +321,7 @@ def _writing() -> Iterator[None]:
 def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace: str) -> None:
     """Serve the table until the person ends it, and keep what was played. pace: of PACES, how long events are shown."""
     try:
-        from ladder.tables import LiveTable, MatchSetup, ProcessLogs, Slot, TableSettings, serve_local_table
+        from arena.tables import LiveTable, MatchSetup, ProcessLogs, Slot, TableSettings, serve_local_table
     except ModuleNotFoundError as missing:
         usage_error(f"--browser needs {missing.name}: {with_extra('web')}")
     folders: list[RecordFolder] = []

@@ -42,6 +42,7 @@ from arena.coup import (
     to_json_value,
     to_toml,
 )
+from arena.formatting import format_range
 from arena.run import (
     FieldList,
     RulesetError,
@@ -52,7 +53,6 @@ from arena.run import (
     load_ruleset_limits,
     summarize_ruleset,
 )
-from ladder.formatting import format_range
 
 _DOCUMENTS = {
     "blog": "a review of the game, for 2 to 6 players",

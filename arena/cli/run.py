@@ -37,15 +37,19 @@ from arena.cli.console import (
 from arena.cli.options import complete_bot
 from arena.coup import Ruleset
 from arena.escaping import escape_control
+from arena.rating import min_matches_for_intervals
 from arena.referee import MatchSettings, Timing
 from arena.run import (
+    FolderError,
     HostError,
     RejectedBot,
     RulesetError,
     Run,
     RunBuilds,
     RunConfig,
+    RunFolder,
     load_ruleset,
+    new_run_folder_name,
     preflight_all,
     record_results,
     remove_leftovers,
@@ -63,9 +67,7 @@ from arena.sandbox import (
     programs_of,
     scratch_folder,
 )
-from ladder.pool import JobFailed
-from ladder.rating import min_matches_for_intervals
-from ladder.store import FolderError, RunFolder, new_run_folder_name
+from arena.workers import JobFailed
 from protocol import escape_bytes
 
 Config = TypeVar("Config", bound=RunConfig)

@@ -15,12 +15,20 @@ from rich.text import Text
 from arena.bots import Bot
 from arena.cli.console import Column, format_count, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
-from arena.referee import FAULTS, list_own_lines
-from arena.run import FaultReport, Progress, Run, make_fault_report
-from ladder.formatting import format_estimate_interval, format_percent, format_range, format_rating
-from ladder.rating import min_matches_for_intervals
-from ladder.run_standings import MIN_MATCHES, RunStanding, RunStandings
-from ladder.store import FolderError, RunFolder, StoredFaultSample
+from arena.formatting import format_estimate_interval, format_percent, format_range, format_rating
+from arena.rating import min_matches_for_intervals
+from arena.referee import FAULTS, StoredFaultSample, list_own_lines
+from arena.run import (
+    MIN_MATCHES,
+    FaultReport,
+    FolderError,
+    Progress,
+    Run,
+    RunFolder,
+    RunStanding,
+    RunStandings,
+    make_fault_report,
+)
 from protocol import escape_bytes
 
 _STDERR_LINES = 6  # of a faulty bot's standard error, in an example

@@ -28,6 +28,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_name
 from arena.escaping import escape_control
+from arena.formatting import NO_VALUE, format_interval, format_percent, format_range
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator
@@ -48,7 +49,6 @@ from arena.stats.report import (
     make_stats_report,
     stats_report_to_csv,
 )
-from ladder.formatting import NO_VALUE, format_interval, format_percent, format_range
 
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _MAX_ACTION_COLUMNS = 7  # in one table

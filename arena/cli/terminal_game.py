@@ -16,7 +16,8 @@ from arena.cli.console import os_error_reason, print_note, terminal_columns, wra
 from arena.cli.replay import describe_records
 from arena.escaping import escape_control
 from arena.play import NUMBERS, MoveOption, PlayerView, TableRow
-from arena.play.live_match import (
+from arena.referee import FAULTS, GameRecord
+from arena.tables.live_match import (
     GameEnded,
     InteractiveMatch,
     LineReceived,
@@ -25,7 +26,6 @@ from arena.play.live_match import (
     RecordFolder,
     WaitingFor,
 )
-from arena.referee import FAULTS, GameRecord
 
 MAX_COLUMNS = 80  # columns; longer lines are hard to read
 

@@ -21,9 +21,9 @@ from arena.cli.console import (
 from arena.cli.options import complete_bot
 from arena.cli.play import TableSetup, open_table_setup, table_options
 from arena.cli.replay import GameNarrator, describe_records, print_narration, select_seat
-from arena.play.live_match import RecordFolder
 from arena.referee import ArenaError, Record, RecordError
 from arena.referee.process import play_match
+from arena.tables.live_match import RecordFolder
 
 
 @click.command(cls=options.GroupedCommand)

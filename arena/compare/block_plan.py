@@ -6,7 +6,7 @@ handles and the opponents' dice are the same. A game of one half and the same ga
 
 from itertools import chain, count, islice
 
-from ladder.schedule import MatchPlan, PlannedMatch, Shuffle, check_games, plan_matches, require_even_match_games
+from arena.schedule import MatchPlan, PlannedMatch, Shuffle, check_games, plan_matches, require_even_match_games
 
 OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
 NAMES = ("OLD", "NEW")

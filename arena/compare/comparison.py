@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Self
 
 from arena.compare import NAMES, NEW, OLD, Evidence, block_of, match_of, plan_blocks
 from arena.coup import derive_key
-from arena.run import RunConfig
-from ladder.schedule import MatchPlan, keyed_shuffle
-from ladder.store import FolderError, ResultSource
+from arena.run import FolderError, ResultSource, RunConfig
+from arena.schedule import MatchPlan, keyed_shuffle
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from math import fsum, sqrt
 from arena.compare import NEW, OLD, match_of
 from arena.compare.comparison import GamePair
 from arena.coup import ActionMove, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
+from arena.rating import Estimate
 from arena.referee import GameRecord, MatchHeader, Record, move_payload
 from arena.replay import ReplayStep, SeatAnswer, list_steps
-from ladder.rating import Estimate
 from protocol.event_text import describe_events, describe_move
 
 _MIN_PAIRS = 10  # for an interval

@@ -15,9 +15,9 @@ from arena.compare import (
     format_points,
 )
 from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
+from arena.rating import Estimate
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
-from ladder.rating import Estimate
 
 _WIDTH, _HEIGHT = 480, 220  # of the plot, in SVG units
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 34, 10, 30

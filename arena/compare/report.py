@@ -13,10 +13,10 @@ from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_p
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
 from arena.escaping import escape_control
+from arena.rating import Estimate
 from arena.referee import Record
+from arena.run import RunStandings
 from arena.stats import paired_interval
-from ladder.rating import Estimate
-from ladder.run_standings import RunStandings
 
 VERSION: Literal[1] = 1
 _ADAPTING_PART = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt

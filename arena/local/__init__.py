@@ -14,6 +14,7 @@ from arena.compare import PairedResult
 from arena.local.comparison import compare, play_blocks
 from arena.local.match import (
     BotArgument,
+    JobError,
     LocalPlayer,
     ReplyingBot,
     WrongReplyError,
@@ -24,7 +25,7 @@ from arena.local.match import (
     sample,
 )
 from arena.local.results import Results, Rows, WinRate
-from arena.local.session import JobError, play, play_in_processes, play_table, sweep
+from arena.local.session import play, play_in_processes, play_table, sweep
 
 __all__ = [
     "BotArgument",

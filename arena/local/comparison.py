@@ -9,7 +9,7 @@ from arena.coup import Ruleset, derive_key
 from arena.local.match import BotArgument, find_ruleset, name_bots, require_factories
 from arena.local.session import play_in_processes, play_table
 from arena.referee import game_results
-from ladder.schedule import keyed_shuffle
+from arena.schedule import keyed_shuffle
 
 _MAX_SEATS = 4  # by default, as in `arena compare`
 

@@ -103,6 +103,10 @@ BotFactory = Callable[[], ReplyingBot]
 BotArgument = ReplyingBot | BotFactory | str
 
 
+class JobError(Exception):
+    """A process ended before its matches, or a bot raised an exception that can't be pickled."""
+
+
 class WrongReplyError(Exception):
     """A bot gave an invalid reply. The message contains the bot, the request and the reply."""
 

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import TypeVar
 
-from arena.local.session import JobError
+from arena.local.match import JobError
 
 Played = TypeVar("Played")
 

@@ -8,10 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from arena.referee import Record, write_record
+from arena.rating import Z_95, wilson_interval
+from arena.referee import GameResult, Record, write_record
 from arena.stats import StatsAccumulator
-from ladder.rating import Z_95, wilson_interval
-from ladder.results import GameResult
 
 
 class Rows(list[dict[str, Any]]):
@@ -120,7 +119,7 @@ class Results:
         """
         if not self.records:
             raise ValueError("there are no records: call play(..., records=True)")
-        from ladder.store import record_file_name  # locks files, which a browser can't
+        from arena.run import record_file_name  # locks files, which a browser can't
 
         folder = Path(folder)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

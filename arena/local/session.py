@@ -23,16 +23,11 @@ from arena.local.match import (
     require_factories,
 )
 from arena.local.results import Results, Rows
-from arena.referee import MatchSettings, MatchSpec, Record, game_results
+from arena.referee import GameResult, MatchSettings, MatchSpec, Record, game_results
+from arena.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 from arena.stats import paired_interval
-from ladder.results import GameResult
-from ladder.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 
 Played = TypeVar("Played")
-
-
-class JobError(Exception):
-    """A process ended before its matches, or a bot raised an exception that can't be pickled."""
 
 
 def play_in_processes(

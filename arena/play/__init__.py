@@ -1,6 +1,6 @@
 """Show a match to a person: what the person's seat knows, in words for people.
 
-A person's view is made of the lines that a bot in this seat would receive. `arena.play.live_match` plays matches with
+A person's view is made of the lines that a bot in this seat would receive. `arena.tables.live_match` plays matches with
 people and remote bots. Must not know terminals, keys or click, and prints nothing.
 """
 

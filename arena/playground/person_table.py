@@ -24,7 +24,7 @@ from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePla
 from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
 from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
 from arena.replay import make_replay_object, replay_page
-from ladder.schedule import keyed_shuffle, seat_orders
+from arena.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Bot
 
 _PERSON = "you"

@@ -29,10 +29,9 @@ from typing import Any
 from arena.compare import ABOUT_PAIRS, UNDECIDED_ADVICE, Evidence, PairedResult
 from arena.coup import PRESETS, derive_key
 from arena.local import Results, play_table, sample
-from arena.referee import Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
+from arena.referee import GameResult, Record, Timing, game_marker, game_results, read_record, turn_marker, write_record
 from arena.replay import describe_turn, make_replay_object, replay_page
-from ladder.results import GameResult
-from ladder.schedule import keyed_shuffle, plan_matches
+from arena.schedule import keyed_shuffle, plan_matches
 from protocol.kits import coup_kit
 
 BOT_NAME = "mybot"

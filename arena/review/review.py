@@ -12,9 +12,9 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from arena.local import play_in_processes
+from arena.rating import Z_95, Estimate
 from arena.referee import Record, SentLine, sent_lines
 from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator
-from ladder.rating import Z_95, Estimate
 from protocol import ParsedReply, decode, parse_reply
 from protocol.event_text import describe_move
 

@@ -24,6 +24,16 @@ from arena.run.rules_file import (
     load_ruleset_limits,
     summarize_ruleset,
 )
+from arena.run.run_folder import (
+    FolderError,
+    LogFolder,
+    ResultSource,
+    RunFolder,
+    Store,
+    new_run_folder_name,
+    record_file_name,
+    replace_file,
+)
 from arena.run.session import (
     FinalPlan,
     HostError,
@@ -33,6 +43,15 @@ from arena.run.session import (
     local_workers,
     open_executor,
     remove_leftovers,
+)
+from arena.run.standings import (
+    MIN_MATCHES,
+    WIN_PARTS,
+    HeadToHead,
+    RunStanding,
+    RunStandings,
+    Standing,
+    StandingsCounter,
 )
 from arena.run.verification import VerificationReport, verify_all
 from arena.run.worker import (

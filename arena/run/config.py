@@ -16,9 +16,9 @@ from arena import __version__
 from arena.bots import Bot
 from arena.coup import derive_key
 from arena.referee import MatchSettings, MatchSpec
+from arena.run.run_folder import FolderError, ResultSource
 from arena.sandbox import SandboxChoice
-from ladder.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
-from ladder.store import FolderError, ResultSource
+from arena.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
 
 VERSION = 8  # of run.json
 

@@ -12,11 +12,11 @@ from arena.referee import (
     Fault,
     GameRecord,
     Record,
+    StoredFaultSample,
     move_payload,
     read_record,
     split_by_game,
 )
-from ladder.store import StoredFaultSample
 from protocol.event_text import describe_move
 
 

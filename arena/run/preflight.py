@@ -20,8 +20,8 @@ from typing import TypeVar
 from arena.bots import Bot, BuildError, build_all, build_in_box, relocate_bot, with_kit
 from arena.checks import CheckSettings, CheckStep, Severity, Timeouts, open_check_threads, smoke_test
 from arena.run.config import RunConfig
+from arena.run.run_folder import FolderError, RunFolder
 from arena.sandbox import Sandbox, lock_folder, programs_of, remove_tree
-from ladder.store import FolderError, RunFolder
 
 BUILD_S = 600  # of a bot's build command
 _UNFINISHED = "unfinished"

@@ -5,9 +5,8 @@ A path is a record file, a run's folder, or any other folder that contains recor
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from arena.referee import Record, RecordError, game_results, read_record
-from ladder.results import GameResult
-from ladder.store import FolderError, LogFolder
+from arena.referee import GameResult, Record, RecordError, game_results, read_record
+from arena.run.run_folder import FolderError, LogFolder
 
 
 class RecordFileError(Exception):

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.escaping import escape_csv_cell
+from arena.rating import Estimate
 from arena.referee import FAULTS, LatencyHistogram
+from arena.run.run_folder import RunFolder
 from arena.run.session import Run
-from ladder.rating import Estimate
-from ladder.run_standings import HeadToHead, RunStanding, RunStandings
-from ladder.store import RunFolder
+from arena.run.standings import HeadToHead, RunStanding, RunStandings
 
 VERSION: Literal[1] = 1
 

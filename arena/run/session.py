@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Self
 from arena import __version__
 from arena.bots import BotCache, make_portable, require_unchanged
 from arena.coup import derive_key
-from arena.referee import ArenaError, LatencyHistogram, MatchSettings, MatchSpec
+from arena.referee import ArenaError, FailedMatch, LatencyHistogram, MatchSettings, MatchSpec
 from arena.run.config import RunConfig
+from arena.run.run_folder import FolderError, Store
+from arena.run.standings import RunStandings, StandingsCounter
 from arena.run.worker import Job, MatchOutput, OutOfSpaceError, play_job, require_suitable_machine, start_worker
 from arena.sandbox import (
     SandboxChoice,
@@ -28,7 +30,8 @@ from arena.sandbox import (
     remove_dead_scratch,
     scratch_folder,
 )
-from ladder.pool import (
+from arena.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches, seat_orders
+from arena.workers import (
     Idle,
     JobCompleted,
     JobFailed,
@@ -38,12 +41,9 @@ from ladder.pool import (
     WorkerMessages,
     drive_jobs,
 )
-from ladder.run_standings import RunStandings, StandingsCounter
-from ladder.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches, seat_orders
-from ladder.store import FailedMatch, FolderError, Store
 
 if TYPE_CHECKING:
-    from ladder.pool.cluster import Tls
+    from arena.workers.cluster import Tls
 
 
 NOTICED_S = 2.0  # of waiting for timeouts; less isn't reported
@@ -266,7 +266,7 @@ def open_executor(
     ExecutorLostError.
     """
     if scheduler is not None:
-        from ladder.pool.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
+        from arena.workers.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
 
         kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
         cluster = DaskExecutor(scheduler, kind, partial(require_suitable_machine, __version__, choice), tls, patience_s)

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from arena.escaping import escape_control
-from arena.referee import MatchHeader, Record, RecordError, game_results, verify_record
+from arena.referee import GameResult, MatchHeader, Record, RecordError, game_results, verify_record
 from arena.run.config import RunConfig, seed_key
 from arena.run.record_files import RecordFileError, find_record_files, read_record_file
+from arena.run.run_folder import FolderError, record_file_name
 from arena.run.session import FinalPlan
-from ladder.results import GameResult
-from ladder.store import FolderError, record_file_name
 
 _MAX_SHOWN = 20  # differences
 _MAX_CHARACTERS = 300  # of a difference

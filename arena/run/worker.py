@@ -23,7 +23,16 @@ from pathlib import Path
 
 from arena import __version__
 from arena.bots import ArchiveError, BotCache, BytecodeCache, MissingProgramError, PortableBot
-from arena.referee import FAULTS, ArenaError, MatchSpec, Record, game_results, write_record
+from arena.referee import (
+    FAULTS,
+    ArenaError,
+    MatchSpec,
+    PlayedMatch,
+    Record,
+    StoredFaultSample,
+    game_results,
+    write_record,
+)
 from arena.referee.process import play_match
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
@@ -42,8 +51,7 @@ from arena.sandbox import (
     scratch_folder,
     untrusted_problem,
 )
-from ladder.pool import WorkerRejectedError
-from ladder.store import PlayedMatch, StoredFaultSample
+from arena.workers import WorkerRejectedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist, fmean
 
-from ladder.rating import Z_95, wilson_interval
+from arena.rating import Z_95, wilson_interval
 
 Interval = tuple[float, float]
 

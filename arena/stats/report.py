@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from arena.escaping import escape_csv_cell
-from arena.referee import LatencyHistogram
+from arena.rating import Estimate
+from arena.referee import LatencyHistogram, count_committed
 from arena.stats import (
     ALL,
     LEVEL,
@@ -26,8 +27,6 @@ from arena.stats import (
     StatsAccumulator,
     proportion_difference,
 )
-from ladder.rating import Estimate
-from ladder.results import count_committed
 
 VERSION: Literal[1] = 1
 _DIGITS = 4  # decimal places of a rate

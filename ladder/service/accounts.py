@@ -26,7 +26,7 @@ from ladder.service.ladder import Ladder, get_acting_user, get_user, make_viewer
 from ladder.service.roster import fold_ascii_case, make_roster_entry
 from ladder.service.settings import LadderError
 from ladder.service.users import draw_pseudonym
-from ladder.store.database import (
+from ladder.store import (
     JOIN,
     LADDER_ACTOR,
     LINK,

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from ladder.service.ladder import Ladder, get_acting_user
 from ladder.service.settings import ChatMode, LadderError
-from ladder.store.database import (
+from ladder.store import (
     AuditEntry,
     ChatMessage,
     count_lines_of_writer,

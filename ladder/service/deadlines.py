@@ -20,7 +20,7 @@ from arena.escaping import escape_control
 from ladder.permissions import hide_fields
 from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     REJECTED,
     AuditEntry,

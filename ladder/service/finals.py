@@ -26,18 +26,17 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.rating import Z_95, Estimate, wilson_interval
 from arena.referee import game_results, read_record
-from arena.run import FinalPlan
+from arena.run import FinalPlan, record_file_name
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.rating import Z_95, Estimate, wilson_interval
 from ladder.service.deadlines import deadline_versions, describe_extended_users, require_checks_finished
 from ladder.service.ladder import Ladder
 from ladder.service.maintenance import make_empty_folder
 from ladder.service.settings import Baseline, Deadline, LadderError
 from ladder.service.standings import Evaluation, evaluate_versions
 from ladder.standings import Standings, StandingsRow
-from ladder.store import record_file_name
-from ladder.store.database import (
+from ladder.store import (
     FINAL,
     LADDER_ACTOR,
     PLAYED,

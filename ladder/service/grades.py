@@ -17,8 +17,8 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.rating import RATING_MODEL, Estimate
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
-from ladder.rating import RATING_MODEL, Estimate
 from ladder.service.deadlines import (
     DeadlineLookup,
     PersonalDeadline,
@@ -33,7 +33,7 @@ from ladder.service.finals import FINAL_NAME, evaluate_baseline, failed_baseline
 from ladder.service.ladder import Ladder
 from ladder.service.settings import Baseline, Deadline, LadderError, LadderSettings
 from ladder.service.standings import Evaluation, evaluate_versions
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     AuditEntry,
     Final,

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from ladder.service.ladder import Ladder
 from ladder.service.settings import LadderError
-from ladder.store.database import (
+from ladder.store import (
     Database,
     DatabaseError,
     LadderCounts,

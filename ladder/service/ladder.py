@@ -28,10 +28,10 @@ from arena.coup import derive_key
 from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
+from arena.schedule import keyed_shuffle, seat_orders
 from ladder.permissions import Viewer
-from ladder.schedule import keyed_shuffle, seat_orders
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     PLAYED,
     RATED,

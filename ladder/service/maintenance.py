@@ -35,7 +35,7 @@ from ladder.service.ladder import Ladder, count_expired, open_ladder, require_sa
 from ladder.service.settings import SETTINGS_FILE, LadderError, read_settings, with_database
 from ladder.service.standings import rebuild_standings
 from ladder.service.tasks import MAX_CLOCK_SKEW_S
-from ladder.store.database import (
+from ladder.store import (
     NEWEST_REVISION,
     PLAYING,
     Database,

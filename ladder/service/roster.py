@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 
 from arena.escaping import escape_control, escape_csv_cell
 from ladder.service.settings import LadderError
-from ladder.store.database import User
+from ladder.store import User
 
 ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),

@@ -13,8 +13,9 @@ from sqlalchemy import Connection
 
 from arena.checks import CheckStep, Severity
 from arena.escaping import escape_control
+from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
-from ladder.pool import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
+from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder.service.finals import extend_finals
 from ladder.service.health import HealthMonitor, LadderMetrics
 from ladder.service.ladder import Ladder, prune_expired
@@ -37,8 +38,7 @@ from ladder.service.tasks import (
     WorkerRefused,
     event_kind,
 )
-from ladder.store import PlayedMatch, SlotUsage
-from ladder.store.database import (
+from ladder.store import (
     HEARTBEAT_TIMEOUT_S,
     LADDER_ACTOR,
     QUALIFYING,

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from ladder.service.ladder import Ladder
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
-from ladder.store.database import AuditEntry, all_releases, find_bot, log_action, rename_extensions
+from ladder.store import AuditEntry, all_releases, find_bot, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from arena.rating import Estimate, estimate_lead
 from ladder.permissions import PUBLIC_VIEWER, hide_fields
-from ladder.rating import Estimate, estimate_lead
 from ladder.service.ladder import Ladder
 from ladder.standings import (
     CollusionReport,
@@ -29,7 +29,7 @@ from ladder.standings import (
     compute_standings,
     find_collusion_suspects,
 )
-from ladder.store.database import (
+from ladder.store import (
     FINAL,
     RATED,
     HistoryPoint,
@@ -46,8 +46,8 @@ from ladder.store.database import (
 )
 
 if TYPE_CHECKING:
-    from ladder.rating import Fit
-    from ladder.rating.matches import Floats, Matches
+    from arena.rating import Fit
+    from arena.rating.matches import Floats, Matches
 
 
 class RatedResultColumns:
@@ -79,7 +79,7 @@ class RatedResultColumns:
         """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
         import numpy as np
 
-        from ladder.rating.matches import gather_matches
+        from arena.rating.matches import gather_matches
 
         match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
         wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)

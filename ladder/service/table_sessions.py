@@ -22,7 +22,7 @@ from ladder.service.chat import limit_chat_mode
 from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user, get_version
 from ladder.service.settings import ChatMode, LadderError
 from ladder.service.users import is_pseudonym
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     BOT,
     CLOSED,

@@ -28,12 +28,13 @@ from arena.bots import PortableBot
 from arena.escaping import escape_control, hide_folders
 from arena.referee import ArenaError
 from arena.run import Job, MissingBotsError, WorkItem
-from ladder.pool import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
-from ladder.schedule import RECENT_MATCHES, Entrant, is_slow, keyed_shuffle, no_round_reason, plan_next_round
+from arena.schedule import keyed_shuffle
+from arena.workers import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
+from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
 from ladder.service.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
 from ladder.service.settings import LadderError
 from ladder.service.submissions import DAY_S, describe_party
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     CHALLENGE,
     FINAL,

@@ -13,7 +13,7 @@ from ladder.service.ladder import Ladder, get_acting_user, get_user
 from ladder.service.settings import LadderError
 from ladder.service.submissions import bots_of_party, disable_bot_row, is_bot_disabled
 from ladder.service.users import FORMED, INVITED, add_members, current_memberships
-from ladder.store.database import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
+from ladder.store import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
 
 
 def form_team(ladder: Ladder, login: str, name: str) -> None:

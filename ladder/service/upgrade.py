@@ -13,7 +13,7 @@ from arena.escaping import escape_control
 from ladder.service.ladder import resolve_database_url
 from ladder.service.maintenance import BackupFile, write_database_backup
 from ladder.service.settings import LadderError, read_settings
-from ladder.store.database import (
+from ladder.store import (
     HEARTBEAT_TIMEOUT_S,
     NEWEST_REVISION,
     Database,

@@ -18,7 +18,7 @@ from ladder.service.deadlines import format_local_time, require_past
 from ladder.service.ladder import STAFF_USER, Ladder, get_user
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.service.settings import LadderError
-from ladder.store.database import (
+from ladder.store import (
     CHALLENGE,
     RATED,
     AuditEntry,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import or_, select
 
 from ladder.permissions import hide_fields
-from ladder.store.database import LADDER_ACTOR, METADATA, AuditEntry, find_user
+from ladder.store import LADDER_ACTOR, METADATA, AuditEntry, find_user
 from ladder.views.context import ViewContext
 from ladder.views.users import UserSummary
 

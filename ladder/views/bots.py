@@ -12,14 +12,14 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select
 
 from arena.checks import CheckStep, CheckStepView
+from arena.rating import Estimate
+from arena.referee import StoredFaultSample
 from arena.review import CostlyDecision
 from arena.run import FaultReport, make_fault_report
 from ladder.permissions import hide_fields
-from ladder.rating import Estimate
-from ladder.schedule import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
+from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
 from ladder.standings import FieldStyle, Standings, StandingsRow, Trend
-from ladder.store import StoredFaultSample
-from ladder.store.database import (
+from ladder.store import (
     ACCEPTED,
     METADATA,
     PLAYED,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ladder.permissions import hide_fields
-from ladder.store.database import find_session, list_chat_messages
+from ladder.store import find_session, list_chat_messages
 from ladder.views.context import ViewContext
 
 MAX_CHAT_LINES = 50

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ladder.permissions import Viewer
-from ladder.store.database import all_finals, last_event_id
+from ladder.store import all_finals, last_event_id
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from arena.checks import Finding
 from ladder.permissions import hide_fields
-from ladder.store.database import (
+from ladder.store import (
     CHECK_STEP,
     METADATA,
     SIGN_IN_FAILED,

@@ -25,10 +25,10 @@ from html import escape
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control, escape_csv_cell
+from arena.rating import Estimate
 from ladder.permissions import PUBLIC_VIEWER, Viewer
-from ladder.rating import Estimate
 from ladder.standings import Standings, StandingsRow
-from ladder.store.database import ENDED, PLAYED, Final, Version, all_finals, get_versions_by_id, list_final_matches
+from ladder.store import ENDED, PLAYED, Final, Version, all_finals, get_versions_by_id, list_final_matches
 from ladder.views.context import ViewContext, paginate
 from ladder.views.users import UserSummary
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ladder.permissions import hide_fields
 from ladder.standings import Standings, StandingsRow
-from ladder.store.database import (
+from ladder.store import (
     PLAYED,
     BotRecord,
     Membership,

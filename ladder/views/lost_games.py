@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import select
 
-from arena.referee import Record, RecordError, read_record
+from arena.referee import GameResult, Record, RecordError, read_record
 from arena.replay import describe_turn
 from ladder.permissions import hide_fields
-from ladder.results import GameResult
-from ladder.store.database import METADATA, PLAYED, QUALIFYING, BotRecord, find_record, match_results
+from ladder.store import METADATA, PLAYED, QUALIFYING, BotRecord, find_record, match_results
 from ladder.views.context import ViewContext
 from ladder.views.matches import outside_finals
 

@@ -12,11 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, or_, select, true
 
-from arena.referee import RecordError, read_record
+from arena.referee import GameResult, RecordError, read_record
 from arena.replay import make_replay_object
 from ladder.permissions import hide_fields
-from ladder.results import GameResult
-from ladder.store.database import (
+from ladder.store import (
     CLOSED,
     ENDED,
     LEASED,

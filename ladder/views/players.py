@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from ladder.rating import Z_95, Estimate, wilson_interval
-from ladder.store.database import list_table_results
+from arena.rating import Z_95, Estimate, wilson_interval
+from ladder.store import list_table_results
 from ladder.views.context import ViewContext
 
 MIN_GAMES_FOR_RATE = 20

@@ -11,11 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from arena.rating import Estimate
+from arena.run import HeadToHead
 from ladder.permissions import AccessLevel, hide_fields
-from ladder.rating import Estimate
-from ladder.run_standings import HeadToHead
 from ladder.standings import Standings, StandingsRow, Trend
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     NamedRatingPoint,
     all_bots,

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select, true
 
 from ladder.permissions import Viewer, hide_fields
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     Membership,
     User,

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from arena.bots import BotError
 from ladder.permissions import ROUTES
 from ladder.service import HealthMonitor, Ladder, LadderError
-from ladder.store.database import DatabaseError
+from ladder.store import DatabaseError
 from ladder.web.documents import router as documents_router
 from ladder.web.health import PagesMetrics, RequestLog
 from ladder.web.health import router as health_router

@@ -21,13 +21,12 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pydantic import TypeAdapter
 
-from arena import __version__
+from arena import __version__, formatting
 from arena.bots import LANGUAGES
 from arena.escaping import escape_control
 from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
 from arena.samples import sample_folder
-from ladder import formatting
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsRow
 from ladder.views import DailyRating, ViewContext, describe_decision

@@ -23,7 +23,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
-from ladder.store.database import DatabaseError, last_lobby_line
+from ladder.store import DatabaseError, last_lobby_line
 from ladder.web.health import PagesMetrics
 from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 

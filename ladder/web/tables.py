@@ -18,6 +18,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response, Streamin
 
 from arena.coup import PRESETS, make_rules_object
 from arena.replay import replay_page, rules_page, table_page
+from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
 from ladder import views
 from ladder.permissions import Viewer
 from ladder.service import (
@@ -45,8 +46,7 @@ from ladder.service import (
     usual_seats,
     write_lobby_line,
 )
-from ladder.store.database import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
-from ladder.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
+from ladder.store import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
 from ladder.views import ChatPage, PlayerList, TableList, TablePage, TableReplay, ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
 from ladder.web.request_context import (

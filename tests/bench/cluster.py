@@ -16,7 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select, text
 
 from ladder.service import create_ladder, submit_reference
-from ladder.store.database import METADATA
+from ladder.store import METADATA
 from tests.bench.ladder import PLAY, ROOT
 from tests.dask import Cluster
 from tests.ladder.service.ladders import pass_all

@@ -27,7 +27,7 @@ from arena.referee import MatchResult, MatchSettings, MatchSpec, Timing, hello
 from arena.referee.process import play_match
 from arena.run import seed_key
 from arena.sandbox import Box, Program, Sandbox, SandboxChoice, make_sandbox, programs_of
-from ladder.schedule import seat_orders
+from arena.schedule import seat_orders
 from tests.bench import engine
 
 Figures = dict[str, float | str]

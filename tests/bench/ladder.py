@@ -21,13 +21,11 @@ from sqlalchemy import Connection, Table, insert, select
 
 from arena.checks import CheckStep, Severity
 from arena.coup import PRESETS
-from arena.referee import MatchSettings, read_record
+from arena.referee import GameResult, MatchSettings, PlayedMatch, read_record
 from arena.sandbox import SandboxChoice
 from arena.stats import count_play_styles
-from ladder.results import GameResult
 from ladder.service import Ladder, LadderFormat, StandingsUpdater, create_ladder
-from ladder.store import PlayedMatch
-from ladder.store.database import METADATA, RATED, insert_archive, queue_matches, save_match
+from ladder.store import METADATA, RATED, insert_archive, queue_matches, save_match
 from ladder.views import serialize_step
 
 ROOT = Path(__file__).parents[2]

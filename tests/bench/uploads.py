@@ -17,7 +17,7 @@ from arena.referee import MatchSettings
 from arena.samples import sample_file
 from arena.sandbox import SandboxChoice
 from ladder.service import LadderFormat, create_ladder, submit_bot, submit_reference
-from ladder.store.database import METADATA, User, save_users
+from ladder.store import METADATA, User, save_users
 
 UPLOADS = 150
 CORES = 2

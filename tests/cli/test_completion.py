@@ -12,9 +12,8 @@ from click.shell_completion import ShellComplete
 from arena.bots import LANGUAGES, load_bots
 from arena.cli import cli
 from arena.coup import PRESETS
-from arena.run import RunConfig, record_results
+from arena.run import RunConfig, RunFolder, record_results
 from arena.samples import sample_names
-from ladder.store import RunFolder
 from tests.cli_workspace import Place
 from tests.command import ROOT
 

@@ -11,10 +11,8 @@ from rich.console import Console, RenderableType
 
 from arena.bots import Bot
 from arena.cli import run_report
-from arena.run import MatchOutput, Run, RunConfig
-from ladder.results import GameResult
-from ladder.run_standings import RunStandings
-from ladder.store import PlayedMatch
+from arena.referee import GameResult, PlayedMatch
+from arena.run import MatchOutput, Run, RunConfig, RunStandings
 from tests.ladder.store.memory import MemoryStore
 from tests.run_standings import compute_run_standings
 

@@ -9,7 +9,7 @@ from arena.compare.divergence import Divergences, find_divergences
 from arena.coup import PRESETS, derive_key
 from arena.local import LocalPlayer, play_match, sample
 from arena.referee import MatchSettings, MatchSpec, Record, game_results
-from ladder.schedule import keyed_shuffle, seat_orders
+from arena.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Answer, Bot, Game
 
 BLOCKS, GAMES, SEATS = 6, 12, 4

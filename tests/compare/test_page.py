@@ -15,7 +15,7 @@ from arena.compare.report import (
     InterimResult,
     OpponentDifference,
 )
-from ladder.rating import Estimate
+from arena.rating import Estimate
 from tests.chromium import Reader
 
 NASTY = "<img src=x onerror=window.hit=1>"

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = Path(__file__).parent / "1.0"
 LIMITS = {"minimum", "exclusiveMinimum", "maximum"}
 RECORD = "docs/reference/record.example.jsonl"
-MIGRATIONS = "ladder/store/database/migrations/versions"
+MIGRATIONS = "ladder/store/migrations/versions"
 FROZEN = {
     RECORD: "dcbcb4591e7eb0b349637f1af1654acdd96b8c1db6fa95846fd8befd6f235435",
     f"{MIGRATIONS}/0100_initial.py": "2e6c09132061353b0be5c625695cadd6a0ffd6cce605e4796f50e2ce56dcbaf7",

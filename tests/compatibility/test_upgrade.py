@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select, text
 
 from ladder.service import open_ladder, restore_backup, upgrade_ladder
-from ladder.store.database import METADATA, NEWEST_REVISION, Database, clone_from_file, end_runner, register_runner
+from ladder.store import METADATA, NEWEST_REVISION, Database, clone_from_file, end_runner, register_runner
 from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
 from tests.compatibility.test_promises import ROOT, missing
 
@@ -22,7 +22,7 @@ MOVE = """
 """
 SAME_TABLES = """
 import sys
-from ladder.store.database import *
+from ladder.store import *
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 with Database(sys.argv[1], check=require_revision).read() as connection:
@@ -54,7 +54,7 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code = tmp_path_factory.mktemp("next")
     for package in ("arena", "ladder", "protocol", "sample_bots"):
         shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
-    tables = code / "ladder/store/database/schema_tables.py"
+    tables = code / "ladder/store/schema_tables.py"
     source = tables.read_text()
     changed = source.replace(
         '    Column("email", Text),\n', '    Column("email", String(300)),\n    Column("initials", String(2)),\n', 1
@@ -69,7 +69,7 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
         line for line in (ROOT / "docs/dev/extending.md").read_text().split("`") if line.startswith("python -m ladder")
     ]
     run_python(code, *command.removeprefix("python ").removesuffix(' "what it changes"').split(), "Store contacts")
-    [migration] = (code / "ladder/store/database/migrations/versions").glob("*store_contacts.py")
+    [migration] = (code / "ladder/store/migrations/versions").glob("*store_contacts.py")
     assert migration.name == f"{NEXT}_store_contacts.py"
     migration.write_text(migration.read_text().rstrip() + MOVE)
     return code

@@ -8,13 +8,12 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from sqlalchemy import Connection
 
+from arena.referee import GameResult, PlayedMatch
 from ladder import views
 from ladder.permissions import FIELD_LEVELS, PERMISSIONS, PUBLIC_VIEWER, STAFF_VIEWER, AccessLevel, Viewer, hide_fields
-from ladder.results import GameResult
 from ladder.service import describe_ladder, open_ladder, set_suspended
 from ladder.standings import Standings
-from ladder.store import PlayedMatch
-from ladder.store.database import FINAL, Final, insert_final, queue_matches, save_match
+from ladder.store import FINAL, Final, insert_final, queue_matches, save_match
 from tests.cases import each
 from tests.ladder.service.term import Term
 from tests.ladder.version_refs import version_ids_by_ref

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ladder.results import GameResult
+from arena.referee import GameResult
 
 RESULT = GameResult(
     match=3,

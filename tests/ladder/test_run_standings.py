@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from ladder.results import GameResult
-from ladder.run_standings import HeadToHead, RunStanding, RunStandings, StandingsCounter
+from arena.referee import GameResult
+from arena.run import HeadToHead, RunStanding, RunStandings, StandingsCounter
 from tests.run_standings import compute_run_standings
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from ladder.store.database import version_refs_by_id
+from ladder.store import version_refs_by_id
 
 
 def version_ids_by_ref(connection: Connection, refs: Sequence[str]) -> dict[str, int]:

@@ -19,7 +19,10 @@ import pytest
 from arena.coup import PRESETS, Action, Ruleset, seat_counts, view_from_seat
 from arena.limits import Limits
 from arena.play import MoveOption, PlayerView, make_move_menu
-from arena.play.live_match import (
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages, read_record, verify_record
+from arena.replay import list_steps
+from arena.sandbox import Box, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
+from arena.tables.live_match import (
     GameEnded,
     InteractiveMatch,
     LineReceived,
@@ -30,9 +33,6 @@ from arena.play.live_match import (
     StateUpdate,
     WaitingFor,
 )
-from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages, read_record, verify_record
-from arena.replay import list_steps
-from arena.sandbox import Box, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
 from tests.replay.games import random_game
 from tests.replay.worlds import other_world
 

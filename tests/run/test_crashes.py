@@ -55,7 +55,7 @@ def workers(process: "subprocess.Popen[str]") -> list[int]:
             continue
         for pid in children:
             try:
-                if b"ladder.pool\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                if b"arena.workers\0" in Path(f"/proc/{pid}/cmdline").read_bytes():
                     found.append(int(pid))
             except OSError:  # it has just ended
                 continue

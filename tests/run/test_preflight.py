@@ -16,9 +16,8 @@ from pathlib import Path
 import pytest
 
 from arena.bots import BuildError, load_bots
-from arena.run import RunBuilds, RunConfig, record_results
+from arena.run import FolderError, RunBuilds, RunConfig, RunFolder, record_results
 from arena.sandbox import SandboxChoice, lock_folder, make_sandbox, remove_tree
-from ladder.store import FolderError, RunFolder
 from tests.cli_workspace import Place
 from tests.timing import within
 

@@ -5,10 +5,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from arena.referee import GameResult, PlayedMatch
 from arena.run import Progress
-from ladder.results import GameResult
-from ladder.schedule import keyed_shuffle, plan_matches
-from ladder.store import PlayedMatch
+from arena.schedule import keyed_shuffle, plan_matches
 from tests.ladder.store.memory import MemoryStore
 from tests.run_standings import compute_run_standings
 
@@ -27,7 +26,7 @@ def interrupted_at_line(number: int, call: Callable[[], Any]) -> bool:
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         nonlocal left
-        if not frame.f_code.co_filename.endswith(("progress.py", "ladder/run_standings.py")):
+        if not frame.f_code.co_filename.endswith(("progress.py", "arena/run/standings.py")):
             return None
         if event == "line":
             left -= 1

@@ -2,10 +2,18 @@
 
 import pytest
 
-from arena.referee import FAULTS, Consequence, Fault, GameRecord, MatchHeader, Record, game_results, write_record
-from arena.run import record_results
-from ladder.results import GameResult
-from ladder.store import FolderError
+from arena.referee import (
+    FAULTS,
+    Consequence,
+    Fault,
+    GameRecord,
+    GameResult,
+    MatchHeader,
+    Record,
+    game_results,
+    write_record,
+)
+from arena.run import FolderError, record_results
 
 BOTS = ("honest", "bad", "third")
 

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from arena.bots import BotError, load_bots
-from arena.referee import ArenaError
-from arena.run import HostError, Job, MatchOutput, OutOfSpaceError, Run, RunConfig, local_workers
-from ladder.pool import MAX_FAILED_ATTEMPTS
-from ladder.results import GameResult
-from ladder.store import PlayedMatch, RunFolder
+from arena.referee import ArenaError, GameResult, PlayedMatch
+from arena.run import HostError, Job, MatchOutput, OutOfSpaceError, Run, RunConfig, RunFolder, local_workers
+from arena.workers import MAX_FAILED_ATTEMPTS
 from tests.cli_workspace import BOT
 from tests.ladder.store.memory import MemoryStore
 

@@ -17,11 +17,10 @@ import pytest
 
 from arena.bots import Bot
 from arena.limits import Limits
-from arena.referee import Fault, GameRecord, Record, game_results, read_record, write_record
+from arena.referee import FailedMatch, Fault, GameRecord, PlayedMatch, Record, game_results, read_record, write_record
 from arena.referee.process import play_match
-from arena.run import RecordFileError, RunConfig, record_results, verify_all
+from arena.run import RecordFileError, RunConfig, RunFolder, record_results, verify_all
 from arena.sandbox import InProcessSandbox, Program, ScriptPeer
-from ladder.store import FailedMatch, PlayedMatch, RunFolder
 from tests.cases import each
 
 NAMES = ("a", "b", "c")

@@ -16,7 +16,7 @@ from arena.bots import load_bots, make_portable, pack
 from arena.referee import ArenaError
 from arena.run import Job, MatchOutput, MissingBotsError, RunConfig, WorkItem, play_work_item, require_suitable_machine
 from arena.sandbox import Programs, SandboxChoice, untrusted_problem
-from ladder.pool import LocalExecutor, WorkerRejectedError
+from arena.workers import LocalExecutor, WorkerRejectedError
 from tests.cli_workspace import BOT
 from tests.disk import small_disk
 

@@ -13,7 +13,7 @@ from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Timing, verify_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, ProcessSandbox, Program
-from ladder.schedule import seat_orders
+from arena.schedule import seat_orders
 from tests.kits.built import built
 from tests.kits.table import KITS
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from arena.coup import COUP, PRESETS
+from arena.rating import Estimate
 from arena.stats import StatsAccumulator
 from arena.stats.plots import stats_page
 from arena.stats.report import SECTIONS, StatsReport, compare_bots, make_stats_report, rates_of
-from ladder.rating import Estimate
 from tests.chromium import Reader
 from tests.replay.games import random_game
 

@@ -1,4 +1,4 @@
-"""Tests of the executor on a Dask cluster. Source: the docstring of ladder/pool/cluster.py.
+"""Tests of the executor on a Dask cluster. Source: the docstring of arena/workers/cluster.py.
 
 The scheduler and the workers are the real programs, as separate processes. Calls are functions of the standard
 library. tests/ladder/service/test_kills_on_dask.py plays matches on a cluster.
@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import ExecutorLostError, WorkerDiedError, WorkerRejectedError
-from ladder.pool.cluster import DaskExecutor, Tls
+from arena.workers import ExecutorLostError, WorkerDiedError, WorkerRejectedError
+from arena.workers.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
 
 LIMIT_S = 60
@@ -176,7 +176,7 @@ def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Clust
 
 
 def test_importing_the_module_does_not_import_dask() -> None:
-    code = "import sys, ladder.pool.cluster; print([name for name in ('dask', 'distributed') if name in sys.modules])"
+    code = "import sys, arena.workers.cluster; print([name for name in ('dask', 'distributed') if name in sys.modules])"
     root = str(Path(__file__).parents[3])
     found = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""Tests of an executor whose workers may die. Source: the docstring of ladder/pool/executors.py.
+"""Tests of an executor whose workers may die. Source: the docstring of arena/workers/executors.py.
 
 Calls are functions of the standard library, so that a worker can import them.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import (
+from arena.workers import (
     CallTimeoutError,
     LocalExecutor,
     RetryingJobs,
@@ -60,7 +60,7 @@ def outcome_of(future: "Future[Any]") -> Any:
     return future.result() if problem is None else problem
 
 
-LOOPS = "import re; from ladder.pool import limit_time\nwith limit_time(0.2): re.match('(a*)*b', 'a' * 40)"
+LOOPS = "import re; from arena.workers import limit_time\nwith limit_time(0.2): re.match('(a*)*b', 'a' * 40)"
 
 
 def test_a_call_that_takes_too_long_is_ended_even_in_a_loop_that_never_returns_to_python(
@@ -81,7 +81,7 @@ def test_calls_run_in_other_processes_and_return_their_results(workers: LocalExe
 
 def reporting_program(gate: Path, *words: object) -> str:
     """Return a program that reports progress, and waits for a file before it ends."""
-    lines = ["import pathlib, time, ladder.pool", *(f"ladder.pool.report_progress({word!r})" for word in words)]
+    lines = ["import pathlib, time, arena.workers", *(f"arena.workers.report_progress({word!r})" for word in words)]
     return "\n".join([*lines, f"while not pathlib.Path({str(gate)!r}).exists(): time.sleep(0.01)"])
 
 
@@ -180,7 +180,7 @@ def test_pickling_errors_fail_only_their_call(workers: LocalExecutor) -> None:
 
 
 UNREAD = "type('Word', (), {'__reduce__': lambda self: (int, ('no number',))})()"
-SAY = f"import time, ladder.pool; ladder.pool.report_progress({UNREAD})"
+SAY = f"import time, arena.workers; arena.workers.report_progress({UNREAD})"
 
 
 @pytest.mark.parametrize(("call", "text"), [(exec, SAY), (exec, f"{SAY}; time.sleep(30)"), (eval, UNREAD)])
@@ -348,7 +348,7 @@ def test_shutdown_does_not_wait_for_the_thread_of_an_idle_worker() -> None:
 
 OWNER = """
 import os, sys, time
-from ladder.pool import LocalExecutor
+from arena.workers import LocalExecutor
 pool = LocalExecutor(2)
 print(pool.submit(os.getpid).result(), pool.submit(os.getpid).result(), flush=True)
 for _ in range(2):
@@ -365,7 +365,7 @@ def test_processes_left_by_killed_workers_are_reaped() -> None:
     """Each worker that is killed in a match leaves the zombies of its boxes."""
     script = """
 import ctypes, os, signal, sys, time
-from ladder.pool import WorkerDiedError, LocalExecutor
+from arena.workers import WorkerDiedError, LocalExecutor
 
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
 left = lambda: open(f"/proc/self/task/{os.getpid()}/children").read().split()
@@ -407,7 +407,7 @@ def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Pat
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
     root = str(Path(__file__).parents[3])
     text = (
-        "import os\nfrom ladder.pool import LocalExecutor\n"
+        "import os\nfrom arena.workers import LocalExecutor\n"
         "with LocalExecutor(1) as pool: print(pool.submit(os.getcwd).result())"
     )
     found = subprocess.run(

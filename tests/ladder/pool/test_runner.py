@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ladder.pool import (
+from arena.workers import (
     MAX_FAILED_ATTEMPTS,
     MAX_WORKER_DEATHS,
     Idle,

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ladder.rating import Strength, fit_rows
-from ladder.run_standings import WIN_PARTS
+from arena.rating import Strength, fit_rows
+from arena.run import WIN_PARTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ladder.rating import RatedField, rate
-from ladder.rating.matches import Matches
-from ladder.rating.winner_model import field_win_probabilities, win_probabilities
-from ladder.schedule import plan_matches
+from arena.rating import RatedField, rate
+from arena.rating.matches import Matches
+from arena.rating.winner_model import field_win_probabilities, win_probabilities
+from arena.schedule import plan_matches
 from tests.ladder.schedule.shuffles import make_shuffle
 
 GAMES = 12

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ladder.rating import Fit, RatedField, assess_leader, find_collusion, rate
-from ladder.rating.matches import Matches, gather_matches
+from arena.rating import Fit, RatedField, assess_leader, rate
+from arena.rating.matches import Matches, gather_matches
+from ladder.collusion import find_collusion
 
 GAMES = 12
 SEATS = 4

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ladder.rating import Estimate, Strength, min_matches_for_intervals
+from arena.rating import Estimate, Strength, min_matches_for_intervals
 from tests.ladder.rating.outcomes import Outcome, fit
 
 ROOT = Path(__file__).parents[3]
@@ -198,17 +198,18 @@ def test_two_newcomers_after_one_game_have_the_ratings_of_the_model() -> None:
 def test_numpy_and_scipy_are_imported_only_for_ratings() -> None:
     """`arena --help`, and a run before its standings, do without them; one too short for intervals without scipy."""
     script = (
-        "import sys, ladder.run_standings, ladder.rating as found\n"
+        "import sys, arena.run.standings, arena.rating as found\n"
         "print({'numpy', 'scipy'} & set(sys.modules))\n"
         "for matches in (3, found.min_matches_for_intervals(3, 2)):\n"
         "    import numpy as np\n"
-        "    from ladder.rating.matches import gather_matches\n"
+        "    from arena.rating.matches import gather_matches\n"
         "    row = np.arange(2 * matches)\n"
         "    bots, wins = (row // 2 + row % 2) % 3, 1.0 - row % 2\n"
         "    counted = gather_matches(row // 2, bots, wins, np.ones(len(row)), 3)\n"
         "    fitted = found.rate(counted, found.RatedField(3))\n"
         "    found.assess_leader(fitted)\n"
-        "    found.find_collusion(fitted)\n"
+        "    from ladder.collusion import find_collusion\n"
+        "    find_collusion(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     done = subprocess.run(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from ladder.rating import Estimate, RatedField, Strength, rate
-from ladder.rating.matches import Matches, gather_matches
+from arena.rating import Estimate, RatedField, Strength, rate
+from arena.rating.matches import Matches, gather_matches
 from tests.ladder.rating.outcomes import Outcome, fit
 
 GAMES = 12

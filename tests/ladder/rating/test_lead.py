@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ladder.rating import RatedField, estimate_lead
+from arena.rating import RatedField, estimate_lead
 from tests.ladder.rating.test_findings import SEATS, fit_random, make_spread, no_effects
 
 

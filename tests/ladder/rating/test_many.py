@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from ladder.rating import Fit, RatedField, assess_leader, estimate_lead, rate
-from ladder.rating.laplace_approximation import (
+from arena.rating import Fit, RatedField, assess_leader, estimate_lead, rate
+from arena.rating.laplace_approximation import (
     DRAWS,
     FEW_DRAWS,
     Posterior,
@@ -19,8 +19,8 @@ from ladder.rating.laplace_approximation import (
     find_posterior,
     solve,
 )
-from ladder.rating.matches import Floats, Matches
-from ladder.rating.winner_model import field_win_probabilities, winner_model
+from arena.rating.matches import Floats, Matches
+from arena.rating.winner_model import field_win_probabilities, winner_model
 
 LARGE = 100  # bots; more than EXACT of `few_are_exact`
 SEATS = 4
@@ -31,7 +31,7 @@ NEWER = 3  # versions without games, of which one follows another
 @pytest.fixture
 def few_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the methods of fields larger than EXACT for more than 60 bots."""
-    monkeypatch.setattr(importlib.import_module("ladder.rating.laplace_approximation"), "EXACT", 60)
+    monkeypatch.setattr(importlib.import_module("arena.rating.laplace_approximation"), "EXACT", 60)
 
 
 def field_of(form: str) -> tuple[Matches, RatedField]:

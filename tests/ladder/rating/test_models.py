@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import trueskill
 
-from ladder.rating.matches import Floats, Matches
-from ladder.rating.winner_model import MODEL, field_win_probabilities, win_probabilities, winner_model
+from arena.rating.matches import Floats, Matches
+from arena.rating.winner_model import MODEL, field_win_probabilities, win_probabilities, winner_model
 from tests.ladder.rating.outcomes import Outcome, fit
 
 BOTS = 6

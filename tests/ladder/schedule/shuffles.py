@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from ladder.schedule import Shuffle
+from arena.schedule import Shuffle
 
 
 def make_shuffle(seed: str) -> Shuffle:

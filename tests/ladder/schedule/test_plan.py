@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import MatchPlan, plan_matches, seat_orders
+from arena.schedule import MatchPlan, plan_matches, seat_orders
 from tests.cases import each
 from tests.ladder.schedule.shuffles import make_shuffle
 

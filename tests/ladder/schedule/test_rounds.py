@@ -8,7 +8,8 @@ from itertools import combinations, permutations
 
 import pytest
 
-from ladder.schedule import PLACED_GAMES, Entrant, assign_tables, is_slow, no_round_reason, plan_next_round
+from arena.schedule import assign_tables
+from ladder.rounds import PLACED_GAMES, Entrant, is_slow, no_round_reason, plan_next_round
 from tests.cases import each
 from tests.ladder.schedule.shuffles import make_shuffle
 

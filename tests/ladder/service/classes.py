@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from ladder.service import Ladder, LadderRunner, import_users, open_ladder, parse_roster, submit_bot
-from ladder.store.database import finish_check, get_version_by_id, set_active_version
+from ladder.store import finish_check, get_version_by_id, set_active_version
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import WORDS
 from tests.ladder.service.pool import workers

@@ -5,18 +5,10 @@ from collections.abc import Iterator
 
 from sqlalchemy import Connection, func, select
 
-from arena.referee import game_results, read_record
+from arena.referee import MAX_SAMPLES_PER_FAULT, game_results, read_record
 from ladder.service import Ladder, StandingsUpdater
 from ladder.standings import Standings, StandingsRow
-from ladder.store import MAX_SAMPLES_PER_FAULT
-from ladder.store.database import (
-    MAX_ATTEMPTS,
-    MAX_LOST_RUNNERS,
-    METADATA,
-    find_latest_snapshot,
-    find_record,
-    match_results,
-)
+from ladder.store import MAX_ATTEMPTS, MAX_LOST_RUNNERS, METADATA, find_latest_snapshot, find_record, match_results
 
 ALIKE = 1e-9  # as `arena ladder rerate` allows between updated and new standings
 

@@ -15,7 +15,7 @@ from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder.permissions import Viewer
 from ladder.service import Ladder, LadderFormat, create_ladder, open_ladder, set_frozen, submit_bot, submit_reference
-from ladder.store.database import METADATA, User, finish_check, get_version_by_id, save_users, set_active_version
+from ladder.store import METADATA, User, finish_check, get_version_by_id, save_users, set_active_version
 from ladder.views import BotPage, serialize_step, view_bot
 from tests.cli_workspace import ROOT, Place
 

@@ -3,7 +3,7 @@
 import atexit
 from functools import cache
 
-from ladder.pool import LocalExecutor
+from arena.workers import LocalExecutor
 
 
 @cache

@@ -11,10 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from ladder.results import GameResult
+from arena.referee import GameResult, PlayedMatch
 from ladder.service import Ladder, create_ladder, open_ladder, submit_reference
-from ladder.store import PlayedMatch
-from ladder.store.database import METADATA, RATED, queue_matches, save_match
+from ladder.store import METADATA, RATED, queue_matches, save_match
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, pass_all
 from tests.ladder.version_refs import version_ids_by_ref

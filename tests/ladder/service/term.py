@@ -14,7 +14,7 @@ from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder.service import LadderFormat, LadderRunner, create_ladder, submit_bot, submit_reference
-from ladder.store.database import User, save_users
+from ladder.store import User, save_users
 from tests.cli_workspace import BOT, QUICK_BOT, Ran
 from tests.ladder.service.pool import workers
 

@@ -48,7 +48,7 @@ from ladder.service import (
     submit_bot,
     submit_folder,
 )
-from ladder.store.database import User, all_users, find_user, get_party, save_users
+from ladder.store import User, all_users, find_user, get_party, save_users
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, add_settings, make_ladder

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.store.database import (
+from ladder.store import (
     MAX_LOST_RUNNERS,
     RATED,
     add_version,

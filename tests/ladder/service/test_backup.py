@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ladder.service import Ladder, LadderError, StandingsUpdater, restore_backup, write_backup
-from ladder.store.database import Database, DatabaseError, count_ladder
+from ladder.store import Database, DatabaseError, count_ladder
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import has_more
 from tests.ladder.service.small_ladder import play, rows, small_ladder

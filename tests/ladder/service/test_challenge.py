@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ladder.service import open_ladder
 from ladder.standings import Standings
-from ladder.store.database import find_latest_snapshot, save_snapshot
+from ladder.store import find_latest_snapshot, save_snapshot
 from tests.ladder.service.term import LATE, Term, hand_in, write
 
 

@@ -24,7 +24,7 @@ from ladder.service import (
     write_chat_line,
     write_lobby_line,
 )
-from ladder.store.database import list_chat_messages
+from ladder.store import list_chat_messages
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in

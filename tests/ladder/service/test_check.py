@@ -16,7 +16,7 @@ from arena.checks import CheckStep, Severity
 from arena.limits import Limits
 from arena.referee import ArenaError, MatchSettings, Timing
 from arena.sandbox import SandboxChoice, programs_of
-from ladder.pool import WorkerRejectedError
+from arena.workers import WorkerRejectedError
 from ladder.worker import VersionCheckJob, VersionCheckResult, check_version
 from tests.cli_workspace import BOT, LOOK_SEED, SETTLE_S, Place
 

@@ -25,7 +25,7 @@ from ladder.service import (
     set_suspended,
     submit_bot,
 )
-from ladder.store.database import all_bots, deactivate_bot, finish_check, unchecked_versions
+from ladder.store import all_bots, deactivate_bot, finish_check, unchecked_versions
 from ladder.views import format_gradebook
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import NUMBERS, Clock, add_settings, deadline, hand_in, make_ladder

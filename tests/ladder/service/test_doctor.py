@@ -9,7 +9,7 @@ from sqlalchemy import Connection, update
 
 from arena.checks import Finding, Severity
 from ladder.service import Ladder, check_ladder, rebuild_standings, submit_bot
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     RATED,
     User,

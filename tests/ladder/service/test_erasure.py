@@ -32,7 +32,7 @@ from ladder.service import (
     release_grades,
     submit_bot,
 )
-from ladder.store.database import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
+from ladder.store import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
 from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.replay.games import random_game
 

@@ -36,14 +36,7 @@ from ladder.service import (
     restore_backup,
     submit_bot,
 )
-from ladder.store.database import (
-    active_versions,
-    find_bot,
-    find_latest_snapshot,
-    get_archive,
-    list_audit_entries,
-    versions_of,
-)
+from ladder.store import active_versions, find_bot, find_latest_snapshot, get_archive, list_audit_entries, versions_of
 from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.service.invariants import require_sound
@@ -343,7 +336,7 @@ def test_a_killed_submission_is_stored_completely_or_not_at_all(place: Place) ->
 
 def test_doctor_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plain process can kill its worker: its matches are abandoned, and those of the others are played."""
-    monkeypatch.setattr("ladder.store.database.versions._WAIT_S", 0.0)
+    monkeypatch.setattr("ladder.store.versions._WAIT_S", 0.0)
     monkeypatch.setattr("ladder.service.tasks._PAUSE_S", 0.0)
     folder, sign = ladder_in(place), place.folder / "sign"
     killer = IN_PLAY.replace("SIGN", repr(str(sign))).replace("WHAT", "os.kill(os.getppid(), 9)")

@@ -34,7 +34,7 @@ from ladder.service import (
     set_frozen,
     set_void,
 )
-from ladder.store.database import (
+from ladder.store import (
     FINAL,
     METADATA,
     Final,

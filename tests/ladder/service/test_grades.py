@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
+from arena.rating import Estimate
+from arena.referee import GameResult, PlayedMatch
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.rating import Estimate
-from ladder.results import GameResult
 from ladder.service import (
     Ladder,
     LadderError,
@@ -26,8 +26,7 @@ from ladder.service import (
     set_suspended,
 )
 from ladder.standings import Standings
-from ladder.store import PlayedMatch
-from ladder.store.database import (
+from ladder.store import (
     RATED,
     User,
     find_final,

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from ladder.service import HealthMonitor, LadderMetrics
-from ladder.store.database import register_runner
+from ladder.store import register_runner
 from tests.cases import each
 from tests.ladder.service.small_ladder import play, small_ladder
 from tests.postgres import Postgres, postgres, postgres_problem

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from arena.run import open_executor
 from ladder.service import Ladder, LadderRunner, open_ladder, submit_bot
-from ladder.store.database import METADATA
+from ladder.store import METADATA
 from tests.cli_workspace import LIMIT_S, Place
 from tests.ladder.service.invariants import problems, require_sound
 from tests.ladder.service.ladders import (
@@ -66,7 +66,7 @@ def workers(pid: int) -> list[int]:
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == pid and b"ladder.pool\0" in (path / "cmdline").read_bytes():
+            if parent == pid and b"arena.workers\0" in (path / "cmdline").read_bytes():
                 found.append(int(path.name))
         except OSError:
             continue

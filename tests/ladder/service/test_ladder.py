@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.service import LadderError, LadderRunner, create_ladder, open_ladder, submit_bot, submit_reference
-from ladder.store.database import Database, DatabaseError
+from ladder.store import Database, DatabaseError
 from tests.cli_workspace import BOT, Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
 from tests.ladder.service.pool import workers

@@ -27,7 +27,7 @@ from ladder.service import (
     submit_bot,
     withdraw_extension,
 )
-from ladder.store.database import METADATA, extensions_in_force, list_audit_entries
+from ladder.store import METADATA, extensions_in_force, list_audit_entries
 from ladder.views import Grade
 from tests.cases import each
 from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder

@@ -44,7 +44,7 @@ from ladder.service import (
     submit_bot,
     submit_reference,
 )
-from ladder.store.database import Database, claim_check, finish_check, register_runner
+from ladder.store import Database, claim_check, finish_check, register_runner
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.classes import Clock, hand_in, make_ladder, serve
 from tests.ladder.service.small_ladder import rows

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from arena.referee import GameResult
 from ladder.permissions import STAFF_VIEWER
-from ladder.results import GameResult
 from ladder.service import export_ladder, import_users, merge_users, open_ladder, parse_roster
-from ladder.store.database import all_results, all_users, match_results
+from ladder.store import all_results, all_users, match_results
 from ladder.views import view_bot
 from tests.documents import document
 from tests.ladder.service.classes import make_ladder

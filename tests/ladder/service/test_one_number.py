@@ -5,13 +5,11 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from arena.referee import FAULTS
+from arena.referee import CONSEQUENTIAL_FAULTS, FAULTS, PlayedMatch
 from arena.run import record_results
 from ladder.permissions import STAFF_VIEWER
-from ladder.results import CONSEQUENTIAL_FAULTS
 from ladder.service import StandingsUpdater, get_grades
-from ladder.store import PlayedMatch
-from ladder.store.database import RATED, queue_matches, save_match
+from ladder.store import RATED, queue_matches, save_match
 from ladder.views import view_bot, view_standings
 from tests.cli_workspace import BOT, LOOK_SEED, Place
 from tests.ladder.service.classes import add_settings, hand_in, make_ladder

@@ -20,7 +20,7 @@ from ladder.service import (
     parse_address,
     prune_expired,
 )
-from ladder.store.database import FINAL, count_ladder, list_live_runners, register_runner
+from ladder.store import FINAL, count_ladder, list_live_runners, register_runner
 from tests.cli_workspace import Place
 from tests.ladder.service.small_ladder import play, rows, small_ladder
 from tests.ports import free_port
@@ -58,7 +58,7 @@ def test_a_runner_serves_metrics_and_stops_gracefully(ladder: Ladder, place: Pla
         lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 3, process=runner
     )
     if sys.platform == "linux":  # elsewhere no process shows its environment
-        [worker, *_] = [line for line in place.processes() if "ladder.pool" in line]
+        [worker, *_] = [line for line in place.processes() if "arena.workers" in line]
         given = Path(f"/proc/{worker.split()[0]}/environ").read_bytes().split(b"\0")
         assert b"OPENBLAS_NUM_THREADS=1" in given
     output = numbers(port)

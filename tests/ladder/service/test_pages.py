@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from arena.cli import cli
 from ladder.service import open_ladder
-from ladder.store.database import METADATA, deactivate_bot, find_bot
+from ladder.store import METADATA, deactivate_bot, find_bot
 from tests.ladder.service.term import Term, hand_in, write
 
 

@@ -33,7 +33,7 @@ from ladder.service import (
     set_void,
     sign_in_by_link,
 )
-from ladder.store.database import METADATA, find_final
+from ladder.store import METADATA, find_final
 from ladder.web import make_app
 from tests.ladder.service.classes import add_settings, hand_in, make_ladder, serve
 from tests.ladder.service.pool import workers

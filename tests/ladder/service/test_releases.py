@@ -31,7 +31,7 @@ from ladder.service import (
     set_withdrawn,
     write_backup,
 )
-from ladder.store.database import METADATA, all_releases, list_audit_entries
+from ladder.store import METADATA, all_releases, list_audit_entries
 from ladder.views import GRADEBOOK_FORMATS, GradeChanges, PublishedGrades, format_gradebook
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command

@@ -9,12 +9,11 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.local import play, sample
-from arena.referee import Record, game_results, write_record
+from arena.referee import PlayedMatch, Record, game_results, write_record
+from arena.workers import WorkerDiedError
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.pool import WorkerDiedError
 from ladder.service import Ladder, TaskSource, open_ladder, set_frozen, submit_bot
-from ladder.store import PlayedMatch
-from ladder.store.database import CHALLENGE, RATED, queue_matches, register_runner, save_match, save_review
+from ladder.store import CHALLENGE, RATED, queue_matches, register_runner, save_match, save_review
 from ladder.views import view_bot
 from ladder.worker import ReviewJob, Task, run_task
 from tests.cli_workspace import BOT, Place

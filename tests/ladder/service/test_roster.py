@@ -16,7 +16,7 @@ from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
 from ladder.service import Ladder, LadderError, LadderFormat, create_ladder, import_users, open_ladder, parse_roster
-from ladder.store.database import User, all_users, find_user
+from ladder.store import User, all_users, find_user
 from tests.cases import each
 from tests.ladder.service.classes import make_ladder
 from tests.ladder.service.term import Term

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select, update
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.service import Ladder, RoundScheduler
-from ladder.store.database import METADATA, get_version_by_id
+from ladder.store import METADATA, get_version_by_id
 from tests.ladder.service.classes import hand_in, make_ladder
 
 match_players, matches = (METADATA.tables[name] for name in ("match_players", "matches"))

@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 import pytest
 
-from ladder.pool import ExecutorLostError, Idle, LocalExecutor
+from arena.workers import ExecutorLostError, Idle, LocalExecutor
 from ladder.service import (
     AttemptFailed,
     CheckFinished,
@@ -25,7 +25,7 @@ from ladder.service import (
     submit_reference,
 )
 from ladder.standings import Standings
-from ladder.store.database import all_bots, find_bot, find_latest_snapshot, get_check_steps, versions_of
+from ladder.store import all_bots, find_bot, find_latest_snapshot, get_check_steps, versions_of
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import PLAY, owners
 from tests.ladder.service.pool import workers

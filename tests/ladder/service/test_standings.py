@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 
+from arena.referee import GameResult, PlayedMatch
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.results import GameResult
 from ladder.service import Ladder, StandingsUpdater, create_ladder
 from ladder.standings import Standings
-from ladder.store import PlayedMatch
-from ladder.store.database import METADATA, User, find_latest_snapshot, queue_matches, save_match, save_users
+from ladder.store import METADATA, User, find_latest_snapshot, queue_matches, save_match, save_users
 from ladder.views import view_standings_page
 from tests.ladder.service.term import PLAY, Term
 from tests.ladder.store.databases import add_bot
@@ -187,7 +186,7 @@ def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
     from dataclasses import replace
 
     from ladder.standings import CollusionSuspects
-    from ladder.store.database import save_snapshot
+    from ladder.store import save_snapshot
 
     pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
     assert fold.table.collusion is not None

@@ -13,7 +13,7 @@ from ladder import views
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import Ladder, prune_expired, rebuild_standings, set_void
 from ladder.standings import Standings
-from ladder.store.database import find_latest_snapshot, find_record
+from ladder.store import find_latest_snapshot, find_record
 from tests.ladder.service.classes import Clock, hand_in, make_ladder, serve
 
 

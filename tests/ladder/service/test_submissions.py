@@ -19,7 +19,7 @@ from ladder.service import (
     submit_bot,
     submit_folder,
 )
-from ladder.store.database import (
+from ladder.store import (
     MAX_ATTEMPTS,
     all_users,
     claim_check,

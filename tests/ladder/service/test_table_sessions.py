@@ -38,7 +38,7 @@ from ladder.service import (
     unplayable_reason,
     write_backup,
 )
-from ladder.store.database import (
+from ladder.store import (
     TableSession,
     claim_session,
     end_session,

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import ArenaError
-from ladder.pool import CallTimeoutError
+from arena.workers import CallTimeoutError
 from ladder.service import Ladder, TaskSource, disable_bot, open_ladder, submit_bot, submit_reference
-from ladder.store.database import (
+from ladder.store import (
     CHALLENGE,
     active_versions,
     claim_check,

@@ -13,9 +13,10 @@ import pytest
 from sqlalchemy import Connection, func, select
 
 from arena.run import final_plan
+from arena.schedule import keyed_shuffle
 from ladder import views
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.schedule import keyed_shuffle, no_round_reason, plan_next_round
+from ladder.rounds import no_round_reason, plan_next_round
 from ladder.service import (
     AuthenticationError,
     Ladder,
@@ -41,7 +42,7 @@ from ladder.service import (
     set_withdrawn,
     submit_bot,
 )
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     RATED,
     active_versions,

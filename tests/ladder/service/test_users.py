@@ -26,7 +26,7 @@ from ladder.service import (
     sign_in_by_provider,
     submit_bot,
 )
-from ladder.store.database import (
+from ladder.store import (
     CHALLENGE,
     FINAL,
     RATED,

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert
 
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     Database,
     User,

@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable
 
 from sqlalchemy import insert, select
 
-from ladder.results import GameResult
-from ladder.store import FailedMatch, PlayedMatch, StoredFaultSample
-from ladder.store.database import ENDED, METADATA, PLAYED, Database, list_fault_samples, match_results, save_match
+from arena.referee import FailedMatch, GameResult, PlayedMatch, StoredFaultSample
+from ladder.store import ENDED, METADATA, PLAYED, Database, list_fault_samples, match_results, save_match
 from tests.ladder.version_refs import version_ids_by_ref
 
 matches, failed_attempts = METADATA.tables["matches"], METADATA.tables["failed_attempts"]

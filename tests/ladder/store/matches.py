@@ -1,7 +1,7 @@
 """Matches for tests of stores. A record is a text of a match and a mark, with one game for each letter of the mark."""
 
-from ladder.results import GameResult
-from ladder.store import FolderError, PlayedMatch, StoredFaultSample
+from arena.referee import GameResult, PlayedMatch, StoredFaultSample
+from arena.run import FolderError
 
 
 def results_of(record: str) -> tuple[GameResult, ...]:

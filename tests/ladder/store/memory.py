@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable
 
-from ladder.results import GameResult
-from ladder.store import FailedMatch, PlayedMatch, StoredFaultSample, select_samples
+from arena.referee import FailedMatch, GameResult, PlayedMatch, StoredFaultSample, select_samples
 
 
 class MemoryStore:

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ladder.store.database import Database, DatabaseUnavailableError, all_bots, create_schema
+from ladder.store import Database, DatabaseUnavailableError, all_bots, create_schema
 from tests.ports import free_port
 from tests.postgres import Postgres
 

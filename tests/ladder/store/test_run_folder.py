@@ -1,6 +1,6 @@
 """Tests of a run's folder: complete, once, in order; its logs are bounded.
 
-Source: the docstring of ladder/store/run_folder.py.
+Source: the docstring of arena/run/run_folder.py.
 """
 
 import json
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from ladder.store import FailedMatch, FolderError, LogFolder, RunFolder, new_run_folder_name
+from arena.referee import FailedMatch
+from arena.run import FolderError, LogFolder, RunFolder, new_run_folder_name
 from tests.ladder.store.matches import match_of, results_of, sample_of
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     AttemptCost,
     Database,
@@ -69,7 +69,7 @@ def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
 
 
 def queued(connection: Connection, count: int) -> list[int]:
-    from ladder.store.database import queue_matches
+    from ladder.store import queue_matches
 
     return queue_matches(connection, "rated", [(1, 2)] * count, 3.0)
 
@@ -199,7 +199,7 @@ def test_the_current_standings_are_those_written_last(connection: Connection) ->
 # Stops itself in the middle of a transaction, and ends it when it is woken up.
 STOPS = """
 import os, signal, sys
-from ladder.store.database import Database, save_snapshot, find_latest_snapshot
+from ladder.store import Database, save_snapshot, find_latest_snapshot
 calls = []
 def act(connection):
     find_latest_snapshot(connection)

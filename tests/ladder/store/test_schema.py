@@ -10,7 +10,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
-from ladder.store.database import (
+from ladder.store import (
     METADATA,
     NEWEST_REVISION,
     Database,
@@ -44,7 +44,7 @@ def test_the_revisions_make_the_tables(url: str) -> None:
 def test_the_newest_revision_is_the_head_of_alembic() -> None:
     """The head is found without Alembic, whose import is slow. Two revisions after one would be two heads."""
     config = Config()
-    config.set_main_option("script_location", "ladder/store/database/migrations")
+    config.set_main_option("script_location", "ladder/store/migrations")
     assert ScriptDirectory.from_config(config).get_heads() == [NEWEST_REVISION]
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ladder.store import MAX_SAMPLES_PER_FAULT, FailedMatch, RunFolder, Store, StoredFaultSample
+from arena.referee import MAX_SAMPLES_PER_FAULT, FailedMatch, StoredFaultSample
+from arena.run import RunFolder, Store
 from tests.ladder.store.databases import ladder, queue_numbered
 from tests.ladder.store.ladder_store import LadderStore
 from tests.ladder.store.matches import match_of, results_of, sample_of

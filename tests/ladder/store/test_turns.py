@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.results import GameResult
-from ladder.store import PlayedMatch
-from ladder.store.database import (
+from arena.referee import GameResult, PlayedMatch
+from ladder.store import (
     CHALLENGE,
     QUALIFYING,
     RATED,

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, select
 
-from ladder.results import GameResult
-from ladder.store import PlayedMatch
-from ladder.store.database import (
+from arena.referee import GameResult, PlayedMatch
+from ladder.store import (
     CHALLENGE,
     METADATA,
     RATED,

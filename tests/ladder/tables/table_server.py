@@ -21,7 +21,7 @@ from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
 from arena.replay import rules_page, table_page
 from arena.sandbox import InProcessSandbox, Program
-from ladder.tables import (
+from arena.tables import (
     MAX_FRAME_BYTES,
     LiveTable,
     MatchSetup,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ladder.tables import TableChat
+from arena.tables import TableChat
 from tests.ladder.tables.table_server import WAIT_S, asks, person, serve_tables
 
 IDS = itertools.count(1)

@@ -8,7 +8,7 @@ import pytest
 
 from arena.coup import PRESETS
 from arena.referee import messages, replay_game
-from ladder.tables import SlotChange, TableChat
+from arena.tables import SlotChange, TableChat
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.tables.table_server import TableServer, serve_tables
 from tests.ladder.tables.test_chat import store_at_once

@@ -15,8 +15,8 @@ from arena.bots import BotCache
 from arena.sandbox import InProcessSandbox
 from ladder.permissions import Viewer
 from ladder.service import Ladder, OpenTableRequest, close_session, find_table_server, open_ladder, open_session
-from ladder.store.database import Database, DatabaseUnavailableError, TableSession, claim_session, find_session
-from ladder.tables.server import RETRY_S, PreparedBots, TableSandboxes, TableServer, UnplayableTableError
+from ladder.store import Database, DatabaseUnavailableError, TableSession, claim_session, find_session
+from ladder.table_server import RETRY_S, PreparedBots, TableSandboxes, TableServer, UnplayableTableError
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for

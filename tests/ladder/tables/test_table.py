@@ -14,7 +14,7 @@ from arena.coup import PRESETS
 from arena.limits import Limits
 from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
 from arena.sandbox import InProcessSandbox, Program, SandboxError
-from ladder.tables import (
+from arena.tables import (
     OVER,
     ChannelClosed,
     LiveTable,
@@ -233,7 +233,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
 
 def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not while a player is away only for a moment; a return takes the seat back."""
-    monkeypatch.setattr("ladder.tables.table._ABSENT_LIMIT_MS", 50)
+    monkeypatch.setattr("arena.tables.table._ABSENT_LIMIT_MS", 50)
 
     async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), there.table.join("secret1")
@@ -323,7 +323,7 @@ def test_a_player_who_leaves_forfeits_the_game_and_the_others_play_again() -> No
 
 
 def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ladder.tables.table._RELOAD_S", 0.0)
+    monkeypatch.setattr("arena.tables.table._RELOAD_S", 0.0)
     changes: list[SlotChange] = []
 
     async def play(there: SampleTable) -> None:
@@ -613,7 +613,7 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
 
 def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A newcomer takes the place of a player who left, and sees the last match as a spectator does."""
-    monkeypatch.setattr("ladder.tables.table._RELOAD_S", 0.0)
+    monkeypatch.setattr("arena.tables.table._RELOAD_S", 0.0)
     changes: list[SlotChange] = []
 
     async def play(there: SampleTable) -> None:

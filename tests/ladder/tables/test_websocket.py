@@ -18,7 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
 from arena.referee import Timing, verify_record
-from ladder.tables import (
+from arena.tables import (
     FLOOD,
     OVER,
     SUPERSEDED,

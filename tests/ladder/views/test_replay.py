@@ -12,16 +12,7 @@ from arena.replay import make_replay_object
 from ladder import views
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.service import open_ladder
-from ladder.store.database import (
-    FINAL,
-    METADATA,
-    RATED,
-    Final,
-    cancel_queued_matches,
-    insert_final,
-    queue_matches,
-    reveal_final,
-)
+from ladder.store import FINAL, METADATA, RATED, Final, cancel_queued_matches, insert_final, queue_matches, reveal_final
 from tests.ladder.service.small_ladder import play
 from tests.ladder.service.term import Term
 from tests.ladder.version_refs import version_ids_by_ref

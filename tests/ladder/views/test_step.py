@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from arena.checks import CheckStep, Severity
-from ladder.store.database import METADATA, Database, get_build_log
+from ladder.store import METADATA, Database, get_build_log
 from ladder.views import list_check_steps, serialize_step
 from tests.ladder.store.databases import ladder
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from ladder import views
 from ladder.permissions import STAFF_VIEWER
 from ladder.service import Ladder, create_account, extend_deadline, issue_secret
-from ladder.store.database import (
+from ladder.store import (
     CHALLENGE,
     METADATA,
     all_users,

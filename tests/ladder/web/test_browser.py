@@ -14,7 +14,7 @@ from sqlalchemy import select
 from arena.checks import CheckStep, Severity
 from arena.playground import make_program_fragment
 from ladder.service import Ladder, disable_bot, issue_secret, open_ladder, set_void, submit_bot
-from ladder.store.database import METADATA, User, finish_check, save_users
+from ladder.store import METADATA, User, finish_check, save_users
 from ladder.views import serialize_step
 from tests.chromium import Reader
 from tests.cli_workspace import QUICK_BOT, Place

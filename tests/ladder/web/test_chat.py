@@ -7,7 +7,7 @@ import pytest
 
 from ladder.permissions import STAFF_VIEWER
 from ladder.service import OpenTableRequest, close_session, open_session
-from ladder.store.database import save_session_match
+from ladder.store import save_session_match
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 

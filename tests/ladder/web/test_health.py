@@ -8,7 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 from sqlalchemy import text
 
-from ladder.store.database import end_runner, register_runner
+from ladder.store import end_runner, register_runner
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
 

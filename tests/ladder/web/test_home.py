@@ -7,7 +7,7 @@ import pytest
 
 from ladder.permissions import Viewer
 from ladder.service import submit_bot
-from ladder.store.database import User, find_bot, save_users
+from ladder.store import User, find_bot, save_users
 from ladder.views import list_lost_games
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.ladders import pass_all

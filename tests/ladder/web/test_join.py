@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import create_account, issue_secret, open_ladder
-from ladder.store.database import find_user
+from ladder.store import find_user
 from tests.ladder.service.term import Term
 from tests.ladder.web.test_admin import post
 from tests.ladder.web.visitors import Pages, pages

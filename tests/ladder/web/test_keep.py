@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.service import submit_bot
-from ladder.store.database import deactivate_bot, find_bot
+from ladder.store import deactivate_bot, find_bot
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import LATE, Term, write
 from tests.ladder.web.visitors import Pages, pages

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
-from ladder.tables import UNKNOWN, UNREACHABLE
+from arena.tables import UNKNOWN, UNREACHABLE
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.service.term import Term

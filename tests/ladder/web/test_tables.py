@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from arena.referee import read_record, verify_record
 from ladder.service import open_ladder, revoke_credential
-from ladder.store.database import all_credentials, find_session_record, list_session_ids
+from ladder.store import all_credentials, find_session_record, list_session_ids
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for

@@ -14,7 +14,7 @@ import pytest
 
 from arena.referee import read_record, verify_record
 from ladder.service import open_ladder
-from ladder.store.database import find_session_record, list_session_matches
+from ladder.store import find_session_record, list_session_matches
 from tests.cli_workspace import SETTLE_S, Place
 from tests.ladder.service.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from ladder.service import join_teams
-from ladder.store.database import User, save_users
+from ladder.store import User, save_users
 from tests.cli_workspace import BOT
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages

@@ -19,7 +19,7 @@ import pytest
 
 from ladder.permissions import Viewer
 from ladder.service import issue_secret, open_ladder
-from ladder.store.database import find_bot, versions_of
+from ladder.store import find_bot, versions_of
 from ladder.views import find_version_archive
 from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.service.invariants import require_sound

@@ -1,0 +1,104 @@
+"""Format numbers with intervals as table cells, the same way for runs, statistics and ladders."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from arena.rating import Estimate
+
+
+NO_VALUE = "-"
+NO_INTERVALS = "There are too few matches for intervals."
+
+
+class ComparedStyleNumber(Protocol):
+    """A number of a play style: a count out of `total` cases, and the mean rate of all bots, None if unknown."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def field_mean(self) -> float | None: ...
+
+
+def format_range(numbers: Sequence[int]) -> str:
+    """Return the smallest and the largest number, such as "8-9" or "8"; "-" without numbers."""
+    if not numbers:
+        return NO_VALUE
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least}-{most}"
+
+
+def format_rank(rank_range: Sequence[int], games: int) -> str:
+    """Return a bot's range of ranks, such as "8-9"; "new" for a bot without games."""
+    return format_range(rank_range) if games else "new"
+
+
+def describe_leader(leader: str, decided: bool) -> str:
+    """Return in a sentence whether the leader's win rate is surely within 2 points of the best one."""
+    if decided:
+        return f"{leader} leads: with 98 % certainty, no other version wins over 2 points more."
+    return f"{leader} leads, but another version may win over 2 points more."
+
+
+def format_percent(rate: float | None, digits: int = 1) -> str:
+    """Return a rate, 0 to 1, in percent, such as "35.2%"; "-" for None."""
+    return NO_VALUE if rate is None else f"{rate:.{digits}%}"
+
+
+def format_interval(low: float | None, high: float | None, digits: int = 1) -> str:
+    """Return a rate's interval in percent, without the sign, such as "30.1-40.2"; "-" if an end is None."""
+    return NO_VALUE if low is None or high is None else f"{100 * low:.{digits}f}-{100 * high:.{digits}f}"
+
+
+def format_estimate_interval(estimate: "Estimate | None", digits: int = 1) -> str:
+    """Return an estimated rate's interval in percent, as `format_interval` does."""
+    return NO_VALUE if estimate is None else format_interval(estimate.low, estimate.high, digits)
+
+
+def have_no_intervals(estimates: Iterable["Estimate | None"]) -> bool:
+    """Return whether all of these estimates lack an interval."""
+    return all(estimate is None or estimate.low is None for estimate in estimates)
+
+
+def format_rating(rating: "Estimate") -> str:
+    """Return a rating with half its interval's width, such as "24.1 ± 1.2"; without an interval, "24.1"."""
+    return f"{rating.value:.1f}" + ("" if rating.high is None else f" ± {rating.high - rating.value:.1f}")
+
+
+# Names of style numbers and their texts, in the order of display, as `arena stats` prints them.
+_STYLE_TEXTS = {
+    "turns": "turns in a game",
+    "visible_at_table challenged": "challenges, of the claims that it could challenge",
+    "visible_at_table right": "right ones, of these challenges",
+    "visible_at_table blocked": "blocks, of the actions that it could block",
+    "challenged all": "challenged, of its own claims",
+    "bluffs all": "bluffs, of its claims",
+    "challenged_bluffs all": "challenged, of these bluffs",
+    "blocks bluffed": "bluffs, of the blocks that it wanted",
+    "challenges made": "challenges that it wanted, of those that it could",
+    "challenges right": "right ones, of these",
+}
+
+
+def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, str, str, ComparedStyleNumber]]:
+    """Return (description, the bot's value, all bots' mean, number) for each style number, in order of display."""
+    known = {number.name: number for number in numbers}
+    names = [*(name for name in _STYLE_TEXTS if name in known), *(name for name in known if name not in _STYLE_TEXTS)]
+    return [
+        (
+            _STYLE_TEXTS.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
+            format_style_number(name, known[name].count / known[name].total),
+            format_style_number(name, known[name].field_mean),
+            known[name],
+        )
+        for name in names
+    ]
+
+
+def format_style_number(name: str, value: float | None) -> str:
+    """Return a style number as text: a rate in percent; turns with one decimal."""
+    return format_percent(value, 0) if name != "turns" or value is None else f"{value:.1f}"

@@ -1,0 +1,269 @@
+"""Approximate the posterior of all strengths by a normal distribution: its maximum, by Fisher's scoring, and errors.
+
+A log-concave model, such as `winner_model`, has one maximum. So has the posterior, since the prior is normal.
+
+The covariance of the strengths' errors is the inverse of H, the information of the matches plus the precision of the
+prior. Up to EXACT bots it is computed, in cubic time. For more bots it is estimated by random draws: with D the
+diagonal of H and A = D - H, whose entries aren't negative,
+
+    inverse of H = 1/D + A / (D D) + the covariance of A x / D,   x drawn with the covariance of the inverse
+
+1/D is exact: the error from a bot's own results if the others' strengths are known. Only the part from the others'
+errors is drawn. The middle term, for two bots that have met, is left out; this never makes the error of their
+difference smaller. The seed is fixed. Drawn standard errors compared with the exact ones (the same for ratings, win
+rates and differences of pairs):
+
+    bots, matches of each         draws   mean ratio    its deviation
+    60, 40                            8        1.008             .008
+    300, 40                           8        1.001             .005
+    1,000, 40                         8        1.000             .003
+    300, 4                           32        1.000             .016
+    1,000, 2                         32        1.002             .038
+    300 in two fields that never met 32         1.07             .008
+
+If fields never met, the error of the draws is common to all bots: 9 %. Simulated with 1,040 bots of 3, 12 and 40
+matches: intervals contain the true win rate in 97, 95 and 95 % of cases, as exact ones do.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena.rating.matches import Floats, Ints, Matches, iterate_slices
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Model = Callable[[Floats, Matches], tuple[float, Floats, Floats]]
+"""Strengths and matches to the log-likelihood, its gradient (M, k), and the gradient's variance (M, k, k)."""
+
+ALWAYS_ACCEPTED_STEP = 2e-4  # a step this small changes the likelihood by less than its rounding error
+STEP_TOLERANCE = 1e-11  # each step is a third of the one before it, or less
+MAX_STEPS = 100  # 5 to 12 are usual
+MAX_HALVINGS = 30  # of a step that overshoots
+EXACT = 1000  # bots
+DRAWS = 32  # for the errors from results, and as many for those from the prior
+FEW_DRAWS = 8  # used while the drawn part is LITTLE: off by a quarter of this part, 1 % of an interval's width
+LITTLE = 0.05  # part of a bot's variance, on average
+SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """The prior distribution of strengths: normal."""
+
+    sigma: float
+    """Standard deviation around 0, for a bot without a predecessor."""
+    link: float
+    """Standard deviation around the predecessor's strength."""
+    before: Ints
+    """(n,): each bot's predecessor, or -1."""
+
+    def pull(self, strengths: Floats) -> Floats:
+        """Return minus the gradient of the log-prior: its precision matrix times strengths, (n,) or (n, columns)."""
+        new = self.before >= 0
+        apart = strengths / self.sigma
+        apart[new] = (strengths[new] - strengths[self.before[new]]) / self.link
+        return self.across(apart)
+
+    def across(self, apart: Floats) -> Floats:
+        """Transform standardized values, (n,) or (n, columns), to ones whose covariance is the prior's precision."""
+        new = np.flatnonzero(self.before >= 0)
+        scaled: Floats = apart / self.sigma
+        scaled[new] = apart[new] / self.link
+        np.subtract.at(scaled, self.before[new], scaled[new])
+        return scaled
+
+    def diagonal(self) -> Floats:
+        """Return (n,): the diagonal of the prior's precision."""
+        new = self.before >= 0
+        diagonal = np.where(new, self.link**-2, self.sigma**-2)
+        np.add.at(diagonal, self.before[new], self.link**-2)
+        return diagonal
+
+    def entries(self) -> tuple[Ints, Ints, Floats]:
+        """Return the rows, columns and values of the entries of the prior's precision that aren't 0."""
+        every, new = np.arange(len(self.before)), np.flatnonzero(self.before >= 0)
+        old = self.before[new]
+        values = np.append(self.diagonal(), np.full(2 * len(new), -(self.link**-2)))
+        return np.concatenate([every, new, old]), np.concatenate([every, old, new]), values
+
+
+@dataclass(frozen=True, slots=True)
+class PosteriorErrors:
+    """The covariance of the strengths' errors, in factored form: diag(own) + shared @ shared.T."""
+
+    variances: Floats
+    """(n,): of each strength minus the weighted mean of all."""
+    own: Floats
+    """(n,)"""
+    shared: Floats
+    """(n, columns)"""
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The maximum of the posterior, and the derivatives there."""
+
+    strengths: Floats
+    """(n,): the maximum."""
+    prior: Prior
+    scores: Floats
+    """(M, k): each match's gradient."""
+    information: Floats
+    """(M, k, k): the variance of each match's gradient, if games are independent."""
+    precision: Any
+    """(n, n): the information of all matches plus the prior's precision; sparse for more than EXACT bots."""
+
+    @cached_property
+    def inverse(self) -> Floats | None:
+        """The inverse of `precision`; None for more than EXACT bots."""
+        return np.linalg.inv(self.precision).astype(np.float64) if self.precision.shape[0] <= EXACT else None
+
+    @cached_property
+    def _local_variances(self) -> Floats:
+        """(n,): approximate variances, from each bot's own results and those of its opponents."""
+        own = self.precision.diagonal()
+        return np.asarray(self.precision.multiply(self.precision) @ (1 / own) / own**2)
+
+    def errors(self, dispersions: Floats, weights: Floats) -> PosteriorErrors:
+        """Return the errors of strengths, whose parts from results are scaled by each bot's dispersion (n,).
+
+        Strengths are relative to their mean with `weights` (n,), which sum to 1. The part from the prior isn't scaled.
+        """
+        if self.inverse is None:
+            drawn = draw_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
+            if float(((drawn.shared**2).sum(1) / drawn.variances.clip(min=1e-300)).mean()) < LITTLE:
+                return drawn
+            return draw_errors(self.precision, self.prior, dispersions, weights, DRAWS)
+        return exact_errors(self.inverse, self.prior, dispersions, weights)
+
+    def at_tables(self, tables: Ints) -> Floats:
+        """Return (M, k, k): the covariances of each table's bots, without the part that all bots of the table share.
+
+        For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
+        """
+        one, other = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+        if self.inverse is not None:
+            return np.asarray(self.inverse[one, other])
+        own = self.precision.diagonal()
+        entries = np.asarray(self.precision[one.ravel(), other.ravel()]).reshape(one.shape)
+        correlation: Floats = -entries / own[one] / own[other]
+        seats = np.arange(tables.shape[1])
+        correlation[:, seats, seats] = self._local_variances[tables]
+        return correlation
+
+
+def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> PosteriorErrors:
+    """Return the errors from the full covariance matrix `inverse` (n, n)."""
+    columns = inverse - (inverse @ weights)[:, None]
+    pulled = columns.T @ prior.pull(columns)
+    scale = np.sqrt(dispersions)
+    covariance = scale[:, None] * scale * (columns - weights @ columns - pulled) + pulled
+    values, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    shared = directions * np.sqrt(values.clip(min=0.0))
+    return PosteriorErrors((shared**2).sum(1), np.zeros(len(inverse)), shared)
+
+
+def draw_errors(
+    precision: "csr_matrix", prior: Prior, dispersions: Floats, weights: Floats, draws: int
+) -> PosteriorErrors:
+    """Return the errors, of which the part from other bots' errors is estimated by random draws.
+
+    The drawn columns' covariance is the results' part of the precision: each is a sum of all pairs' differences with
+    random signs. The product z_i y_j serves as the sign of a pair, since the products of two pairs are uncorrelated.
+    """
+    from scipy.sparse import triu  # slow to import: see `arena.rating`
+
+    bots = len(dispersions)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
+    first, second, third = signs[:, 0], signs[:, 1], signs[:, 2]
+    of_results = precision - _make_sparse(bots, *prior.entries())
+    roots = np.sqrt((-triu(of_results, 1, "csr")).maximum(0))
+    columns = first * (roots @ second) - second * (roots.T @ first)
+    held = prior.across(third)
+    own = precision.diagonal()
+    both = np.concatenate([columns, held], axis=1)
+    both = solve(precision, both) - both / own[:, None]
+    both -= weights @ both
+    both[:, :draws] *= np.sqrt(dispersions)[:, None]
+    both /= np.sqrt(draws)
+    pulled = prior.diagonal()
+    alone = (dispersions * (own - pulled).clip(min=0.0) + pulled) / own**2
+    variances = alone * (1 - 2 * weights) + weights**2 @ alone + (both**2).sum(1)
+    return PosteriorErrors(variances, alone, both)
+
+
+def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
+    """Solve matrix @ x = columns, (n,) or (n, columns), by conjugate gradients; the matrix is positive definite.
+
+    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
+    """
+    scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
+    left = scale * columns  # the residual of the system scaled to diagonal 1
+    solution, way = np.zeros_like(left), left.copy()
+    size = (left**2).sum(0)
+    enough = SOLVE_TOLERANCE**2 * size
+    for _ in range(2 * len(columns)):
+        if (size <= enough).all():
+            break
+        bent = scale * (matrix @ (scale * way))
+        length = size / np.maximum((way * bent).sum(0), 1e-300)
+        solution += length * way
+        left -= length * bent
+        before, size = size, (left**2).sum(0)
+        way = left + size / np.maximum(before, 1e-300) * way
+    return np.asarray(scale * solution)
+
+
+def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
+    """Find the maximum of the posterior. `start` (n,), the first strengths to try, only changes the time this takes."""
+    bots = len(prior.before)
+    strengths = np.zeros(bots) if start is None else start
+    likelihood, scores, information = model(strengths, matches)
+    for _ in range(MAX_STEPS):
+        value = likelihood - float(strengths @ prior.pull(strengths)) / 2
+        gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
+        precision = _posterior_precision(information, matches, prior)
+        step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
+        del precision, scores, information
+        size = abs(step).max()
+        for halving in range(MAX_HALVINGS):
+            tried = strengths + step / 2**halving
+            likelihood, scores, information = model(tried, matches)
+            if size < ALWAYS_ACCEPTED_STEP or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
+                break
+        strengths = tried
+        if size < STEP_TOLERANCE:
+            break
+    precision = _posterior_precision(information, matches, prior)
+    return Posterior(strengths, prior, scores, information, precision)
+
+
+def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_matrix":
+    """Return (bots, bots): the sums of the values of each row and column."""
+    from scipy.sparse import csr_matrix  # slow to import: see `arena.rating`
+
+    return csr_matrix((values, (rows, columns)), (bots, bots))
+
+
+def _posterior_precision(information: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
+    """Return (n, n): the information of all matches plus the prior's precision."""
+    bots = len(prior.before)
+
+    def parts() -> Iterator[tuple[Ints, Ints, Floats]]:
+        for some in iterate_slices(len(matches.tables)):
+            tables = matches.tables[some]
+            rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+            yield rows.ravel(), columns.ravel(), information[some].ravel()
+        yield prior.entries()
+
+    if bots > EXACT:  # most pairs have never met
+        return sum(_make_sparse(bots, *part) for part in parts())
+    total = np.zeros(bots * bots)
+    for rows, columns, values in parts():
+        np.add.at(total, rows * bots + columns, values)
+    return total.reshape(bots, bots)

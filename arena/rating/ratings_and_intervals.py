@@ -1,0 +1,277 @@
+"""Fit all matches: each bot's rating, ranks and win rate, with 95 % intervals, and whether the leader is certain.
+
+`winner_model` is fitted once to all games. The rating, the rank range and the adjusted win rate are computed from its
+strengths, so their order is one. The adjusted win rate is the expectation over all possible tables: it is adjusted for
+the bot's opponents and, with few games, for the prior: of two newcomers, one that won both games has 0.87. A game that
+all bots forfeited counts only in the plain win rate. The errors are those of independent games times the square root of
+the `dispersion`.
+
+A bot's rank range excludes the bots that are significantly better or worse: the 95 % interval of the difference of two
+ratings excludes 0. It isn't corrected for the number of pairs, since it misses the true rank only if more bots are
+found better than are better. Simulated: it contains the true rank in 97 % of runs or more, with 8 and 40 bots, in
+normal fields, among near-identical bots, and among equals.
+
+The prior of a new version's strength is normal around its predecessor's, with deviation PREDECESSOR_DEVIATION. It pulls
+a much better or worse version towards its predecessor for a while, so it is wide. Simulated with opponents of known
+strength, by the version's change in units of NOISE: how often the interval contains the truth after 100 games of the
+new version, and the error of an unchanged version.
+
+    link   change of 0   .26   .52    error
+    .20          1.00    .95    .73    .10
+    .39           .97    .96    .92    .16
+    .52           .95    .96    .94    .17
+    none          .94    .93    .96    .20
+
+Between near-identical bots, which users do submit, the best can't be determined; that the leader is within a tolerance
+of it can. The probability is a lower bound, by Bonferroni: 1 minus the sum of the probabilities of each other bot to be
+better by more than the tolerance. A ladder stops at the first positive assessment. Simulated with near-identical bots
+and an assessment after every 12 % more games: at 95 % confidence 5 to 10 % of stops are wrong; at 98 %, about 2 %,
+after 1.6 times as many games.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from arena.rating.dispersion import estimate_dispersion
+from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
+from arena.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
+from arena.rating.types import (
+    Estimate,
+    LeaderAssessment,
+    RatedField,
+    Strength,
+    min_matches_for_intervals,
+    wilson_interval,
+)
+from arena.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
+
+PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE
+CACHED = 256  # bots compared with as many at once, so that arrays of pairs fit in the processor's cache
+UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedWinRates:
+    """The adjusted win rates, with errors, of the active bots that have played or are linked to one that has."""
+
+    bots: Ints
+    """(a,): their indices, ascending."""
+    values: Floats
+    """(a,)"""
+    variances: Floats
+    """(a,)"""
+    freedom: Floats
+    """(a,): degrees of freedom for Student's t."""
+    known: bool
+    """Whether there are enough matches for intervals."""
+    slopes: DerivativeMatrix | None = None
+    """The Jacobian of the win rates by the strengths; None, like the next two, without intervals."""
+    own: Floats | None = None
+    """(a,): the independent part of each strength's variance."""
+    shared: Floats | None = None
+    """(a, columns): the rest of the win rates' covariance is this times its transpose."""
+
+    def covariances(self, place: int) -> Floats:
+        """Return (a,), the covariances of all win rates with the one at index `place`."""
+        assert self.slopes is not None
+        assert self.own is not None
+        assert self.shared is not None
+        own = self.slopes @ (self.own * self.slopes.row(place))[:, None]
+        covariance: Floats = own[:, 0] + self.shared @ self.shared[place]
+        return covariance
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The result of a rating: each bot's strength, and the model fitted to all matches."""
+
+    strengths: tuple[Strength, ...]
+    field: RatedField
+    start: Floats
+    """(n,): the bots' strengths, from which a fit of more matches starts. NaN for a bot that isn't in `present`."""
+    present: Ints
+    """(p,): the bots that have played or are linked to one that has, ascending."""
+    matches: Matches
+    """Its bots are indices into `present`."""
+    posterior: Posterior | None
+    """For the bots in `present`; None without matches."""
+    win_rates: ExpectedWinRates
+
+
+def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
+    """Return each bot's strength, from flat rows: match, bot, wins in units of 1/`win` of a win, games."""
+    match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
+    counted = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
+    return rate(counted, RatedField(bots)).strengths
+
+
+def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fit:
+    """Return the fit of the field's bots to the matches; documented in `arena.rating`."""
+    bots = field.bots
+    active = np.zeros(bots, dtype=bool)
+    active[field.playing()] = True
+    among = int(active.sum())
+    strengths = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
+    present, before = _find_present(matches, field)
+    begin = np.full(bots, np.nan)
+    if not len(present):
+        none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
+        return Fit(tuple(strengths), field, begin, present, matches, None, none)
+    matches = replace(matches, tables=np.searchsorted(present, matches.tables))
+    if start is not None:
+        begin[: len(start)] = start[:bots]
+    prior = Prior(MODEL.sigma / NOISE, PREDECESSOR_DEVIATION, before)
+    posterior = find_posterior(winner_model, matches, prior, np.nan_to_num(begin[present]))
+    begin[present] = posterior.strengths
+    seats = matches.tables.shape[1]
+    played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
+    weights = _anchor_weights(present, played > 0, active[present], field)
+    known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
+    spread = estimate_dispersion(posterior, matches, len(present))
+    errors = posterior.errors(spread.values, weights) if known else None
+    ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
+    among = int(ranked.sum())
+    strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
+    rating, ranks = _ratings_and_ranks(posterior.strengths, errors, spread.freedom, weights, ranked, among)
+    win_rates = _expected_win_rates(posterior.strengths, errors, spread.freedom, np.flatnonzero(active[present]), seats)
+    adjusted = dict(zip(win_rates.bots.tolist(), _intervals(win_rates), strict=True))
+    met = np.bincount(matches.tables.ravel(), minlength=len(present))
+    wins = matches.per_bot(matches.wins, len(present))
+    for place, bot in enumerate(present.tolist()):
+        games = int(played[place])
+        win_rate = float(wins[place] / games) if games else None
+        strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), win_rate, games, int(met[place]))
+    return Fit(
+        tuple(strengths), field, begin, present, matches, posterior, replace(win_rates, bots=present[win_rates.bots])
+    )
+
+
+def _find_present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
+    """Return (p,) the bots that have played or are linked to one that has, and (p,) their predecessors' indices or -1.
+
+    The indices are into the first array. Raises ValueError if predecessors form a cycle.
+    """
+    before = np.full(field.bots, -1)
+    before[list(field.predecessors)] = list(field.predecessors.values())
+    first = np.arange(field.bots)  # each version's earliest predecessor
+    for _ in range(field.bots + 1):
+        further = np.where(before[first] >= 0, before[first], first)
+        if (further == first).all():
+            break
+        first = further
+    else:
+        raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
+    present = np.flatnonzero(np.isin(first, first[np.unique(matches.tables)]))
+    place = np.full(field.bots + 1, -1)
+    place[present] = np.arange(len(present))
+    return present, place[before[present]]
+
+
+def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
+    """Return (p,) the weights of the bots whose mean rating is 25: anchors that have played, else other such bots."""
+    anchors = np.isin(present, list(field.anchors))
+    held = next(each for each in (played & anchors, played & active, played) if each.any())
+    return np.asarray(held / held.sum())
+
+
+def _ratings_and_ranks(
+    strengths: Floats,
+    errors: PosteriorErrors | None,
+    freedom: Floats,
+    weights: Floats,
+    active: NDArray[np.bool_],
+    among: int,
+) -> tuple[list[Estimate], list[tuple[int, int]]]:
+    """Return each bot's rating, and its rank range among the `among` active bots that have played."""
+    mu = MODEL.mu + NOISE * (strengths - weights @ strengths)
+    last = np.where(active, among, among + 1)
+    if errors is None:
+        return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
+    others = np.flatnonzero(active)
+    quantile = _quantile(freedom)
+    variance = errors.own + (errors.shared**2).sum(1)
+    best, worst = np.ones_like(last), last.copy()
+    for rows, columns in product(iterate_slices(len(mu), CACHED), iterate_slices(among, CACHED)):
+        some = others[columns]
+        far = (-2 * errors.shared[rows]) @ errors.shared[some].T
+        far += variance[rows, None] + variance[some]
+        np.sqrt(far.clip(min=0.0, out=far), out=far)
+        far *= NOISE * np.maximum(quantile[rows, None], quantile[some])
+        ahead = mu[rows, None] - mu[some]
+        best[rows] += np.count_nonzero(-ahead > far, 1)
+        worst[rows] -= np.count_nonzero(ahead > far, 1)
+    width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
+    return (
+        [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
+        list(zip(best.tolist(), worst.tolist(), strict=True)),
+    )
+
+
+def _quantile(freedom: Floats) -> Floats:
+    """Return Student's quantile at UPPER_QUANTILE."""
+    from scipy.special import stdtrit  # takes half a second to import: not for runs too short for intervals
+
+    return np.asarray(stdtrit(freedom, UPPER_QUANTILE))
+
+
+def _expected_win_rates(
+    strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, active: Ints, seats: int
+) -> ExpectedWinRates:
+    """Return the active bots' win rates; empty if the active bots don't fill a table."""
+    if len(active) < seats:
+        return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), errors is not None)
+    values, slopes = field_win_probabilities(strengths[active], seats)
+    if errors is None:
+        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom[active], known=False)
+    own, shared = errors.own[active], slopes @ errors.shared[active]
+    variances = slopes.spread(own) + (shared**2).sum(1)
+    return ExpectedWinRates(active, values, variances, freedom[active], True, slopes, own, shared)
+
+
+def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
+    """Return each bot's win rate with Wilson's interval, which stays in [0, 1], for the number of games by variance."""
+    value = win_rates.values
+    if not win_rates.known:
+        return [Estimate(float(each)) for each in value]
+    ratios = _quantile(win_rates.freedom) ** 2 * win_rates.variances / (value * (1 - value))
+    pairs = zip(value.tolist(), ratios.tolist(), strict=True)
+    return [Estimate(rate, *wilson_interval(rate, ratio)) for rate, ratio in pairs]
+
+
+def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
+    """Return a bot's adjusted win rate minus another's; None if either bot has none."""
+    win_rates = fit.win_rates
+    places = {bot: place for place, bot in enumerate(win_rates.bots.tolist())}
+    if bot not in places or other not in places:
+        return None
+    one, two = places[bot], places[other]
+    value = float(win_rates.values[one] - win_rates.values[two])
+    if not win_rates.known:
+        return Estimate(value)
+    from scipy.special import stdtrit  # slow to import: see `arena.rating`
+
+    variance = float(win_rates.variances[one] + win_rates.variances[two] - 2 * win_rates.covariances(one)[two])
+    half = float(stdtrit(win_rates.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
+    return Estimate(value, value - half, value + half)
+
+
+def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
+    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one."""
+    win_rates = fit.win_rates
+    if not win_rates.known or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
+        return LeaderAssessment(None, 0.0, decided=False)
+    from scipy.special import stdtr  # slow to import: see `arena.rating`
+
+    leader = int(np.argmax(win_rates.values))
+    variance = win_rates.variances
+    error = np.sqrt((variance + variance[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
+    behind = win_rates.values[leader] + within - win_rates.values
+    beaten = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -behind / error)
+    beaten[leader] = 0.0
+    probability = max(0.0, 1.0 - float(beaten.sum()))
+    return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= level)

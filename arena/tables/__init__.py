@@ -1,0 +1,38 @@
+"""Play matches with people at a table: its slots, its matches, and the sockets of browsers and programs.
+
+A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
+database, nor any user: a slot's secret gives the slot.
+"""
+
+from arena.tables.chat import TableChat
+from arena.tables.local_server import serve_local_table
+from arena.tables.table import (
+    LiveTable,
+    MatchSetup,
+    OutboundBuffer,
+    ProcessLogs,
+    Slot,
+    SlotChange,
+    Superseded,
+    TableClient,
+    TableClosed,
+    TableSettings,
+)
+from arena.tables.websocket import (
+    FLOOD,
+    MAX_FRAME_BYTES,
+    OVER,
+    PING_S,
+    SUPERSEDED,
+    UNKNOWN,
+    UNREACHABLE,
+    Channel,
+    ChannelClosed,
+    RelayHello,
+    StreamChannel,
+    WebChannel,
+    listen_for_relays,
+    relay_frames,
+    serve_client,
+    serve_program,
+)

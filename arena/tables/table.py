@@ -1,0 +1,864 @@
+"""Play matches at a table: its slots, its clients and the connections of remote programs.
+
+    the event loop                     the referee's thread, and one for each remote seat
+    join, take, frame <-- events ----- lines, steps, ends of games
+          `--------------- answers --> remote seats
+
+A slot's settings are those that people and programs accept by joining. A client is a browser, in a slot or as a
+spectator. Each frame contains the whole state to show, so a slow client gets fewer frames, and one that reconnects
+needs only the last. A program's lines go to its connection one by one. No frame reveals which players have answered:
+a move changes no other client's frame before its window has closed."""
+
+import asyncio
+import hmac
+import json
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from arena.play import PACES, Message, PlayerView, TablePlace, label_handles, make_frame
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
+from arena.sandbox import Box
+from arena.tables.chat import TableChat
+from arena.tables.live_match import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, StateUpdate
+
+PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
+_PERSON_START_MS = 3_600_000  # the table greets for a person; a busy machine must not make them forfeit
+MATCH_OVER = '{"type":"match_over"}'
+_MAX_KEPT_LINES = 24  # lines to a program; a disconnected one gets requests until it has lost its lives
+_MAX_DELAY_MS = 60_000
+_MIN_DELAY_MS = 100  # a request that is sent again sooner keeps its clock, and so its exact bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TableSettings:
+    """The settings that players accept by joining: of the match, its number of games, clocks of people and programs.
+
+    A person has `limit_ms` for each request, and no bank.
+    """
+
+    match_settings: MatchSettings
+    games: int
+    person: Timing
+    program: Timing = PROGRAM_TIMING
+
+    def timings(self, slots: Sequence["Slot"]) -> tuple[Timing, ...]:
+        """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
+        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
+        of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
+        ponder = self.match_settings.timing.ponder  # the same for all slots
+        return tuple(replace(of[slot.kind], ponder=ponder) for slot in slots)
+
+
+class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
+    """Another client has joined with this slot's secret: another tab, device or program."""
+
+
+class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
+    """The table has nothing more for this client; `void`: its match ended without a result."""
+
+    def __init__(self, why: str, void: bool = False) -> None:
+        super().__init__(why)
+        self.void = void
+
+
+@dataclass(eq=False)
+class TableClient:
+    """A connected browser or program; `slot`: its index, None for a spectator. `changed` is set for each update.
+
+    login: of the user whose browser it is, None for a guest or an unknown spectator. manages: whether the user opened
+    the table.
+    """
+
+    slot: int | None
+    manages: bool = False
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    gone: Superseded | TableClosed | None = None
+    login: str | None = None
+
+    async def news(self) -> None:
+        """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
+        if self.gone is not None and not self.changed.is_set():
+            raise self.gone
+        await self.changed.wait()
+        self.changed.clear()
+        if isinstance(self.gone, Superseded):
+            raise self.gone
+
+    def oust(self, why: Superseded | TableClosed) -> None:
+        """Disconnect the client."""
+        self.gone = why
+        self.changed.set()
+
+
+@dataclass(eq=False)
+class ProgramConnection(TableClient):
+    """The connection of a remote program; `next` is the number of its next line.
+
+    `repeats` is the answer that the program may send again, because its client can't know whether it arrived.
+    """
+
+    next: int = 0
+    repeats: str | None = None
+
+
+class OutboundBuffer:
+    """The numbered lines to a program. The newest _MAX_KEPT_LINES are kept, to send again after a reconnection."""
+
+    def __init__(self, count: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
+        self.count = count
+        self._clock = clock
+        self._kept: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
+        self._at = 0.0  # when the last line was added
+        self._answer: tuple[int, str] | None = None
+
+    @property
+    def last(self) -> str | None:
+        """Return the last line, None if no line was added."""
+        return self._kept[-1] if self._kept else None
+
+    def add(self, line: str) -> None:
+        """Add the next line."""
+        self._kept.append(line)
+        self._at = self._clock()
+        self.count += 1
+
+    def note_answer(self, line: str) -> None:
+        """Store the program's newest answer, with the number of lines that it had received."""
+        self._answer = (self.count, line)
+
+    def answer_to(self, number: int) -> str | None:
+        """Return the newest answer if a program that has received `number` lines may repeat it, else None."""
+        return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
+
+    def reach(self, number: int) -> bool:
+        """Return whether all lines from `number` on are kept."""
+        return self.count - len(self._kept) <= number <= self.count
+
+    def since(self, number: int) -> list[str]:
+        """Return the kept lines from `number` on; if the last is a request, its clock shows the remaining time."""
+        lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
+        elapsed_ms = int((self._clock() - self._at) * 1000)
+        if lines and elapsed_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
+            message = json.loads(lines[-1])
+            clock = message["clock"]
+            over_ms = max(0, elapsed_ms - clock["limit_ms"])
+            clock["limit_ms"] = max(0, clock["limit_ms"] - elapsed_ms)
+            clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
+            lines[-1] = json.dumps(message, separators=(",", ":"))
+        return lines
+
+
+@dataclass(eq=False)
+class Slot:
+    """A player's position at a table. A client joins with its secret; a bot's slot has none."""
+
+    kind: Literal["bot", "person", "program"]
+    name: str
+    secret: str | None = None
+    sight: PlayerView = field(default_factory=PlayerView)
+    lines: OutboundBuffer = field(default_factory=OutboundBuffer)
+    guest: TableClient | None = None
+    won: float = 0.0
+    again: bool = False  # the player wants the next game, or a rematch
+    pace: str | None = None  # of PACES, as a person chose it
+    missed: int = 0  # requests in a row whose time a person let run out
+    left_at: float | None = None  # the loop's time since which no client of a person is connected
+    ends: asyncio.TimerHandle | None = None  # the time of the request that is open
+    delay_ms: int | None = None  # the round trip, as measured by a program's client
+    measures_at: float = 0.0  # the loop's time from which on the next delay is accepted
+
+    def measured(self, delay: object) -> None:
+        """Set the delay that a client reports, in ms; ignore any value but an integer from 0 to _MAX_DELAY_MS."""
+        if type(delay) is int and 0 <= delay <= _MAX_DELAY_MS:
+            self.delay_ms = delay
+
+    number: int = -1  # it stays while other slots come and go; a new table numbers its slots from 0
+    free: bool = False  # no person has it
+
+
+@dataclass(frozen=True, slots=True)
+class SlotChange:
+    """A change of slots between matches.
+
+    bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, free: the
+    numbers of slots to remove, and to take from their players. start: whether a match begins then.
+    """
+
+    bots: tuple[str, ...] = ()
+    draw: int = 0
+    place: Literal["person", "program"] | None = None
+    remove: tuple[int, ...] = ()
+    free: tuple[int, ...] = ()
+    start: bool = False
+
+
+ProcessLogs = Sequence[tuple[int, int, bytes]]
+TableState = Literal["open", "playing", "between", "over", "void"]
+ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can continue without them
+_MAX_PAUSE_S = 20.0  # between two games, if people have a clock
+_MAX_MISSES = 3  # in a row, after which a seat plays by itself
+_ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
+_MAX_CHANGES = 40  # of slots, before one a second is allowed
+_RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
+_DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
+_MIN_DELAY_INTERVAL_S = 5.0  # between two accepted delays
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSetup:
+    """A match to play: `launch` starts a slot's bot; `keep` stores the record so far and returns its replay's address.
+
+    `keep` returns None if the address isn't known yet.
+    """
+
+    spec: MatchSpec
+    launch: Callable[[int], Box]
+    keep: Callable[[Record, ProcessLogs], str | None]
+
+
+class LiveTable:
+    """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
+
+    `deal(number)` makes the table's next match, numbered from 0, with the settings `offer`. `changed` is called after
+    each change of state. `pace` (of PACES) says how long events are shown to people; each person may choose their own,
+    and the slowest of connected people applies. A window in which people may react stays open for `least_s` seconds or
+    more.
+
+    A match begins as soon as all have joined, if there is no `opener`; otherwise the opener, whose name it is, or a
+    player while the opener is away, starts it. A rematch begins once all present players want it, without the absent
+    ones. `arrange` makes a change of slots and then calls `replace_slots`; without it slots are only removed. State:
+    open, playing, between (two games), over, void. A table that was ended stays void.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        slots: Sequence[Slot],
+        offer: TableSettings,
+        deal: Callable[[int], MatchSetup],
+        changed: Callable[["LiveTable"], object] = lambda table: None,
+        pace: str = "instant",
+        least_s: float = 0.0,
+        absence_s: float = ABSENCE_S,
+        chat: TableChat | None = None,
+        opener: str | None = None,
+        arrange: Callable[[SlotChange], object] | None = None,
+    ) -> None:
+        self.name = name
+        self.slots = tuple(slots)
+        self.offer = offer
+        self.chat = chat
+        self.state: TableState = "open"
+        self.why: str | None = None
+        self.replay: str | None = None
+        self.matches = 0
+        self.bots: list[Message] = []  # that the opener may add: name, rank, rating
+        self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
+        self._opener, self._arrange = opener, arrange
+        self._change_under_way: SlotChange | None = None
+        self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
+        for index, slot in enumerate(self.slots):
+            slot.number = index if slot.number < 0 else slot.number
+        self._deal = deal
+        self._on_change = changed
+        self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
+        self._dealt: MatchSetup | None = None
+        self._playing: LiveMatch | None = None
+        self._public = PlayerView()  # what a spectator sees
+        self._clients: set[TableClient] = set()
+        self._ended = False
+        self._loop = asyncio.get_running_loop()
+        self._begin_if_all_joined()
+
+    def _set_state(self, state: TableState, why: str | None = None) -> None:
+        self.state, self.why = state, why
+        self._relabel()
+        for slot in self.slots:
+            slot.again = False
+        self._on_change(self)
+
+    # --- clients
+
+    def join(self, secret: str | None, login: str | None = None, manages: bool = False) -> TableClient:
+        """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
+
+        manages: whether the client is the table's opener. Raises KeyError if no person's slot has the secret.
+        """
+        slot = None if secret is None else self._find_slot(secret, "person")
+        client = TableClient(slot, login=login, manages=manages)
+        self._add_client(client)
+        return client
+
+    def attach(self, secret: str, after: int | None = None) -> ProgramConnection:
+        """Connect the program of the slot with this secret; it has received the first `after` lines.
+
+        If `after` is None, or lines after it are no longer kept, this is a new process: the referee takes the previous
+        one as ended, and greets this one for the next game. Raises KeyError if no program's slot has the secret.
+        """
+        number = self._find_slot(secret, "program")
+        slot = self.slots[number]
+        if after is None or not slot.lines.reach(after):
+            slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
+            if self._playing is not None:
+                self._playing.end_process(number)
+        connection = ProgramConnection(number, next=slot.lines.count if after is None else after)
+        connection.repeats = slot.lines.answer_to(connection.next)
+        self._add_client(connection)
+        self._disconnect_if_over(connection)
+        return connection
+
+    def _disconnect_if_over(self, connection: TableClient) -> None:
+        """Disconnect a program when no other match can follow."""
+        if self._playing is None and (self._ended or (self.state != "open" and not self._slots_of("person"))):
+            connection.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
+
+    def _add_client(self, client: TableClient) -> None:
+        if client.slot is not None:
+            slot = self.slots[client.slot]
+            if slot.guest is not None:
+                slot.guest.oust(Superseded())
+            slot.guest, slot.left_at = client, None
+            if slot.missed and not self.offer.person.timed:  # a return takes the seat back
+                slot.missed = 0
+                self._start_timer(client.slot)
+            slot.again = slot.again or (slot not in self._seated and self.state in ("over", "void"))
+        self._clients.add(client)
+        self._begin_if_all_joined()
+        self._apply_pace()
+        self._rematch_if_all_want()
+        self._notify_clients()
+
+    def part(self, client: TableClient) -> None:
+        """Remove a client; its slot stays reserved."""
+        self._clients.discard(client)
+        if client.slot is not None and self.slots[client.slot].guest is client:
+            self.slots[client.slot].guest = None
+            self.slots[client.slot].left_at = self._loop.time()
+            self._loop.call_later(self._absence_s, self._notify_clients)
+            self._loop.call_later(_RELOAD_S, self._rematch_if_all_want)
+            if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
+                self._continue_if_all_want()  # the others needn't wait for this one any more
+        self._apply_pace()
+        self._notify_clients()
+
+    def detach(self, connection: ProgramConnection, left: bool) -> None:
+        """Remove a program's connection. Unless the program `left`, its slot stays reserved and its clock runs on."""
+        slot = connection.slot
+        if left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
+            self._playing.leave(slot)
+        self.part(connection)
+
+    def _slowest_pace(self) -> str:
+        """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
+        people = [self.slots[number] for number in self._slots_of("person")]
+        own = self._pace if people else "instant"
+        return max([slot.pace or own for slot in people if slot.guest] or [own], key=PACES.__getitem__)
+
+    def _apply_pace(self) -> None:
+        if self._playing is not None:
+            self._playing.pace = PACES[self._slowest_pace()]
+
+    def take_slot(self, secret: str, name: str) -> None:
+        """Give a free slot to a player; ignored if it isn't free."""
+        for slot in self.slots:
+            if slot.free and slot.secret == secret:
+                slot.free, slot.name = False, name
+                self._relabel()
+                self._notify_clients()
+
+    def replace_slots(self, slots: Sequence[Slot] | None, start: bool = False) -> None:
+        """Make these the slots between two matches, and begin a match if `start`; None: a change has failed.
+
+        A client whose slot is gone becomes a spectator; a program is disconnected.
+        """
+        change, self._change_under_way = self._change_under_way, None
+        if self._playing is not None or self._ended:
+            return
+        if self.state != "void":
+            self.why = "the last change failed" if slots is None else None
+        if slots is None:
+            if change is not None and not change.start:  # else it would fail again and again
+                self._rematch_if_all_want()
+            self._notify_clients()
+            return
+        for client in tuple(self._clients):
+            if client.slot is not None:
+                kept = self.slots[client.slot]
+                client.slot = slots.index(kept) if kept in slots else None
+                if client.slot is None and isinstance(client, ProgramConnection):
+                    client.oust(TableClosed("the place was removed"))
+        self.slots = tuple(slots)
+        self._relabel()
+        if start:
+            self._begin_match()
+        else:
+            self._begin_if_all_joined()
+            self._rematch_if_all_want()
+        self._notify_clients()
+
+    def show_replay(self, match: int, address: str) -> None:
+        """Show clients the replay's address of match `match`; ignored once the next match has begun."""
+        if self.matches == match + 1 and self.state in ("over", "void"):
+            self.replay = address
+            self._notify_clients()
+
+    def dismiss(self, why: str) -> None:
+        """Disconnect all clients, with the reason."""
+        for client in tuple(self._clients):
+            client.oust(TableClosed(why))
+
+    @property
+    def watched(self) -> bool:
+        """Return whether the table has a client."""
+        return bool(self._clients)
+
+    def _find_slot(self, secret: str, kind: str) -> int:
+        for number, slot in enumerate(self.slots):
+            shown = (slot.secret or "").encode()
+            if slot.kind == kind and slot.secret and hmac.compare_digest(shown, secret.encode()):
+                return number
+        raise KeyError("no player has this secret")
+
+    def _begin_if_all_joined(self) -> None:
+        waits = self._changing or self._opener is not None or self._count_problem(len(self.slots))
+        if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
+            self._begin_match()
+
+    def _count_problem(self, total: int) -> str | None:
+        return self.offer.match_settings.rules.problem(total)
+
+    # --- slots between matches
+
+    def _is_present(self, slot: Slot) -> bool:
+        left = slot.left_at is not None and self._loop.time() - slot.left_at < _RELOAD_S
+        return slot.kind == "bot" or slot.guest is not None or left
+
+    def _players(self) -> list[Slot]:
+        """Return the slots that would play the next match: the present ones, after a match those that want another."""
+        rematch = self.state in ("over", "void")
+        return [
+            slot
+            for slot in self.slots
+            if self._is_present(slot) and (slot.again or not rematch or slot.kind != "person")
+        ]
+
+    def _start(self, fill: bool) -> None:
+        """Begin a match of the players. `fill`: with a bot in place of each other slot; otherwise without these."""
+        players = self._players()
+        others = [slot.number for slot in self.slots if slot not in players]
+        total = len(self.slots) if fill else len(players)
+        if self._count_problem(total) is not None or all(slot.kind == "bot" for slot in players):
+            return
+        if others:
+            self._change(SlotChange(remove=tuple(others), draw=len(others) if fill else 0, start=True))
+        else:
+            self._begin_match()
+
+    def _rematch_if_all_want(self) -> None:
+        """Begin a rematch if all present people want it."""
+        here = [slot for slot in self.slots if slot.kind == "person" and self._is_present(slot)]
+        if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._changing:
+            self._start(False)
+
+    @property
+    def _changing(self) -> bool:
+        return self._change_under_way is not None
+
+    def _change(self, change: SlotChange) -> None:
+        self._change_under_way = change
+        if self._arrange is None:
+            self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], change.start)
+        else:
+            self._arrange(change)
+
+    def free_deserted(self) -> None:
+        """After a match, free the places of people that have been away for long."""
+        since = self._loop.time() - self._absence_s
+        gone = [
+            slot.number
+            for slot in self.slots
+            if slot.kind == "person" and slot.left_at is not None and slot.left_at <= since
+        ]
+        if gone and self.state in ("over", "void") and not self._ended and not self._changing:
+            self._change(SlotChange(free=tuple(gone)))
+
+    def _may_start(self, client: TableClient) -> bool:
+        """Return whether a client may start a match: the opener, or any player while the opener is away."""
+        if self._playing is not None or self._ended or self._changing:
+            return False
+        away = self._opener is not None and not any(each.manages for each in self._clients)
+        return client.manages or (away and client.slot is not None)
+
+    def _manage(self, client: TableClient, message: Message) -> bool:
+        """Carry out a request about slots if it is possible now; return whether the message is one."""
+        match message:
+            case {"start": "bots" | "close" as other}:
+                if self._may_start(client):
+                    if client.slot is not None:
+                        self.slots[client.slot].again = True
+                    self._start(other == "bots")
+                return True
+            case {"add": {"bot": str(name)}}:
+                change = SlotChange(bots=(name,))
+            case {"add": {"place": True}}:
+                change = SlotChange(place="person")
+            case {"add": {"program": True}}:
+                change = SlotChange(place="program")
+            case {"remove": int(number)}:
+                change = SlotChange(remove=(number,))
+            case _:
+                return False
+        if client.manages and self._may_start(client) and self._arrange is not None:
+            now = self._loop.time()
+            left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
+            self._changes_left, self._changed_at = left - (left >= 1), now
+            if left >= 1:
+                self._change(change)
+        return True
+
+    def _begin_match(self) -> None:
+        dealt = self._dealt = self._deal(self.matches)
+        self.matches += 1
+        self.replay = None
+        self._seated = self.slots
+        for slot in self.slots:
+            slot.sight, slot.won, slot.missed = PlayerView(), 0.0, 0
+        self._public = PlayerView()
+        rules = dealt.spec.settings.rules
+        self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
+        people = self._slots_of("person")
+        self._playing = LiveMatch(
+            dealt.spec,
+            [*people, *self._slots_of("program")],
+            dealt.launch,
+            self._post_event,
+            (None, *people),
+            PACES[self._slowest_pace()],
+            people,
+            self._least_s,
+        )
+        self._set_state("playing")
+
+    def _labels(self) -> dict[str, str]:
+        """Return the names that all clients see, by handle; equal names, and "you", get their handle as well."""
+        if self._dealt is None:
+            return {}
+        seated = zip(self._dealt.spec.handles, self._seated, strict=True)
+        return label_handles((handle, slot.name) for handle, slot in seated if self._shows_name(slot))
+
+    def _relabel(self) -> None:
+        for sight in (self._public, *(slot.sight for slot in self._seated)):
+            sight.labels = self._labels()
+
+    def _shows_name(self, slot: Slot) -> bool:
+        return slot.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
+
+    def _slots_of(self, kind: str) -> list[int]:
+        return [number for number, slot in enumerate(self.slots) if slot.kind == kind]
+
+    # --- requests of browsers
+
+    def take(self, client: TableClient, message: Message) -> Message | None:
+        """Carry out a client's request if it is possible now; return the reply to this client, if any.
+
+        A spectator can only write lines of chat.
+        """
+        slot = None if client.slot is None else self.slots[client.slot]
+        if isinstance(message.get("chat"), str):
+            if self.chat is not None:
+                number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
+                self.chat.write(client, number, client.login, message["chat"], self.state == "playing", handle)
+            return None
+        if self._manage(client, message) or slot is None or client.slot is None or slot.guest is not client:
+            return None
+        playing = self._playing
+        match message:
+            case {"answer": dict(answer)} if playing is not None:
+                self._answer(client.slot, answer)
+                client.changed.set()  # no frame for others: the time of an answer is secret
+                return None
+            case {"back": True} if slot.missed >= _MAX_MISSES:
+                slot.missed = 0
+                self._start_timer(client.slot)
+                client.changed.set()
+                return None
+            case {"skip": True} if self._absent():
+                for number in self._absent():
+                    self.slots[number].missed = _MAX_MISSES
+                    self._start_timer(number)
+                return None
+            case {"pace": str(pace)} if pace in PACES:
+                slot.pace = pace
+                self._apply_pace()
+            case {"hurry": True} if playing is not None:
+                if all(number == client.slot or not self.slots[number].guest for number in self._slots_of("person")):
+                    playing.hurry()
+                return None
+            case {"hint": True} if slot.sight.seen() is not None:
+                return {"hint": slot.sight.hint()}
+            case {"go_on": True} if self.state == "between":
+                slot.again = True
+                self._continue_if_all_want()
+            case {"leave": True} if playing is not None and self.state in ("playing", "between"):
+                playing.leave(client.slot)
+            case {"rematch": True} if self.state in ("over", "void") and not self._ended:
+                slot.again = True
+                self._rematch_if_all_want()
+            case _:
+                return None
+        self._notify_clients()
+        return None
+
+    def _answer(self, number: int, answer: Message) -> None:
+        """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
+        read = self.slots[number].sight.read_answer(answer)
+        if read is not None:
+            self.slots[number].missed = 0
+            self._send_answer(number, read)
+
+    def _send_answer(self, number: int, answer: Message) -> None:
+        """Send a person's answer, which closes the request."""
+        assert self._playing is not None
+        self._playing.answer(number, json.dumps(answer).encode() + b"\n")
+        self.slots[number].sight.request = {}
+
+    def _start_timer(self, number: int) -> None:
+        """Start the time limit of a person's open request. At its end the table answers with the quietest move.
+
+        So a person never forfeits on a slow machine, and other players can't see that the time ran out. At a table
+        without a clock, only absent players that others continue without have a limit.
+        """
+        slot, limit_ms = self.slots[number], self.offer.person.limit_ms
+        request = slot.sight.request
+        if slot.ends is not None:
+            slot.ends.cancel()
+        if not request:
+            return
+        if slot.missed < _MAX_MISSES and not self.offer.person.timed:
+            slot.sight.allow(UNTIMED_MS)
+            return
+
+        def end() -> None:
+            if self._playing is not None and slot.sight.request is request:
+                slot.missed += 1
+                self._send_answer(number, slot.sight.answer(slot.sight.quiet()))
+                if slot.guest is not None:
+                    slot.guest.changed.set()
+
+        limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if slot.missed >= _MAX_MISSES else limit_ms
+        slot.sight.allow(limit_ms)
+        slot.ends = self._loop.call_later(limit_ms / 1000, end)
+
+    def _absent(self) -> list[int]:
+        """Return the people, at a table without a clock, that have been away for long and aren't played for yet."""
+        if self.state != "playing" or self.offer.person.timed:
+            return []
+        since = self._loop.time() - self._absence_s
+        people = ((number, self.slots[number]) for number in self._slots_of("person"))
+        return [
+            number for number, slot in people if slot.left_at is not None and slot.left_at <= since and not slot.missed
+        ]
+
+    def _continue_if_all_want(self) -> None:
+        """Begin the next game if all connected players want it."""
+        if all(self.slots[number].again for number in self._slots_of("person") if self.slots[number].guest):
+            self._resume_match(self._playing)
+
+    def _resume_match(self, playing: LiveMatch | None, games: int | None = None) -> None:
+        """Begin the next game of the current match; with `games`, only if exactly as many games are over."""
+        if playing is None or playing is not self._playing or self.state != "between":
+            return
+        if games in (None, len(playing.games)):
+            self._set_state("playing")
+            playing.resume()
+            self._notify_clients()
+
+    # --- lines of programs
+
+    def lines(self, connection: ProgramConnection) -> list[str]:
+        """Return the lines that a program's connection hasn't received, and count them as received."""
+        if connection.slot is None:
+            return []
+        lines = self.slots[connection.slot].lines
+        fresh = lines.since(connection.next)
+        connection.next = lines.count
+        return fresh
+
+    def say(self, connection: ProgramConnection, line: str) -> None:
+        """Pass on a program's line, or store the delay that the program's client reports in it."""
+        if connection.slot is None:
+            return
+        slot = self.slots[connection.slot]
+        line = line.rstrip("\n")
+        if line.startswith(_DELAY_PREFIX):  # shown with the next frame: a frame of its own would reveal activity
+            now = self._loop.time()
+            if now >= slot.measures_at:
+                slot.measures_at = now + _MIN_DELAY_INTERVAL_S
+                with suppress(ValueError, RecursionError, AttributeError):
+                    slot.measured(json.loads(line).get("ms"))
+        elif self._playing is not None and slot.guest is connection:
+            repeats, connection.repeats = connection.repeats, None
+            if line != repeats:
+                slot.lines.note_answer(line)
+                self._playing.answer(connection.slot, line.encode("utf-8", "replace") + b"\n")
+
+    # --- events of the match
+
+    def _post_event(self, event: MatchEvent) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._handle_event, event)
+
+    def _handle_event(self, event: MatchEvent) -> None:
+        playing = self._playing
+        if playing is None or self._dealt is None:
+            return
+        match event:
+            case LineReceived(bot):
+                self._handle_line(bot, event)
+                return
+            case StateUpdate(messages_by_seat):
+                for eyes, message in messages_by_seat.items():
+                    (self._public if eyes is None else self.slots[eyes].sight).take(message)
+            case GameEnded(game):
+                for seat in game.survivors:
+                    self.slots[game.seating[seat]].won += 1 / len(game.survivors)
+                ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
+                self._public.take(ended)  # no seat's line is for a spectator
+                self._dealt.keep(playing.record, ())
+                if len(playing.games) < len(playing.spec.seatings):
+                    self._pause_between_games(playing)
+            case MatchEnd(problem):
+                self._finish_match(playing, problem)
+            case _:
+                return
+        self._notify_clients()
+
+    def _pause_between_games(self, playing: LiveMatch) -> None:
+        if self._ended:
+            return
+        self._set_state("between")
+        if not self._slots_of("person"):
+            self._resume_match(playing)
+        elif self.offer.person.timed:
+            self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.games))
+
+    def _finish_match(self, playing: LiveMatch, problem: str | None) -> None:
+        assert self._dealt is not None
+        self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
+        self._playing = None
+        playing.close()
+        if not self._ended:
+            self._set_state("over" if problem is None else "void", problem)
+        for number in self._slots_of("program"):
+            slot = self.slots[number]
+            if slot.lines.last != MATCH_OVER:  # the program forfeited, or this machine failed
+                slot.lines.add(MATCH_OVER)
+            if slot.guest is not None:
+                self._disconnect_if_over(slot.guest)
+
+    def _handle_line(self, bot: int, line: LineReceived) -> None:
+        slot = self.slots[bot]
+        if slot.kind == "program":
+            slot.lines.add(line.data.decode().rstrip("\n"))
+        else:
+            message = line.message
+            if message["type"] == "hello":
+                slot.sight = PlayerView(self._labels())
+            answer = slot.sight.take(message)
+            if answer is not None and self._playing is not None:
+                self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
+            self._start_timer(bot)
+        if slot.guest is not None:
+            slot.guest.changed.set()
+
+    def _notify_clients(self) -> None:
+        for client in self._clients:
+            client.changed.set()
+
+    # --- frames
+
+    def frame(self, client: TableClient) -> Message:
+        """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
+        sight = self._public if client.slot is None else self.slots[client.slot].sight
+        seen = sight.seen()
+        if seen is None and self._playing is None:  # of a player who came after the match
+            seen = self._public.seen()
+        missed = 0 if client.slot is None else self.slots[client.slot].missed
+        rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
+        manages, players = client.manages and self._playing is None and not self._ended, self._players()
+        table = {
+            "id": self.name,
+            "clock": _describe_clock(self.offer.person),
+            "program_clock": _describe_clock(self.offer.program),
+            "state": self.state,
+            "match": self.matches,
+            "pace": self._slowest_pace(),
+            "why": self.why,
+            "again": not self._ended,
+            "replay": self.replay,
+            "missed": missed,
+            "spare": max(0, _MAX_MISSES - missed),
+            "skip": client.slot is not None and bool(self._absent()),
+            "opener": self._opener,
+            "manages": manages,
+            "bots": self.bots if manages else None,
+            "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
+            "start": {
+                "empty": len(self.slots) - len(players),
+                "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
+                "close": self._count_problem(len(players)) is None,
+            }
+            if self._may_start(client) and any(slot.kind != "bot" for slot in players)
+            else None,
+        }
+        return make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
+
+    def _find_handle(self, slot: Slot) -> str | None:
+        """Return the handle of a slot in the newest match, None if it isn't in it."""
+        played = self._dealt is not None and slot in self._seated
+        return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
+
+    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> TablePlace:
+        known = client.manages and self.state == "open"  # the letters are dealt with the match
+        return TablePlace(
+            handle=self._find_handle(slot) or "",
+            number=slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
+            name=slot.name if not slot.free and (known or self._shows_name(slot)) else None,
+            kind=slot.kind,
+            free=slot.free,
+            here=slot.kind == "bot" or slot.guest is not None,
+            you=index == client.slot,
+            won=slot.won,
+            again=slot.again,
+            delay_ms=slot.delay_ms,
+        )
+
+    # --- the end
+
+    def end(self, why: str) -> None:
+        """End the table as void, for a reason shown to all clients. Complete games are kept; no match follows."""
+        if not self._ended:
+            self._ended = True
+            self._set_state("void", why)
+            if self._playing is not None:
+                self._playing.give_up()
+            self._notify_clients()
+
+    def close(self) -> None:
+        """End the match, discarding its unfinished game. May block for as long as a bot has for an answer."""
+        dealt, playing, self._playing = self._dealt, self._playing, None
+        if playing is None:
+            return
+        playing.close()
+        if dealt is not None and playing.games:  # the event of the last game's end may still be queued
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
+
+
+def _describe_clock(timing: Timing) -> Message | None:
+    """Return a timing as clients show it, in seconds; None without a clock."""
+    return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

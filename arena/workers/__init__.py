@@ -1,0 +1,27 @@
+"""Run jobs in worker processes, which are replaced when they die, until each job has ended.
+
+Must not depend on the content of jobs. `arena.workers.cluster` does the same on the machines of a cluster.
+"""
+
+from arena.workers.drive import (
+    MAX_FAILED_ATTEMPTS,
+    MAX_WORKER_DEATHS,
+    Idle,
+    JobCompleted,
+    JobFailed,
+    RetryingJobs,
+    WorkerMessages,
+    drive_jobs,
+)
+from arena.workers.executors import (
+    CallTimeoutError,
+    ExecutorLostError,
+    LocalExecutor,
+    WorkerCall,
+    WorkerDiedError,
+    WorkerExecutor,
+    WorkerRejectedError,
+    assign_cores,
+    limit_time,
+    report_progress,
+)

@@ -1,0 +1,179 @@
+"""Run jobs through an executor until each is completed or abandoned.
+
+The caller supplies the source of jobs, the function that runs one, and the executor; so runs and ladders, laptops and
+clusters use the same loop. A job is abandoned after too many failed attempts; if its worker dies, it is run again. This
+module has no store: the caller that iterates over `drive_jobs` stores each result before it requests the next event."""
+
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from arena.workers.executors import WorkerCall, WorkerDiedError
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+MAX_FAILED_ATTEMPTS = 3  # after this many failures of the host a job is abandoned
+MAX_WORKER_DEATHS = 10  # more, since a worker is rarely killed by its job; but a job that kills each worker must end
+
+_POLL_S = 0.25  # the longest delay of Ctrl-C and of the live display
+
+
+@dataclass(frozen=True, slots=True)
+class JobCompleted(Generic[Job, Result]):
+    """A job has ended with a result."""
+
+    job: Job
+    result: Result
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailed(Generic[Job]):
+    """An attempt at a job failed; the job runs again unless it is abandoned."""
+
+    job: Job
+    problem: BaseException
+    abandoned: bool
+
+    @property
+    def reason(self) -> str:
+        """The message of the exception."""
+        return str(self.problem)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerMessages(Generic[Job]):
+    """The new messages of a running job, in order."""
+
+    job: Job
+    messages: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """Nothing happened for a moment: a chance to update a display."""
+
+
+class JobSource(Protocol[Job]):
+    """A source of jobs, to which failed jobs are returned."""
+
+    @property
+    def more(self) -> bool:
+        """Whether `take` may still return a job later, although none is running now."""
+
+    def take(self) -> Job | None:
+        """Return the job to start now, None if no job is left or all must wait."""
+
+    def failed(self, job: Job, problem: BaseException) -> bool:
+        """Take back a job whose attempt failed; return whether it is abandoned."""
+
+    def completed(self, job: Job) -> None:
+        """Note that a job has ended with a result."""
+
+
+class RetryingJobs(Generic[Job]):
+    """A source of the given jobs that retries failed ones after a pause, before new ones, and finally abandons them.
+
+    `pauses_s` are the seconds to wait after a job's first, second, ... failure; later ones have no pause. Meanwhile no
+    new job starts, since the host may need time to recover. A worker's death has no pause.
+    """
+
+    def __init__(
+        self, jobs: Iterable[Job], pauses_s: Sequence[float] = (), clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._new = iter(jobs)
+        self._pauses_s = pauses_s
+        self._clock = clock
+        self._retries: list[tuple[float, Job]] = []  # (time to start, job)
+        self._counts: dict[int, list[int]] = {}  # by id(job): failures and worker deaths
+
+    @property
+    def more(self) -> bool:
+        """Whether a failed job waits for its next attempt."""
+        return bool(self._retries)
+
+    def take(self) -> Job | None:
+        """Return the job to start now, None if no job is left or all must wait."""
+        now = self._clock()
+        due = next((entry for entry in self._retries if entry[0] <= now), None)
+        if due is not None:
+            self._retries.remove(due)
+            return due[1]
+        # While a failed job pauses, no new one starts: it would fail for the same reason.
+        return None if self._retries else next(self._new, None)
+
+    def failed(self, job: Job, problem: BaseException) -> bool:
+        """Count a failure; return whether the job is abandoned."""
+        died = isinstance(problem, WorkerDiedError)
+        counts = self._counts.setdefault(id(job), [0, 0])
+        counts[died] += 1
+        voids, deaths = counts
+        if voids >= MAX_FAILED_ATTEMPTS or deaths >= MAX_WORKER_DEATHS:
+            self.completed(job)
+            return True
+        pause_s = self._pauses_s[voids - 1] if not died and voids <= len(self._pauses_s) else 0.0
+        self._retries.append((self._clock() + pause_s, job))
+        return False
+
+    def completed(self, job: Job) -> None:
+        """Forget the counts of a job that has ended: a later job may have the same id."""
+        self._counts.pop(id(job), None)
+
+
+def drive_jobs(
+    source: JobSource[Job],
+    play: Callable[[Job], Result],
+    executor: Executor,
+    width: Callable[[], int],
+    voids: tuple[type[Exception], ...],
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessages[Job] | Idle]:
+    """Run all jobs of a source, at most `width()` at a time, and yield events in order of time.
+
+    Messages of a job are yielded only while it runs: the last ones before its end may be missing. `voids` are the
+    exceptions of `play` that count as failed attempts, like a worker's death. Any other exception is raised: it is a
+    defect, or a problem that all further jobs would have too.
+    """
+    running: dict[Future[Result], Job] = {}
+    # Not concurrent.futures.wait: Ctrl-C in it may leave a future locked, and its worker's thread would wait for ever.
+    done: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+
+    def fill() -> None:
+        while len(running) < width() and (job := source.take()) is not None:
+            future = executor.submit(play, job)
+            running[future] = job
+            future.add_done_callback(done.put)
+
+    def wait() -> list[Future[Result]]:
+        try:
+            return [done.get(timeout=_POLL_S), *(done.get() for _ in range(done.qsize()))]
+        except queue.Empty:
+            return []
+
+    def ended(job: Job, future: Future[Result]) -> JobCompleted[Job, Result] | JobFailed[Job]:
+        problem = future.exception()
+        if problem is None:
+            source.completed(job)
+            return JobCompleted(job, future.result())
+        if not isinstance(problem, (WorkerDiedError, *voids)):
+            raise problem
+        return JobFailed(job, problem, source.failed(job, problem))
+
+    fill()
+    while running or source.more:
+        if not running:
+            sleep(_POLL_S)
+        completed = wait() if running else []
+        for future, job in list(running.items()):
+            if future not in completed and isinstance(future, WorkerCall) and (messages := future.take_messages()):
+                yield WorkerMessages(job, tuple(messages))
+        if not completed:
+            fill()
+            yield Idle()
+        for future in completed:
+            event = ended(running.pop(future), future)
+            fill()
+            yield event

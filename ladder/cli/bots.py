@@ -1,0 +1,287 @@
+"""Implement the `arena ladder` commands that submit, print, challenge and moderate bots, and list the queue.
+
+Moderation (`activate`, `disable`, `freeze`, `suspend`, `void`) requires a reason. `submit` accepts one user's new
+version, or those of many users. `similar` lists versions of different owners with similar sources; similarity is no
+proof of misconduct."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from arena.bots import find_sample
+from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
+from arena.cli.submit import print_submission
+from arena.escaping import escape_control
+from ladder import views
+from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
+from ladder.cli.results import write_log
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.service import (
+    AcceptedSubmission,
+    ActionResult,
+    BulkSubmission,
+    QueuedChallenge,
+    activate_version,
+    deadlines_of_bot,
+    disable_bot,
+    find_similar_versions,
+    format_local_time,
+    get_bot,
+    parse_time,
+    queue_challenges,
+    set_frozen,
+    set_suspended,
+    set_void,
+    submit_bot,
+    submit_folder,
+)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="[BOT]", required=False, type=click.Path(path_type=Path))
+@option("--owner", "login", metavar="LOGIN", help="Login of the bot's owner.")
+@option("--name", metavar="NAME", help="The bot's name.  [the owner's only bot, else from bot.toml or the file]")
+@option("--at", metavar="TIME", help="Time of submission, such as 2026-12-01T23:50+01:00.  [now]")
+@option(
+    "--from",
+    "source",
+    metavar="DIR",
+    type=ExistingPath("Name a folder of bots' folders.", file_okay=False),
+    help="Submit many users' bots: subfolders whose names are logins.",
+)
+@ACTOR_OPTION
+@json_option(AcceptedSubmission, BulkSubmission)
+def submit(
+    folder: Path,
+    bot: Path | None,
+    login: str | None,
+    name: str | None,
+    at: str | None,
+    source: Path | None,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Submit a version of a bot, or bots of many users.
+
+    BOT is a file, a folder, a zip, a tar or sample:NAME. The ladder's runner checks the version; if it is accepted, it
+    replaces the previous one. --at sets the time of submission, which the audit log records. No daily quota applies
+    then.
+
+    With --from, each subfolder is submitted for the owner whose login is its name. Exit code 1 if one is rejected.
+    """
+    if source is None and (bot is None or login is None):
+        raise click.UsageError("Missing BOT or --owner. Give both, or --from FOLDER to submit bots of many users.")
+    if source is not None and (bot or login or name):
+        raise click.UsageError("--from can't be combined with BOT, --owner or --name. Leave them out.")
+    with open_ladder_or_exit(folder) as ladder:
+        received = None if at is None else parse_time(ladder, at)
+        if source is not None:
+            found = submit_folder(ladder, source, received, actor)
+            _report(found, as_json)
+            sys.exit(bool(found.rejected))
+        assert bot is not None
+        assert login is not None
+        taken = submit_bot(ladder, find_sample(str(bot)) or bot, login, name, received, actor)
+    if as_json:
+        print_json(taken)
+        return
+    print_submission(taken.version_ref, taken.duplicate, taken.remaining, taken.late_for, taken.disabled_reason)
+    if received is not None:
+        print_note(f"time of submission: {format_local_time(taken.received_at)}")
+    print_note(f"see its check: arena ladder bot {folder} {taken.name}")
+
+
+def _report(found: BulkSubmission, as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for login, taken in found.accepted.items():
+        more = ", submitted before" if taken.duplicate else ""
+        more += "" if taken.late_for is None else f", late for {taken.late_for}"
+        print_text(f"{escape_control(login)}: {escape_control(taken.version_ref)}{more}")
+    for login, why in found.rejected.items():
+        print_note(f"{login}: rejected: {why}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("name", metavar="BOT", shell_complete=complete_bots)
+@option("--version", "number", type=click.IntRange(1), metavar="N", help="Version to show.  [the newest]")
+@option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
+@option("--build-log", is_flag=True, help="Print only the output of the version's build.")
+@json_option(views.BotPage, views.BuildLog)
+def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
+    """Show a bot: versions, rank, faults, times and matches.
+
+    The output is what the owner sees: also why a version doesn't play, and the version that counts at each deadline.
+    """
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        owner = Viewer(get_bot(context.connection, name).login)
+        as_owner = replace(context, viewer=owner)
+        if build_log:
+            view: views.BotPage | views.BuildLog | None = views.view_build_log(as_owner, name, number)
+        else:
+            view = views.view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
+    if view is None:
+        usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
+    if as_json:
+        print_json(view)
+    elif isinstance(view, views.BotPage):
+        playing = next((version for version in view.versions if version.is_active), None)
+        what = views.inactive_reason(view) if playing is None else f"version {playing.number} plays"
+        print_text(escape_control(f"{view.bot}: {what}"))
+        print_view(view, as_json)
+    elif view.text:
+        write_log(view.text)
+    else:
+        print_note(
+            f"version {view.version} has no build output: it needs no build, printed nothing, or isn't built yet"
+        )
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("opponents", metavar="OPPONENT...", nargs=-1, required=True, shell_complete=complete_bots)
+@option("--owner", "login", metavar="LOGIN", required=True, help="Login of the owner of BOT, or of staff.")
+@option("--matches", "count", type=click.IntRange(1, 1000), metavar="N", default=1, help="Number of matches.")
+@json_option(QueuedChallenge)
+def challenge(folder: Path, bot: str, opponents: tuple[str, ...], login: str, count: int, as_json: bool) -> None:
+    """Queue unrated matches against chosen opponents.
+
+    A name stands for the bot's active version; honest@3 is version 3. Reference bots fill the other seats. The ladder's
+    runner plays these matches next, also while the ladder is frozen.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        asked = queue_challenges(ladder, bot, opponents, login, count)
+    if as_json:
+        print_json(asked)
+        return
+    first, last = asked.matches[0], asked.matches[-1]
+    which = f"match {first}" if first == last else f"matches {first} to {last}"
+    left = "" if asked.remaining is None else f"; challenges left today: {asked.remaining}"
+    print_note(f"{which} of {', '.join(map(escape_control, asked.version_refs))} are queued{left}")
+    print_note(f"see the result: arena ladder match {folder} {first}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("version", metavar="[VERSION]", type=click.IntRange(1, 2**31 - 1), required=False)
+@audited
+@json_option(ActionResult)
+def activate(folder: Path, bot: str, version: int | None, actor: str, reason: str, as_json: bool) -> None:
+    """Activate another accepted version of a bot.
+
+    It may be an earlier version, or one that was disabled: honest@3, or honest 3. Queued rated matches of the version
+    that was active are cancelled.
+    """
+    name, _, number = bot.rpartition("@")
+    if version is None and number.isascii() and number.isdecimal():
+        bot, version = name, int(number)
+    if version is None:
+        raise click.UsageError(
+            f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
+        )
+    with open_ladder_or_exit(folder) as ladder:
+        new = activate_version(ladder, bot, version, actor, reason)
+    print_decision(new, f"{bot}@{version} plays", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@audited
+@json_option(ActionResult)
+def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> None:
+    """Disable a bot.
+
+    No version of it plays, not even a new one, until a version is activated. Its queued rated matches are cancelled.
+    Its results stay.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        new = disable_bot(ladder, bot, actor, reason)
+    print_decision(new, f"{bot} doesn't play", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--undo", is_flag=True, help="Start rated matches again.")
+@audited
+@json_option(ActionResult)
+def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
+    """Stop starting rated matches. Checks, challenges and finals continue."""
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_frozen(ladder, not undo, actor, reason)
+    print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("login", metavar="LOGIN")
+@option("--undo", is_flag=True, help="Lift the suspension: versions that were active play again.")
+@audited
+@json_option(ActionResult)
+def suspend(folder: Path, login: str, undo: bool, actor: str, reason: str, as_json: bool) -> None:
+    """Suspend a user.
+
+    Their bots don't play, they can't submit, and they get no grades. The user sees the reason. Queued matches with the
+    user's bots are cancelled, except those of a final. Results stay.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_suspended(ladder, login, not undo, actor, reason)
+    print_decision(new, f"{login} is {'not ' if undo else ''}suspended", as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1))
+@option("--undo", is_flag=True, help="Include the match in the ratings again.")
+@audited
+@json_option(ActionResult)
+def void(folder: Path, match: int, undo: bool, actor: str, reason: str, as_json: bool) -> None:
+    """Exclude a match from the ratings. Its results stay, marked as void."""
+    with open_ladder_or_exit(folder) as ladder:
+        new = set_void(ladder, match, not undo, actor, reason)
+    print_decision(new, f"match {match} {'counts' if undo else 'is void'}", as_json)
+
+
+def print_decision(new: bool, now: str, as_json: bool) -> None:
+    """Print the new state, or that nothing changed."""
+    if as_json:
+        print_json(ActionResult(new))
+    else:
+        print_note(now if new else f"{now} already: no change")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@json_option(views.SimilarityReport)
+def similar(folder: Path, as_json: bool) -> None:
+    """List bots of different owners with similar source code.
+
+    Each pair shows how much of one bot's source is in the other's. The active version of each bot is compared, else the
+    newest accepted one. Names, strings, comments, layout, and the code of kits, samples and reference bots are ignored.
+    Pairs from 50 % are listed. Similarity alone doesn't prove copying.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = find_similar_versions(ladder)
+    print_view(result, as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
+@json_option(views.QueuePage)
+def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
+    """List pending checks and matches."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        waiting = views.view_queue(context, after, last)
+    if not (as_json or waiting.checks or waiting.matches):
+        print_note("the queue is empty")
+    else:
+        print_view(waiting, as_json)

@@ -1,0 +1,331 @@
+"""Open a ladder, report errors, and print views and logs for the `arena ladder` commands.
+
+Errors are one or two lines. Views are printed as JSON, as lines, or as tables whose columns are the field names.
+Commands that play a ladder's version use a copy of it on this machine. `arena ladder run` writes sentences to a
+terminal, and to a journal lines with time, level and ids:
+
+    2026-11-22T12:30:05Z info runner=5f3a91c2 match=4711 played
+    2026-11-22T12:30:06Z warning runner=5f3a91c2 version=ada@3 auto-disabled: it forfeited in its last 5 matches"""
+
+import getpass
+import logging
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+from click.shell_completion import CompletionItem
+from rich.console import RenderableType
+from rich.text import Text
+
+from arena.bots import BotError, extract_bot
+from arena.checks import CheckStepView
+from arena.cli.check import step_lines
+from arena.cli.console import (
+    Column,
+    CommandEnd,
+    fail,
+    make_table,
+    option,
+    os_error_reason,
+    print_json,
+    print_note,
+    print_parts,
+    usage_error,
+)
+from arena.cli.main import require_extras
+from arena.cli.run_report import example_lines
+from arena.escaping import escape_control
+from arena.rating import Estimate
+from arena.run import FaultReport, RulesetError, cache_folder
+from arena.sandbox import SandboxError
+from arena.workers import ExecutorLostError
+from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
+from ladder.store import DatabaseError, SchemaError, all_bots
+from ladder.views import DecisionSummary, MatchParticipant, describe_decision
+
+
+def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete folders that are ladders or may contain one."""
+    start = Path(typed)
+    above, name = (start, "") if typed == "" or typed.endswith("/") else (start.parent, start.name)
+    try:
+        folders = sorted(each for each in above.iterdir() if each.name.startswith(name) and each.is_dir())
+        ladders = [each for each in folders if (each / "ladder.toml").is_file()]
+    except OSError:
+        return []
+    return [CompletionItem(str(each)) for each in ladders] or [
+        CompletionItem(f"{each}/") for each in folders if not each.name.startswith(".")
+    ]
+
+
+def complete_bots(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the names of a ladder's bots; return nothing if it can't be opened quickly."""
+    folder = context.params.get("folder")
+    if folder is None:
+        return []
+    try:
+        with (
+            closing(open_ladder(Path(folder), patience_s=0.5)) as ladder,  # a shell must not wait longer for names
+            ladder.database.read() as reading,
+        ):
+            names = [bot.name for bot in all_bots(reading)]
+    except Exception:
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(typed) and name.isprintable()]
+
+
+FOLDER_ARGUMENT = click.argument(
+    "folder", metavar="LADDER", type=click.Path(path_type=Path, file_okay=False), shell_complete=_complete_folders
+)
+
+
+ACTOR_OPTION = option(
+    "--by",
+    "actor",
+    metavar="NAME",
+    default=lambda: _default_actor(),
+    callback=lambda *given: _require_actor(*given),
+    help="Name to record in the audit log.  [your login]",
+)
+
+
+@contextmanager
+def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
+    """Turn errors into exit codes: 2 for errors of the input, 1 for failures of the machine. `log` gets the message."""
+    misused: Callable[[str], NoReturn] = usage_error if log is None else partial(log.end, 2)
+    failed: Callable[[str], NoReturn] = fail if log is None else partial(log.end, 1)
+    try:
+        with require_extras():
+            yield
+    except (BotError, LadderError, RulesetError, SchemaError) as problem:
+        misused(str(problem))
+    except (DatabaseError, ExecutorLostError, SandboxError) as problem:
+        failed(str(problem))
+    except UnicodeEncodeError:
+        misused("an argument of the command isn't valid UTF-8.\nReplace its invalid bytes.")
+    except OSError as problem:
+        failed(os_error_reason(problem))
+
+
+@contextmanager
+def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
+    """Yield the ladder of a folder; see `user_friendly_errors`. Waits `patience_s` for an unreachable database."""
+    hear = log.database_state if log is not None else lambda why: None
+    command = click.get_current_context().command_path
+    with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:
+        yield ladder
+
+
+def audited(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options `--by` and `--reason` to a command whose effect the audit log records."""
+    reason = option(
+        "--reason", metavar="TEXT", required=True, callback=_require_text, help="Reason, shown to the owner."
+    )
+    return reason(ACTOR_OPTION(function))
+
+
+def _require_text(_context: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Return the text of an option; reject an empty one."""
+    if not text.strip():
+        raise click.BadParameter("the value is empty; give a text", param=parameter)
+    return text
+
+
+def _require_actor(context: click.Context, parameter: click.Parameter, actor: str) -> str:
+    """Return the actor; reject names that the ladder uses for its own decisions."""
+    if _require_text(context, parameter, actor) == "ladder":
+        raise click.BadParameter('"ladder" is reserved for automatic decisions; give your own name', param=parameter)
+    return actor
+
+
+def _default_actor() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def format_time(at: float | None) -> str:
+    """Return a time on this machine's clock: 2026-11-22 17:05."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def format_interval(value: Estimate | None, times: float, digits: int) -> str:
+    """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
+    if value is None:
+        return "-"
+    text = f"{times * value.value:.{digits}f}"
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
+
+
+def format_signed(value: float | None, times: float = 100, digits: int = 1) -> str:
+    """Return a difference with its sign, a dash for None."""
+    return "-" if value is None else f"{times * value:+.{digits}f}"
+
+
+_TIME_SUFFIXES = ("_at", "extended_until")  # of fields that hold times
+
+
+def print_view(view: Any, as_json: bool) -> None:
+    """Print a view as JSON, or its lists as tables headed by field names and its other fields as lines."""
+    if as_json:
+        print_json(view)
+    elif parts := [*_parts(view)]:
+        print_parts(*parts)
+    else:
+        print_note("the list is empty")
+
+
+def format_view_line(row: Any) -> str:
+    """Return a view's non-empty fields in one line."""
+    return "  ".join(filter(None, (format_cell(field.name, getattr(row, field.name)) for field in fields(row))))
+
+
+def format_cell(name: str, value: Any) -> str:
+    """Return a field's value as text. The field's name shows whether it is a time."""
+    if value is None or value is False:
+        return ""
+    if value is True:
+        return "yes"
+    if isinstance(value, float):
+        return format_time(value) if name.endswith(_TIME_SUFFIXES) else f"{value:.5g}"
+    if isinstance(value, Estimate):
+        return format_interval(value, 1, 3)
+    if isinstance(value, MatchParticipant):
+        return escape_control(value.version_ref) + (f" {value.wins:g}" if value.games else "")
+    if isinstance(value, DecisionSummary):
+        return f"{format_time(value.created_at)} {escape_control(f'{describe_decision(value)}: {value.reason}')}"
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{escape_control(key)} {text}" for key, each in value.items() if (text := format_cell("", each))
+        )
+    if is_dataclass(value):
+        return format_cell("", {field.name: getattr(value, field.name) for field in fields(value)})
+    if isinstance(value, tuple):
+        return (" " if value and isinstance(value[0], int) else ", ").join(format_cell("", each) for each in value)
+    return escape_control(str(value))
+
+
+_LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
+    CheckStepView: lambda step: iter([Text.from_ansi("\n".join(step_lines(step)))]),
+    FaultReport: example_lines,
+    DecisionSummary: lambda act: iter([format_cell("", act)]),
+}
+
+
+def _parts(view: Any) -> Iterator[RenderableType]:
+    """Yield the short values of a view, then its lists and nested views, then how to print the rest of a list."""
+    values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
+    rest = values.pop("next_cursor", None)
+    long = {name: value for name, value in values.items() if _is_long(value)}
+    for name, value in values.items():
+        if name not in long and (text := format_cell(name, value)):
+            yield f"{name}: {text}"
+    for name, value in long.items():
+        if parts := list(_long_parts(value)):
+            yield from parts if name == "items" else (f"\n{name}:", *parts)
+    if rest is not None:
+        yield f"\nmore: --after {rest}"
+
+
+def _long_parts(value: Any) -> Iterator[RenderableType]:
+    if not isinstance(value, tuple):
+        yield from _parts(value)
+    elif type(value[0]) in _LINES:
+        for each in value:
+            yield from _LINES[type(each)](each)
+    else:
+        yield _table(value)
+
+
+def _is_long(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return bool(value) and is_dataclass(value[0])
+    return is_dataclass(value) and not isinstance(value, Estimate)
+
+
+def _table(rows: Sequence[Any]) -> RenderableType:
+    """Return rows as a table without empty columns."""
+    names = [field.name for field in fields(rows[0])]
+    cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
+    kept = [name for name in names if any(cells[name])]
+    numbers = {
+        name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
+    }
+    columns = [Column(name, name in numbers, None if name in numbers else 12) for name in kept]
+    return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
+
+
+def copy_version(folder: Path, given: str) -> tuple[str, str]:
+    """Return the path and the description of a local copy of a version. Exits as `open_ladder_or_exit` does.
+
+    Exits with 2 for unknown versions.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        version, archive = get_version_archive(ladder, given)
+    title = version.digest if version.single_file_name is None else f"{version.digest}-{version.single_file_name}"
+    copy = extract_bot(archive, title, cache_folder())
+    where = copy if version.single_file_name is None else copy / version.single_file_name
+    return str(where), f"{version.version_ref} of {os.path.abspath(folder)}"
+
+
+class Journal(logging.Handler):
+    """The log of a command, and of the libraries that it uses. On a terminal it prints only the sentences."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = ""
+        self._plain = sys.stderr.isatty()
+        logging.basicConfig(handlers=[self], level=logging.WARNING, force=True)
+        logging.getLogger("ladder").setLevel(logging.INFO)
+
+    def info(self, text: str, **ids: object) -> None:
+        """Log an event."""
+        self._say("info", text, ids)
+
+    def warn(self, text: str, **ids: object) -> None:
+        """Log a warning that staff may have to investigate."""
+        self._say("warning", text, ids)
+
+    def error(self, text: str, **ids: object) -> None:
+        """Log an error that staff has to investigate."""
+        self._say("error", text, ids)
+
+    def end(self, code: int, text: str) -> NoReturn:
+        """Log the error that ends the command, and exit."""
+        if self._plain:
+            (usage_error if code == 2 else fail)(text)
+        self.error(text)
+        raise CommandEnd(code, text)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log the record of a library, with its traceback."""
+        trace = traceback.format_exception(*record.exc_info) if record.exc_info else []
+        self._say(record.levelname.lower(), record.getMessage(), getattr(record, "ids", {}))
+        for line in "".join(trace).splitlines():
+            print_note(f"  {line}")
+
+    def database_state(self, problem: str | None) -> None:
+        """Log that the database can't be reached, or with None that it can be again."""
+        self.info("the database is reachable again") if problem is None else self.warn(problem)
+
+    def _say(self, level: str, text: str, ids: dict[str, object]) -> None:
+        about = " ".join(f"{name} {value}" for name, value in ids.items())
+        if self._plain:
+            print_note(f"{about}: {text}" if about else text)
+            return
+        words = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), level]
+        words += [f"runner={self.runner}"] if self.runner else []
+        words += [f"{name}={value}" for name, value in ids.items()]
+        print_note(" ".join([*words, " ".join(text.splitlines())]))

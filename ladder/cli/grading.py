@@ -1,0 +1,408 @@
+"""Implement `arena ladder final`, `grades` and `extend`: play finals, release grades, and extend deadlines."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from arena.cli.console import (
+    Column,
+    format_count,
+    json_option,
+    make_table,
+    option,
+    os_error_reason,
+    print_json,
+    print_note,
+    print_parts,
+    print_text,
+    usage_error,
+)
+from arena.escaping import escape_control
+from arena.formatting import NO_INTERVALS, have_no_intervals
+from ladder import views
+from ladder.cli.bots import print_decision
+from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
+from ladder.cli.results import TRUSTED, standings_table
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
+from ladder.service import (
+    EXTRA_ROUNDS,
+    FINAL_GAMES,
+    ActionResult,
+    ExportedFiles,
+    Ladder,
+    ReproducedRelease,
+    create_final,
+    export_final,
+    extend_deadline,
+    get_commitment_file,
+    get_final_state,
+    get_grades,
+    get_published_grades,
+    release_grades,
+    reproduce_release,
+    retry_final,
+    reveal_final_results,
+    withdraw_extension,
+)
+from ladder.views import (
+    GRADEBOOK_FORMATS,
+    Grade,
+    GradeChanges,
+    Grades,
+    describe_missing_ids,
+    describe_open_grades,
+    format_gradebook,
+    list_finals,
+)
+
+NAME_ARGUMENT = click.argument("name", metavar="NAME")
+LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
+DEADLINE_OPTION = option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.  [now]")
+FINAL_OPTION = option("--final", metavar="NAME", help="Use the versions and games of this final, and reveal its key.")
+FORMAT_OPTION = option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="File format.")
+
+
+@click.group()
+def final() -> None:
+    """Create finals, show and reveal their standings, and export their records.
+
+    A final plays frozen versions, and a key determines its deals. The SHA-256 of the key is published before the first
+    match, and the key after the last match. Then anyone can verify the deals.
+    """
+
+
+@final.command("create")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games for each version.")
+@DEADLINE_OPTION
+@option("--open", "is_open", is_flag=True, help="Show results to all viewers while the final is played.")
+@option("--extra-rounds", "rounds", type=click.IntRange(0), metavar="N", default=EXTRA_ROUNDS, help="Maximum at a tie.")
+@ACTOR_OPTION
+@json_option(views.FinalState)
+def create(
+    folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
+) -> None:
+    """Create a final and queue its matches.
+
+    Its versions are frozen, and the SHA-256 of its key is published. The ladder's runner plays the matches, also while
+    the ladder is frozen.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        state = create_final(ladder, name, deadline, games, actor, is_open, rounds)
+        published = get_commitment_file(ladder, name)
+    if as_json:
+        print_json(state)
+        return
+    versions, matches = format_count(len(state.versions), "version"), format_count(state.matches, "match", "es")
+    print_note(f"created the final {name}: {versions}, {matches} queued")
+    print_note(f"SHA-256 of its key: {state.commitment}")
+    print_note(f"publish {published} now: a runner starts the matches immediately")
+    print_note(f"next: arena ladder run {folder}; arena ladder final reveal {folder} {name}")
+
+
+@final.command("list")
+@FOLDER_ARGUMENT
+@json_option(views.FinalList)
+def list_all(folder: Path, as_json: bool) -> None:
+    """List all finals."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
+        finals = list_finals(context)
+    if as_json:
+        print_json(finals)
+        return
+    rows = [
+        (final.name, str(len(final.versions)), f"{final.played} of {final.matches}", final.commitment)
+        for final in finals.items
+    ]
+    print_parts(make_table(["final", "versions", "matches played", "SHA-256 of the key"], rows))
+
+
+@final.command("show")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@LOGINS_OPTION
+@json_option(views.FinalState)
+def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
+    """Show the progress of a final or, once it is revealed, its standings and key."""
+    with open_ladder_or_exit(folder) as ladder:
+        _print_final(ladder, name, show_logins, as_json)
+
+
+@final.command("retry")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@ACTOR_OPTION
+@json_option(views.FinalState)
+def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
+    """Queue abandoned matches again, with the same deals."""
+    with open_ladder_or_exit(folder) as ladder:
+        retry_final(ladder, name, actor)
+        _print_final(ladder, name, False, as_json)
+
+
+@final.command("reveal")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@option("--incomplete", is_flag=True, help="Reveal the final even if matches were abandoned.")
+@LOGINS_OPTION
+@ACTOR_OPTION
+@json_option(views.FinalState)
+def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: str, as_json: bool) -> None:
+    """Publish the standings and key of a final. All its matches must have ended."""
+    with open_ladder_or_exit(folder) as ladder:
+        reveal_final_results(ladder, name, actor, incomplete=incomplete)
+        _print_final(ladder, name, show_logins, as_json)
+
+
+@final.command("export")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@option("--out", metavar="DIR", type=click.Path(path_type=Path), required=True, help="A new folder.")
+@json_option(ExportedFiles)
+def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
+    """Export the key and records of a revealed final. `arena verify` checks the folder."""
+    with open_ladder_or_exit(folder) as ladder:
+        try:
+            records = export_final(ladder, name, out)
+        except OSError as problem:
+            usage_error(f"{os_error_reason(problem)}.\nName another folder: --out DIR")
+    if as_json:
+        print_json(ExportedFiles(tuple(sorted(map(str, out.iterdir())))))
+    else:
+        print_note(
+            f"wrote the key and {format_count(records, 'record')} of the final to {out}; verify it: arena verify {out}"
+        )
+
+
+def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
+    state = get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
+    table = state.standings
+    if as_json:
+        print_json(state)
+    elif table is None:
+        print_note(f"the final {name}: {state.played} of {state.matches} matches played, {state.progress}")
+        step = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
+        print_note(f"next: arena ladder {step}")
+    else:
+        print_parts(standings_table(table))
+        games = f"{table.games} games in {format_count(table.matches, 'match', 'es')}"
+        print_parts(f"\n{games}; win rates in %, fair: {100 * table.fair_win_rate:.0f}")
+        if have_no_intervals(row.win_rate_adjusted for row in table.items):
+            print_parts(NO_INTERVALS)
+        for match, why in state.abandoned:
+            print_parts(f"Match {match} wasn't played: {escape_control(why)}")
+        print_parts(f"Key: {state.key}\nIts published SHA-256: {state.commitment}")
+        if not state.isolated:
+            print_parts(TRUSTED)
+        print_note(f"verify it: arena ladder final export {ladder.path} {name} --out DIR; arena verify DIR")
+
+
+@click.group()
+def grades() -> None:
+    """Print, release and compare grades: points for the baselines in ladder.toml.
+
+    The --format canvas is for Canvas' gradebook, canvas-api for its API with feedback, moodle for Moodle's gradebook,
+    and moodle-worksheet for the grading worksheet of an assignment.
+    """
+
+
+@grades.command("show")
+@FOLDER_ARGUMENT
+@FINAL_OPTION
+@DEADLINE_OPTION
+@option("--release", metavar="NAME", help="Print this stored release.")
+@option("--owner", "login", metavar="LOGIN", help="Show the grade of one user, baseline by baseline.")
+@FORMAT_OPTION
+@ACTOR_OPTION
+@json_option(views.Grades, views.Grade)
+def show(
+    folder: Path,
+    final: str | None,
+    deadline: str | None,
+    release: str | None,
+    login: str | None,
+    form: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Print grades as CSV, with the measured values, lateness and reasons."""
+    if sum(each is not None for each in (final, deadline, release)) > 1:
+        usage_error("--final, --deadline and --release can't be combined.\nGive one of them.")
+    with open_ladder_or_exit(folder) as ladder:
+        if release is None:
+            current = get_grades(ladder, actor, final, deadline)
+        else:
+            with ladder.database.read() as connection:
+                current = get_published_grades(connection, release).grades
+    if login is None:
+        _print_grades(folder, current, form, as_json)
+        return
+    grade = next((grade for grade in current.grades if grade.user.login == login), None)
+    if grade is None:
+        usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
+    if as_json:
+        print_json(grade)
+    else:
+        _print_grade(current, grade)
+
+
+@grades.command("release")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@FINAL_OPTION
+@option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
+@option("--reason", metavar="TEXT", help="Reason for a regrade.")
+@option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
+@FORMAT_OPTION
+@ACTOR_OPTION
+@json_option(views.Grades)
+def release(
+    folder: Path,
+    name: str,
+    final: str | None,
+    deadline: str | None,
+    reason: str | None,
+    incomplete: bool,
+    form: str,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Release grades to the users, and print them.
+
+    The grades are those of a --final or a --deadline. A release is stored together with its inputs, and never changes.
+    While users may still submit, by an extension or late days, --incomplete is needed; their grades are blank then.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = release_grades(ladder, name, actor, reason, final, deadline, incomplete)
+    print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
+    if result.changes is not None:
+        _print_changes(result.changes)
+    _print_grades(folder, result.grades, form, as_json)
+
+
+@grades.command("diff")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@click.argument("since", metavar="[BEFORE]", required=False)
+@json_option(GradeChanges)
+def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
+    """Print the changes since an earlier release, by default the previous one."""
+    with open_ladder_or_exit(folder) as ladder, ladder.database.read() as connection:
+        changes = get_published_grades(connection, name, since=since).changes
+    if changes is None:
+        usage_error(
+            f'"{name}" is the first release.\n'
+            f"Name another one to compare with: arena ladder grades diff {folder} {name} BEFORE"
+        )
+    if as_json:
+        print_json(changes)
+    else:
+        _print_changes(changes, print_parts)
+
+
+@grades.command("verify")
+@FOLDER_ARGUMENT
+@NAME_ARGUMENT
+@json_option(ReproducedRelease)
+def verify(folder: Path, name: str, as_json: bool) -> None:
+    """Recompute a release from its stored inputs. Exit code 1 if the grades differ."""
+    with open_ladder_or_exit(folder) as ladder:
+        computed = reproduce_release(ladder, name)
+    if as_json:
+        print_json(computed)
+    else:
+        print_note(f'recomputed "{name}": the grades {"are identical" if computed.same else "differ"}')
+        for line in computed.differences:
+            print_note(escape_control(line))
+    sys.exit(0 if computed.same else 1)
+
+
+def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
+    for version_ref in current.unchecked:
+        print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {folder} --until idle")
+    if as_json:
+        print_json(current)
+        return
+    if not current.isolated:
+        print_note(TRUSTED)
+    for sentence in (describe_open_grades(current), *describe_missing_ids(current, form)):
+        if sentence:
+            print_note(sentence)
+    print_text(format_gradebook(current, form))
+
+
+def _print_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
+    say(f'since "{changes.before}": {"; ".join(changes.reasons) or "no change that affects all users"}')
+    for row in changes.items:
+        points = f"{_points(row.before)} -> {_points(row.after)} points"
+        say(f"{escape_control(row.user.login or '')}: {points}: {escape_control('; '.join(row.reasons))}")
+    if not changes.items:
+        say("no grade changed")
+
+
+def _points(points: float | None) -> str:
+    return "no" if points is None else f"{points:g}"
+
+
+def _print_grade(result: Grades, grade: Grade) -> None:
+    print_parts(
+        f"{escape_control(grade.user.login or '')}, {result.scope}: {grade.points:g} of {result.max_points:g} points"
+    )
+    if grade.version is None:
+        print_parts(grade.reason)
+        return
+    late = f", {grade.late}" if grade.late else ""
+    print_parts(f"{escape_control(grade.version)}{late}, {format_count(grade.games, 'game')}\n")
+    columns = [Column("baseline", False, 12), Column("points", number=True), Column(""), Column("measured", False, 20)]
+    rows = [
+        (
+            escape_control(mark.baseline),
+            f"{mark.points:g}/{mark.max_points:g}",
+            "passed" if mark.passed else "not passed",
+            escape_control(mark.explanation) + (" - inconclusive" if mark.inconclusive else ""),
+        )
+        for mark in grade.baselines
+    ]
+    print_parts(make_table(columns, rows))
+    print_parts("\nParentheses contain 95 % intervals.")
+    if not result.isolated:
+        print_parts(TRUSTED)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("login", metavar="LOGIN")
+@click.argument("deadline", metavar="DEADLINE")
+@option("--until", metavar="TIME", help="New end, such as 2026-12-03T12:00, by default in the deadline's time zone.")
+@option("--days", type=click.IntRange(1, 366), metavar="N", help="New end: N days after the deadline.")
+@option("--late-days", type=click.IntRange(0, 366), metavar="N", default=0, help="Spend N of the user's late days.")
+@option("--undo", is_flag=True, help="Withdraw the extension.")
+@audited
+@json_option(ActionResult)
+def extend(
+    folder: Path,
+    login: str,
+    deadline: str,
+    until: str | None,
+    days: int | None,
+    late_days: int,
+    undo: bool,
+    actor: str,
+    reason: str,
+    as_json: bool,
+) -> None:
+    """Extend a deadline for one user.
+
+    The user sees the new end and the reason, also with the grade. A second extension replaces the first.
+    """
+    if undo and (until is not None or days is not None or late_days):
+        usage_error("--undo withdraws the whole extension.\nLeave out --until, --days and --late-days.")
+    with open_ladder_or_exit(folder) as ladder:
+        if undo:
+            new = withdraw_extension(ladder, login, deadline, actor, reason)
+        else:
+            new = extend_deadline(ladder, login, deadline, until, days, late_days, actor, reason)
+    print_decision(new, f"{login} has {'no' if undo else 'an'} extension for {deadline}", as_json)

@@ -1,0 +1,329 @@
+"""Implement the `arena ladder` commands that print and export standings, matches, logs and events.
+
+`rerate` computes the standings from all results, and compares them with the stored ones."""
+
+import io
+import sys
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from arena.cli.console import (
+    Column,
+    format_count,
+    json_option,
+    make_table,
+    option,
+    print_json,
+    print_note,
+    print_parts,
+    print_text,
+    usage_error,
+)
+from arena.escaping import escape_control
+from arena.formatting import (
+    NO_INTERVALS,
+    describe_leader,
+    format_estimate_interval,
+    format_percent,
+    format_rank,
+    format_rating,
+    have_no_intervals,
+)
+from ladder import views
+from ladder.cli.common import (
+    FOLDER_ARGUMENT,
+    complete_bots,
+    format_interval,
+    format_signed,
+    format_view_line,
+    open_ladder_or_exit,
+    print_view,
+)
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
+from ladder.service import ExportedFiles, RebuiltStandings, export_ladder, get_bot, rebuild_standings, write_csv
+from ladder.standings import CollusionSuspects, Standings, StandingsRow
+from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
+from protocol import escape_bytes
+
+TRUSTED = "Bots run as plain processes without isolation: this ladder trusts their authors."
+MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="Order of the rows.")
+@option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to this day in UTC.")
+@option("--show-logins", is_flag=True, help="Show owners' logins, and suspected collusion.")
+@json_option(Standings)
+@option("--csv", "as_csv", is_flag=True, help="Print CSV on stdout.")
+def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, as_json: bool, as_csv: bool) -> None:
+    """Print the standings: ranks and win rates.
+
+    Columns are the ratings, win rates with 95 % intervals, trends, games, faults, and the versions' ages. Owners are
+    shown by their pseudonyms.
+    """
+    with (
+        open_ladder_or_exit(folder) as ladder,
+        ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as context,
+    ):
+        table = views.view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
+    if not table.matches and not table.items:
+        print_note(
+            "no matches were rated by that day"
+            if at
+            else f"no matches have been rated yet; play some: arena ladder run {folder}"
+        )
+    if as_json:
+        print_json(table)
+    elif as_csv:
+        print_text(_csv(table))
+    elif table.items:
+        print_parts(standings_table(table, context.now if at is None else table.created_at))
+        print_parts("", *_standings_notes(table))
+        if not table.isolated:
+            print_parts(TRUSTED)
+
+
+def standings_table(ranking: Standings, now: float | None = None) -> Table:
+    """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
+    columns = [
+        Column("ranks"),
+        Column("bot", min_width=9),
+        Column("owner", min_width=6),
+        Column("rating\n± 95 %", number=True),
+        Column("win\nrate", number=True),
+        Column("95 %"),
+        *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if now is not None else []),
+        Column("games", number=True),
+        Column("faults", number=True),
+        *([Column("age\nd", number=True)] if now is not None else []),
+    ]
+    rows = [
+        (
+            format_rank(row.rank_range, row.games),
+            f"{escape_control(row.version_ref)}{'*' if row.is_reference else ''}",
+            escape_control(row.owner or row.pseudonym),
+            format_rating(row.rating),
+            format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
+            format_estimate_interval(row.win_rate_adjusted, 0),
+            *([] if now is None else [format_signed(row.trend.change_1d), format_signed(row.trend.change_7d)]),
+            str(row.games),
+            str(row.faults),
+            *([f"{max(0.0, now - row.submitted_at) / 86_400:.0f}"] if now is not None else []),
+        )
+        for row in ranking.items
+    ]
+    return make_table(columns, rows)
+
+
+def _standings_notes(ranking: Standings) -> Iterator[str]:
+    games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
+    yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * reference bot"
+    if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
+        yield NO_INTERVALS
+    verdict = ranking.verdict
+    if verdict is not None and verdict.leader is not None:
+        yield describe_leader(escape_control(verdict.leader), verdict.decided)
+    if ranking.collusion is not None:
+        yield from map(collusion_line, ranking.collusion.suspects or ())
+
+
+def collusion_line(pair: CollusionSuspects) -> str:
+    """Return in one line which owners' bots favour each other, with the evidence."""
+    one, other = map(escape_control, pair.owners)
+    what = f"{one} favours {other}" if pair.one_way else f"{one} and {other} favour each other"
+    wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
+    return (
+        f"suspected collusion: {what}; in {pair.games} games together they won {wins}; "
+        f"p = {max(pair.p, 1e-9):.1g} if all play fairly"
+    )
+
+
+def _csv(ranking: Standings) -> str:
+    out = io.StringIO()
+    write_csv(out, STANDINGS_COLUMNS, map(make_standings_cells, ranking.items))
+    return out.getvalue().rstrip("\n")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@option("--record", is_flag=True, help="Print the record, which `arena verify` checks.")
+@json_option(views.MatchPage)
+def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
+    """Show a match: its bots, games, faults and times."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        view = views.view_match(context, match)
+        text = views.find_record_text(context, match) if record else None
+    if view is None:
+        usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
+    if record:
+        if text is None:
+            usage_error(f"match {match} has no record: {_missing_record_reason(view)}")
+        print_text(text.rstrip("\n"))
+    else:
+        print_view(view, as_json)
+
+
+def _missing_record_reason(view: MatchPage) -> str:
+    if view.outcome == "played":
+        return "records this old are removed (retention in ladder.toml)"
+    return f"it wasn't played ({view.outcome or view.status})"
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Only matches of this bot.")
+@option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
+@option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
+@option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
+@option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
+@json_option(views.MatchList)
+def matches(
+    folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
+) -> None:
+    """List recent matches, the newest first, with the wins of each version."""
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        bot = None if name is None else get_bot(context.connection, name).id
+        page = views.list_matches(context, bot, kind, todo, after, last)
+    if not page.items and not as_json:
+        print_note("no matches are running or queued" if todo else "no match has ended yet")
+    else:
+        print_view(page, as_json)
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
+@option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
+@option("--follow", is_flag=True, help="Also print new events, until interrupted.")
+@json_option(views.EventList)
+def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
+    """Print the event log, the oldest event first.
+
+    With --json and --follow, each line is a list of new events.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        while True:
+            with ladder.reading(STAFF_VIEWER) as context:
+                happened = views.list_events(context, after, limit)
+            if as_json and (happened.items or not follow):
+                print_json(happened)
+            for line in () if as_json else happened.items:
+                print_text(format_view_line(line))
+            if not follow:
+                break
+            if happened.next_cursor == after:
+                time.sleep(1.0)
+            after = happened.next_cursor
+    if not as_json and len(happened.items) == limit:
+        print_note(f"more events: --after {happened.next_cursor}")
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
+@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@json_option(views.BotLogs)
+def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
+    """Print a bot's standard error from a match.
+
+    Each process of the bot has its own part. Control characters are escaped.
+    """
+    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+        line = views.find_match_summary(context.connection, match)
+        if line is None:
+            usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
+        logs = views.view_logs(context, line, bot)
+    if logs is None:
+        there = ", ".join(seat.version_ref for seat in line.players)
+        usage_error(f"{escape_control(bot)} didn't play in match {match}.\nIts bots are {there}.")
+    if as_json:
+        print_json(logs)
+        return
+    if not logs.items:
+        print_note(f"{escape_control(bot)} wrote nothing, or its log has expired (retention in ladder.toml)")
+    for part in logs.items:
+        print_text(f"--- {escape_control(part.version)}, process {part.process}")
+        write_log(part.text)
+
+
+def write_log(data: bytes) -> None:
+    """Print a program's output; control characters are escaped."""
+    print_text("\n".join(escape_bytes(part, MAX_LINE_CHARACTERS) for part in data.rstrip(b"\n").split(b"\n")))
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@json_option(RebuiltStandings)
+def rerate(folder: Path, as_json: bool) -> None:
+    """Recompute the standings from all results.
+
+    The command compares them with the stored standings, and stores them. Exit code 1 if they differ although matches
+    and versions are the same.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        result = rebuild_standings(ladder)
+    if as_json:
+        print_json(result)
+    else:
+        print_note(_text(result))
+        if result.changes:
+            rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in result.changes]
+            print_parts(make_table(_COLUMNS, rows))
+    sys.exit(1 if result.same is False else 0)
+
+
+_COLUMNS = (
+    Column("version", min_width=12),
+    *(Column(f"{name}\n{when}", number=True) for when in ("before", "now") for name in ("ranks", "rating", "win rate")),
+)
+
+
+def _text(result: RebuiltStandings) -> str:
+    of = f"{result.games} games in {format_count(result.matches, 'match', 'es')}"
+    if result.first:
+        return f"computed the standings from {of}, for the first time"
+    if result.same is not None:
+        words = "equal" if result.same else "differ from"
+        return (
+            f"recomputed from {of}: they {words} the stored standings (largest difference: {result.max_difference:.2g})"
+        )
+    if result.news:
+        more = "more" if result.news > 0 else "fewer"
+        return f"recomputed from {of}: {abs(result.news)} {more} than in the stored standings"
+    return f"recomputed from {of}: other versions are active than in the stored standings"
+
+
+def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
+    if row is None:
+        return "-", "-", "-"
+    return (
+        format_rank(row.rank_range, row.games),
+        format_interval(row.rating, 1, 2),
+        format_interval(row.win_rate_adjusted, 100, 2),
+    )
+
+
+@click.command()
+@FOLDER_ARGUMENT
+@option("--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder.")
+@option("--show-logins", is_flag=True, help="Write owners' logins instead of pseudonyms, and users.csv.")
+@json_option(ExportedFiles)
+def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
+    """Export results, matches, versions and the audit log.
+
+    The folder gets results.jsonl, with a line for each game as `arena run` writes it, and CSV files, also of the
+    standings. The ladder may be running.
+    """
+    with open_ladder_or_exit(folder) as ladder:
+        files = export_ladder(ladder, out, show_logins)
+    if as_json:
+        print_json(ExportedFiles(tuple(map(str, files))))
+    else:
+        print_note(f"wrote {', '.join(file.name for file in files)} to {out}")

@@ -1,7 +1,0 @@
-"""Run a worker process. Usage: python -m ladder.pool SOCKET_DESCRIPTOR OWNER_PID CORES."""
-
-import sys
-
-from ladder.pool.executors import run_worker
-
-run_worker(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -1,0 +1,113 @@
+"""Store chat lines: what users and guests write in the lobby and at tables.
+
+A deleted line has no text. A muted row keeps its writer from writing until staff unmutes the writer: a user everywhere,
+a guest at that table. Such rows outlive their text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, and_, delete, func, insert, or_, select, update
+
+from ladder.store.schema_tables import chat_messages, users
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """A chat line. table_session_id: None for the lobby. user_id: the writer's, None for a guest.
+
+    name: the writer's pseudonym, or a guest's name. created_at: Unix time. muted: its writer was muted for it.
+    """
+
+    id: int
+    table_session_id: int | None
+    user_id: int | None
+    name: str
+    text: str
+    created_at: float
+    muted: bool = False
+
+
+_row = chat_messages.c
+_QUERY = select(
+    _row.id, _row.table_session_id, _row.user_id, func.coalesce(users.c.pseudonym, _row.name), _row.text,
+    _row.created_at, _row.muted,
+).outerjoin(users, users.c.id == _row.user_id)  # fmt: skip
+
+
+def _is_at(session: int | None) -> ColumnElement[bool]:
+    return _row.table_session_id.is_(None) if session is None else _row.table_session_id == session
+
+
+def _has_writer(session: int | None, user_id: int | None, name: str) -> ColumnElement[bool]:
+    """Return the condition for lines of a user anywhere, or of a guest at one table."""
+    return _row.user_id == user_id if user_id else and_(_row.user_id.is_(None), _row.name == name, _is_at(session))
+
+
+def insert_chat_message(
+    connection: Connection, session: int | None, user_id: int | None, name: str, text: str, at: float
+) -> ChatMessage:
+    """Store a line and return it. session: the table session, None for the lobby."""
+    again = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == at)
+    id = connection.scalar(again)  # of a first call whose commit had no answer
+    if id is None:
+        values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": at}
+        id = connection.execute(insert(chat_messages).values(values).returning(_row.id)).scalar_one()
+    return ChatMessage(id, session, user_id, name, text, at)
+
+
+def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:
+    """Return a line, None if the id is unknown."""
+    found = connection.execute(_QUERY.where(_row.id == id)).one_or_none()
+    return None if found is None else ChatMessage(*found)
+
+
+def list_chat_messages(connection: Connection, session: int | None, limit: int, muted: bool) -> list[ChatMessage]:
+    """Return the newest lines of a table session, or of the lobby for None, newest first; `muted`: and muted rows."""
+    shown = and_(_is_at(session), _row.deleted.is_(False))
+    query = _QUERY.where(or_(shown, _row.muted) if muted else shown).order_by(_row.id.desc()).limit(limit)
+    return [ChatMessage(*found) for found in connection.execute(query)]
+
+
+def list_line_ids(connection: Connection, sessions: Sequence[int]) -> dict[int, set[int]]:
+    """Return the ids of the lines that are kept, by table session."""
+    query = select(_row.table_session_id, _row.id).where(_row.table_session_id.in_(sessions), _row.deleted.is_(False))
+    found: dict[int, set[int]] = {session: set() for session in sessions}
+    for session, id in connection.execute(query):
+        found[session].add(id)
+    return found
+
+
+def last_lobby_line(connection: Connection) -> int:
+    """Return the id of the lobby's newest line, 0 without one."""
+    return int(connection.scalar(select(func.max(_row.id)).where(_is_at(None))) or 0)
+
+
+def count_lines_of_writer(
+    connection: Connection, session: int | None, user_id: int | None, name: str, since: float
+) -> tuple[int, int]:
+    """Return how many lines a writer stored after a Unix time, and how many of the writer's rows are muted."""
+    query = select(func.count()).where(_has_writer(session, user_id, name))
+    recent, muted = (connection.scalar(query.where(each)) for each in (_row.created_at > since, _row.muted))
+    return recent or 0, muted or 0
+
+
+def delete_chat_message(connection: Connection, id: int) -> bool:
+    """Remove the text of a line; return False if it was removed already. The caller writes the audit log."""
+    line = update(chat_messages).where(_row.id == id, _row.deleted.is_(False))
+    return bool(connection.execute(line.values(text="", deleted=True)).rowcount)
+
+
+def set_writer_muted(connection: Connection, line: ChatMessage, muted: bool) -> bool:
+    """Mute the writer of a line, or unmute the writer; return False if this applies already."""
+    writer = _has_writer(line.table_session_id, line.user_id, line.name)
+    if (connection.scalar(select(_row.id).where(writer, _row.muted).limit(1)) is not None) == muted:
+        return False
+    connection.execute(update(chat_messages).where(_row.id == line.id if muted else writer).values(muted=muted))
+    return True
+
+
+def delete_chat_messages(connection: Connection, before: float) -> None:
+    """Remove the lines from before a Unix time; of muted rows, only the text."""
+    old = _row.created_at < before
+    connection.execute(delete(chat_messages).where(old, _row.muted.is_(False)))
+    connection.execute(update(chat_messages).where(old).values(text="", deleted=True))

@@ -1,0 +1,310 @@
+"""Connect to a ladder's database, SQLite or PostgreSQL; read and write it, and store its fixed settings.
+
+One transaction writes at a time, by SQLite's BEGIN IMMEDIATE or PostgreSQL's advisory lock. So a writer sees all
+earlier writes, several runners can share a database, and no other code handles concurrent writes. (Measured: about 500
+commits a second; a ladder needs ten.)
+
+`write` takes a function, because it may call it again: it waits for a database that restarts. If the reply to a commit
+is lost, the function runs again although it took effect, so it must be repeatable. `read_with_retry` repeats reads in
+the same way; `read` waits only for the connection.
+
+A new connection is checked before its first use, so that a process notices an upgrade when it reconnects. `init` writes
+the settings once, as JSON by name."""
+
+import json
+import os
+import pwd
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, select, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
+
+from ladder.store.schema_tables import settings
+
+T = TypeVar("T")
+
+_LOCK = 0x636F7570  # the arbitrary number of PostgreSQL's advisory lock
+_BUSY_MS = 5_000  # SQLite's wait for another writer, repeated until `patience_s`
+RETRY_TIMEOUT_S = 120.0  # the longest tolerated outage; a restart of PostgreSQL takes a few seconds
+_PAUSE_S = 0.5
+_TRANSACTION_ID = text("SELECT pg_current_xact_id_if_assigned()::text")  # null until a write
+_LOCK_WRITER = text(
+    "SELECT set_config('idle_in_transaction_session_timeout', :idle, true), pg_advisory_xact_lock(:lock)"
+)
+_USE_SNAPSHOT = text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+_IDLE_S = 30.0  # after which PostgreSQL ends an idle writer's transaction, so that others can write
+_READ_ONLY = "coup_read_only"  # key in a connection's info: the reason why it can't write
+_CHECKED = "coup_checked"  # key in a connection's info: `check` has passed
+_UNWRITABLE = (
+    "the database can't be written: {}; free disk space, or make its file and folder writable, and start again"
+)
+
+
+class DatabaseError(Exception):
+    """The database can't be used; the message states the reason and a remedy in one line."""
+
+
+class DatabaseUnavailableError(DatabaseError):
+    """The database is unreachable or can't be written, as opposed to a wrong URL or revision."""
+
+
+class Database:
+    """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
+
+    hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
+    these outages. patience_s: the longest tolerated outage. application: PostgreSQL's name of the connections. pooled:
+    False to open one for each use. check: called with each new connection; raises DatabaseError.
+    """
+
+    def __init__(
+        self,
+        url: str | URL,
+        patience_s: float = RETRY_TIMEOUT_S,
+        idle_s: float = _IDLE_S,
+        hear: Callable[[str | None], None] = lambda why: None,
+        application: str = "arena",
+        pooled: bool = True,
+        check: Callable[[Connection], None] = lambda connection: None,
+    ) -> None:
+        self._patience_s = patience_s
+        self._hear = hear
+        self.application = application
+        self._check = check
+        self._away_since: float | None = None
+        self.losses = 0
+        self._idle_ms = str(round(1000 * idle_s))
+        try:
+            self.url = make_url(url)
+            self.engine = _create_engine(self.url, application, pooled)
+        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
+            # The message doesn't contain the URL, which may contain a password.
+            why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
+            raise DatabaseError(
+                f"the database can't be opened ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
+            ) from None
+
+    @property
+    def sqlite(self) -> Path | None:
+        """The file of an SQLite database, None for PostgreSQL."""
+        return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a connection that reads from one snapshot of the database. Raises DatabaseError."""
+        try:
+            with self._patiently(self.engine.connect) as connection, self._snapshot(connection) as reading:
+                yield reading
+        except DBAPIError as error:
+            raise DatabaseUnavailableError(_error_text(error)) from error
+
+    def read_with_retry(self, act: Callable[[Connection], T]) -> T:
+        """Return `act(connection)`, with a connection like that of `read`; after an outage, call it again.
+
+        Raises DatabaseError if the outage lasts longer than `patience_s`.
+        """
+
+        def once() -> T:
+            with self.engine.connect() as connection, self._snapshot(connection) as reading:
+                return act(reading)
+
+        return self._patiently(once)
+
+    @contextmanager
+    def _snapshot(self, connection: Connection) -> Iterator[Connection]:
+        with connection.begin():
+            if self.sqlite is None:  # not as an engine option, whose errors aren't SQLAlchemy's
+                connection.execute(_USE_SNAPSHOT)
+            self._check_once(connection)
+            yield connection
+
+    def _check_once(self, connection: Connection) -> None:
+        if _CHECKED not in connection.info:
+            self._check(connection)
+            connection.info[_CHECKED] = True
+
+    def write(self, act: Callable[[Connection], T], foreign_keys: bool = True) -> T:
+        """Return `act(connection)`, called in a transaction that excludes all other writers.
+
+        If the database is unreachable or busy, wait and call the function again. Raises DatabaseError, without writing,
+        if this lasts longer than `patience_s` or the database can't be written. If the reply to a commit was lost and
+        the repeated call writes nothing, the first call's result is returned. foreign_keys: False to let SQLite
+        replace tables that others refer to; close the database afterwards.
+        """
+        before: list[T] = []
+
+        def once() -> T:
+            with self.engine.connect() as connection:
+                if self.sqlite is not None:
+                    connection = connection.execution_options(coup_writes=True, coup_foreign_keys=foreign_keys)
+                with connection.begin():
+                    if self.sqlite is None:
+                        connection.execute(_LOCK_WRITER, {"idle": self._idle_ms, "lock": _LOCK})
+                    self._check_once(connection)
+                    old = self._write_marker(connection)
+                    done = act(connection)
+                    if not before or self._write_marker(connection) != old:
+                        before[:] = [done]
+                return before[0]
+
+        return self._patiently(once)
+
+    def _write_marker(self, connection: Connection) -> object:
+        """Return a value that changes when the transaction writes."""
+        if self.sqlite is not None:
+            return connection.connection.dbapi_connection.total_changes  # type: ignore[union-attr]  # sqlite3's
+        return connection.scalar(_TRANSACTION_ID)
+
+    def _patiently(self, once: Callable[[], T]) -> T:
+        """Call a function until the database is reachable, and return its result. Raises DatabaseError.
+
+        All calls during an outage share one deadline.
+        """
+        while True:
+            try:
+                done = once()
+            except DBAPIError as error:
+                if isinstance(error, (DataError, IntegrityError)):
+                    raise  # a defect in this project
+                if not error.connection_invalidated and not _is_temporary(error):
+                    raise DatabaseUnavailableError(_error_text(error)) from error
+                now = time.monotonic()
+                if self._away_since is None:
+                    self._away_since = now
+                    self.losses += 1
+                    self._hear(f"{_error_text(error)}; waiting up to {self._patience_s:g} s")
+                if now - self._away_since >= self._patience_s:
+                    raise DatabaseUnavailableError(_error_text(error)) from error
+                time.sleep(_PAUSE_S)
+            else:
+                if self._away_since is not None:
+                    self._away_since = None
+                    self._hear(None)
+                return done
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
+    options: dict[str, Any] = {"hide_parameters": True}  # else an error's text has values, such as a password's hash
+    if not pooled:
+        options["poolclass"] = NullPool
+    if url.get_backend_name() != "sqlite":
+        arguments = {"connect_timeout": 10, "application_name": application}
+        arguments = {name: value for name, value in arguments.items() if name not in url.query}
+        return create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+    engine = create_engine(url, **options)
+
+    @event.listens_for(engine, "do_connect")
+    def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
+        path = arguments[0]
+        try:
+            return _configure_sqlite(sqlite3.connect(path, **options))
+        except sqlite3.OperationalError as error:
+            if path == ":memory:" or "locked" in str(error):
+                raise
+            # No file can be created in its folder: the disk is full, or the file system is read-only.
+            log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+            way = "readonly_shm=1" if log_there else "immutable=1"
+            uri = f"file:{quote(os.path.abspath(path))}?mode=ro&{way}"
+            try:
+                reading = sqlite3.connect(uri, uri=True, **options)
+            except sqlite3.OperationalError as error_again:
+                raise DatabaseUnavailableError(_unopenable_text(Path(path), str(error_again))) from None
+            record.info[_READ_ONLY] = str(error)
+            return _configure_sqlite(reading, writes=False)
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("coup_writes", False)
+        if writes and _READ_ONLY in connection.info:
+            why = connection.info[_READ_ONLY]
+            connection.invalidate()
+            raise DatabaseUnavailableError(_UNWRITABLE.format(why))
+        if not connection.get_execution_options().get("coup_foreign_keys", True):
+            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # a transaction can't change it
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _unopenable_text(path: Path, why: str) -> str:
+    """Return why an SQLite file can't be opened, with its owner, or that of the nearest folder that can be seen."""
+    seen = path
+    while not os.path.exists(seen) and seen != seen.parent:
+        seen = seen.parent
+    owner, user = _user_name(os.stat(seen).st_uid), _user_name(os.geteuid())
+    return f"{path}: {why}; {seen} belongs to {owner}, and this process runs as {user}: run it as {owner}"
+
+
+def _user_name(id: int) -> str:
+    try:
+        return pwd.getpwuid(id).pw_name
+    except KeyError:
+        return str(id)
+
+
+def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
+    """Configure a connection and test it with a read. Only a new file or a copy is written to."""
+    try:
+        connection.isolation_level = None  # the driver begins no transactions: `began` does
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")  # first: the next one may have to wait
+        if not connection.execute("PRAGMA page_count").fetchone()[0]:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that pruning can shrink the file
+        if writes and connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete":
+            connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")  # a commit is on the disk when it returns
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # erased text doesn't stay in unused pages
+        connection.execute("PRAGMA cache_size = -65536")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return connection
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _is_temporary(problem: DBAPIError) -> bool:
+    """Return whether an error may be temporary, such as a restart of the database or a lock."""
+    if not isinstance(problem, (OperationalError, InterfaceError)):
+        return False
+    text = str(problem.orig).lower()
+    if "sqlite" in type(problem.orig).__module__:
+        return "locked" in text or "busy" in text
+    return "password" not in text and "does not exist" not in text
+
+
+def _error_text(problem: DBAPIError) -> str:
+    text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+    if any(word in text for word in ("full", "No space left", "readonly", "disk I/O")):
+        return _UNWRITABLE.format(text)
+    if "permission denied for schema" in text:
+        return f"the database can't be used: {text}; its owner says: GRANT CREATE ON SCHEMA public TO the ladder's user"
+    return f"the database can't be used: {text}"
+
+
+def insert_settings(connection: Connection, values: Mapping[str, Any]) -> None:
+    """Insert the settings of a new ladder, by name; values must be serializable as JSON."""
+    connection.execute(insert(settings), [{"name": name, "value": json.dumps(value)} for name, value in values.items()])
+
+
+def get_settings(connection: Connection) -> dict[str, Any]:
+    """Return the ladder's settings by name."""
+    return {name: json.loads(value) for name, value in connection.execute(select(settings.c.name, settings.c.value))}

@@ -1,0 +1,209 @@
+"""Erase the personal data of a user; results stay under the pseudonym.
+
+PERSONAL_COLUMNS lists every column that can be about a person, and what happens to it; STAYING_COLUMNS lists the
+other columns of text. Names of bots and teams stay, and so do their rows, matches, and the records of rated matches."""
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from sqlalchemy import Column, Connection, delete, func, or_, select, tuple_, update
+
+from ladder.store.events import SIGN_IN_FAILED, SIGNED_IN, USERS_CHANGED, record_event
+from ladder.store.schema_tables import (
+    METADATA,
+    archives,
+    audit_log,
+    bots,
+    chat_messages,
+    check_steps,
+    credentials,
+    events,
+    fault_samples,
+    grade_releases,
+    logs,
+    match_players,
+    matches,
+    reviews,
+    session_matches,
+    session_players,
+    session_slots,
+    standings_snapshots,
+    table_sessions,
+    users,
+    versions,
+)
+from ladder.store.table_sessions import CLOSED, PROGRAM
+from ladder.store.versions import CHECKING, QUEUED, REJECTED
+
+ERASED = "erased"  # the text that replaces a reason
+
+# What erasing a user does with the columns that can be about a person: rows are deleted, a login is replaced by the new
+# one, a reason by ERASED, another value by null; names in a JSON text or a record are replaced.
+_TREATMENTS = {
+    "null": "users.email users.student_id users.section users.canvas_id users.moodle_id versions.single_file_name"
+    " versions.command versions.rejection_reason session_slots.token_sha256",
+    "login": "users.login audit_log.actor versions.submitted_by",
+    "reason": "audit_log.reason deadline_extensions.reason",
+    "names": "users.name grade_releases.data standings_snapshots.data session_slots.name session_matches.data",
+    "deleted": "credentials.kind credentials.token_sha256 credentials.scope credentials.created_by"
+    " credentials.password_hash chat_messages.name chat_messages.text check_steps.data check_steps.build_log"
+    " fault_samples.code fault_samples.data reviews.data logs.data archives.digest archives.single_file_name"
+    " archives.data events.details",
+}
+PERSONAL_COLUMNS = {column: treatment for treatment, columns in _TREATMENTS.items() for column in columns.split()}
+
+# Other columns of text or bytes: they aren't about a person, or stay, as the documentation says.
+_STAYING = """
+users.pseudonym teams.name bots.name records.data settings.name settings.value versions.digest versions.built_digest
+versions.language versions.status versions.runner audit_log.action deadline_extensions.deadline grade_releases.name
+grade_releases.scope grade_releases.created_by events.type runners.id runners.host runners.process_start runners.secret
+finals.name finals.key finals.versions finals.extra_rounds finals.owner_groups matches.kind matches.status
+matches.runner matches.outcome matches.reason match_players.play_style games.seats games.reason games.survivors
+games.eliminated games.forfeits faults.code failed_attempts.runner failed_attempts.reason rating_history.day
+standings_snapshots.day table_sessions.rules table_sessions.chat table_sessions.status table_sessions.end_reason
+table_sessions.table_server session_slots.kind session_players.kind
+"""
+STAYING_COLUMNS = frozenset(_STAYING.split())
+
+RenamePlayer = Callable[[str, int, str], str]  # a record's text, a player's index and new name -> the new text
+
+
+def _columns(treatment: str) -> list[Column[Any]]:
+    """Return the columns with a treatment."""
+    names = (name.split(".") for name, each in PERSONAL_COLUMNS.items() if each == treatment)
+    return [METADATA.tables[table].c[column] for table, column in names]
+
+
+def has_unfinished_tasks(connection: Connection, user_id: int) -> bool:
+    """Return whether a check or match, also of a final, needs the files of a user's bots, or a table a remote bot."""
+    own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(bots.c.owner_id == user_id)
+    checks = select(versions.c.id).where(versions.c.id.in_(own), versions.c.status == CHECKING)
+    playing = select(matches.c.id).join(match_players, match_players.c.match == matches.c.id)
+    playing = playing.where(matches.c.outcome.is_(None), match_players.c.version.in_(own))
+    hosted = select(table_sessions.c.id).join(session_slots, session_slots.c.table_session_id == table_sessions.c.id)
+    program = (session_slots.c.user_id == user_id) & (session_slots.c.kind == PROGRAM)
+    hosted = hosted.where(table_sessions.c.status != CLOSED, program)
+    return any(connection.scalar(each.limit(1)) is not None for each in (checks, playing, hosted))
+
+
+def erase_user_rows(connection: Connection, user_id: int, at: float, rename: RenamePlayer) -> str:
+    """Erase the personal data of a user and of the accounts merged into it; return the user's new login.
+
+    The caller writes the audit log.
+    """
+    everyone = or_(users.c.id == user_id, users.c.merged_into == user_id)
+    known = connection.execute(select(users.c.id, users.c.login, users.c.pseudonym).where(everyone)).all()
+    ids, login = [row.id for row in known], next(row.login for row in known if row.id == user_id)
+    logins = {row.login: _make_login(connection, row.id) for row in known}
+    for table in (credentials, chat_messages):
+        connection.execute(delete(table).where(table.c.user_id.in_(ids)))
+    _delete_files(connection, user_id)
+    for column in _columns("reason"):
+        connection.execute(update(column.table).where(column.table.c.user_id.in_(ids)).values({column: ERASED}))
+    own_bots = select(bots.c.id).where(bots.c.owner_id == user_id)
+    connection.execute(update(audit_log).where(audit_log.c.bot.in_(own_bots)).values(reason=ERASED))
+    _replace_logins_in_reasons(connection, logins)
+    for old, new in logins.items():
+        of_login = or_(*(events.c.details.startswith(f"{old}{mark}", autoescape=True) for mark in ",:"))
+        connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), of_login))
+        for column in _columns("login"):
+            connection.execute(update(column.table).where(column == old).values({column: new}))
+    erased: dict[Column[Any], Any] = {column: None for column in _columns("null") if column.table is users}
+    erased |= {users.c.name: users.c.pseudonym, users.c.shows_name: False, users.c.seen_at: None}
+    connection.execute(update(users).where(everyone).values(erased))
+    connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
+    _rename_programs(connection, ids, logins[login], rename)
+    replaced = {row.pseudonym: logins[row.login] for row in known}
+    for id, data in connection.execute(select(grade_releases.c.id, grade_releases.c.data)).all():
+        text = json.dumps(_replace_names(json.loads(zlib.decompress(data)), replaced, logins), ensure_ascii=False)
+        values = {"data": zlib.compress(text.encode(), 9)}
+        connection.execute(update(grade_releases).where(grade_releases.c.id == id).values(values))
+    for day, data in connection.execute(select(standings_snapshots.c.day, standings_snapshots.c.data)).all():
+        text = json.dumps(_replace_names(json.loads(data), replaced, logins), ensure_ascii=False)
+        connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == day).values(data=text))
+    record_event(connection, USERS_CHANGED, at)
+    return logins[login]
+
+
+def _make_login(connection: Connection, user_id: int) -> str:
+    """Return a new login without a meaning. A user may have chosen the usual one."""
+    taken = set(connection.scalars(select(users.c.login)))
+    names = (f"{ERASED}-{user_id}{'-' * number}" for number in range(len(taken) + 1))
+    return next(name for name in names if name not in taken)
+
+
+def _delete_files(connection: Connection, user_id: int) -> None:
+    """Delete the files of a user's versions, what checks and logs have of them; reject those without a check."""
+    owned = bots.c.owner_id == user_id
+    own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(owned)
+    for table in (check_steps, fault_samples, reviews):
+        connection.execute(delete(table).where(table.c.version.in_(own)))
+    slots = select(match_players.c.match, match_players.c.slot).where(match_players.c.version.in_(own))
+    connection.execute(delete(logs).where(tuple_(logs.c.match, logs.c.slot).in_(slots)))
+    key = tuple_(versions.c.digest, func.coalesce(versions.c.single_file_name, ""))
+    mine, others = (select(*key.clauses).where(where) for where in (versions.c.id.in_(own), versions.c.id.not_in(own)))
+    stored = tuple_(archives.c.digest, archives.c.single_file_name)
+    connection.execute(delete(archives).where(stored.in_(mine), stored.not_in(others)))
+    unchecked = versions.c.id.in_(own) & (versions.c.status == QUEUED)  # accepted ones stay in the ratings of others
+    connection.execute(update(versions).where(unchecked).values(status=REJECTED))
+    blank = {column: None for column in _columns("null") if column.table is versions}
+    connection.execute(update(versions).where(versions.c.id.in_(own)).values(blank))
+    rejected = versions.c.id.in_(own) & (versions.c.status == REJECTED)
+    connection.execute(update(versions).where(rejected).values(rejection_reason="its owner's data was erased"))
+    connection.execute(update(bots).where(owned).values(active_version_id=None))
+
+
+def _replace_logins_in_reasons(connection: Connection, logins: Mapping[str, str]) -> None:
+    """Replace logins in reasons that the ladder wrote about other users, or about no user."""
+    written = {
+        "team": "(?<=: invited by )({0})$",
+        "refuse": "^({0})(?=: )",
+        "final": "(?<=extended for )({0})(?= until )|(?<=, )({0})(?= until )",
+    }
+    words = "|".join(map(re.escape, logins))
+    query = select(audit_log.c.id, audit_log.c.action, audit_log.c.reason).where(audit_log.c.action.in_(written))
+    for id, action, reason in connection.execute(query).all():
+        text = re.sub(written[action].format(words), lambda found: logins[found.group()], reason)
+        if text != reason:
+            connection.execute(update(audit_log).where(audit_log.c.id == id).values(reason=text))
+
+
+def _rename_programs(connection: Connection, ids: Collection[int], name: str, rename: RenamePlayer) -> None:
+    """Replace the names of users' remote bots, at tables and in the records of their matches."""
+    slot, player, match = session_slots.c, session_players.c, session_matches.c
+    connection.execute(update(session_slots).where(slot.user_id.in_(ids), slot.kind == PROGRAM).values(name=name))
+    key = (match.table_session_id == player.table_session_id) & (match.number == player.match)
+    query = select(match.table_session_id, match.number, player.player).join(session_players, key)
+    query = query.where(player.user_id.in_(ids), player.kind == PROGRAM, match.data.is_not(None))
+    for session, number, index in connection.execute(query).all():
+        row = (match.table_session_id == session) & (match.number == number)
+        data = connection.execute(select(match.data).where(row)).scalar_one()
+        text = rename(zlib.decompress(data).decode(), index, name)
+        connection.execute(update(session_matches).where(row).values(data=zlib.compress(text.encode())))
+
+
+def _replace_names(value: Any, users: Mapping[str, str], logins: Mapping[str, str]) -> Any:
+    """Return a JSON value without the names of these users, and without the reasons in their grades.
+
+    users, logins: their new logins, by pseudonym and by old login.
+    """
+    if isinstance(value, list):
+        return [_replace_names(each, users, logins) for each in value]
+    if not isinstance(value, dict):
+        return value
+    result = {key: _replace_names(each, users, logins) for key, each in value.items()}
+    new: dict[str, Any] = {}
+    login = users.get(str(value.get("pseudonym")))
+    if login is not None:
+        new = {"login": login, "owner": login, "name": value["pseudonym"]}
+        new |= dict.fromkeys(
+            ("email", "student_id", "section", "canvas_id", "moodle_id", "suspension_reason", "withdrawal_reason")
+        )
+    if isinstance(user := value.get("user"), dict) and user.get("pseudonym") in users:
+        new = {key: ERASED for key in ("reason", "nothing", "extended") if value.get(key)}
+    if isinstance(owners := value.get("owners"), list):  # of bots that may favour each other
+        new["owners"] = [logins.get(owner, owner) for owner in owners]
+    return result | {key: each for key, each in new.items() if key in value}

@@ -1,0 +1,323 @@
+"""Inspect, prune and copy a ladder's database.
+
+Inspection only reads. Pruning removes old events, records and logs. Results and other data that affect ratings are
+permanent. The records of finals are also permanent, so that anyone can verify the cards after the key is revealed.
+
+A copy is one SQLite file. It is consistent even if other processes write meanwhile: SQLite copies itself in one read
+transaction, and PostgreSQL is read in one snapshot."""
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection, Table, and_, delete, func, insert, select, text, update
+
+from ladder.store.connection import Database, DatabaseError
+from ladder.store.events import delete_events
+from ladder.store.queue import (
+    ABANDONED,
+    ENDED,
+    FINAL,
+    LEASED,
+    PLAYED,
+    RunnerRecord,
+    end_runner,
+    has_process_ended,
+    is_on_this_machine,
+    list_live_runners,
+)
+from ladder.store.revisions import create_schema, find_revision, tables_of
+from ladder.store.schema_tables import (
+    audit_log,
+    failed_attempts,
+    games,
+    logs,
+    match_players,
+    matches,
+    records,
+    reviews,
+    standings_snapshots,
+    versions,
+)
+from ladder.store.table_sessions import delete_session_records, end_session, sessions_of_server
+from ladder.store.versions import CHECKING, QUEUED
+
+_TIMES = (
+    audit_log.c.created_at, standings_snapshots.c.created_at, matches.c.queued_at, matches.c.ended_at,
+    versions.c.submitted_at, failed_attempts.c.failed_at,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerLoad:
+    """A runner that hasn't ended. leases: the number of its leased tasks. matches: the ids of its leased matches.
+
+    is_dead: whether the runner's process has ended; None if the process runs on another machine.
+    """
+
+    runner: RunnerRecord
+    leases: int
+    matches: tuple[int, ...]
+    is_dead: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class AbandonedMatch:
+    """A match without a result after its last failed attempt."""
+
+    match: int
+    reason: str
+
+
+def find_corruption(database: Database, deep: bool) -> list[str]:
+    """Return at most about ten messages about corruption in an SQLite file; none for PostgreSQL.
+
+    deep: check the contents of indexes and the foreign keys, too, which takes longer.
+    """
+    if database.sqlite is None:
+        return []
+    check = "integrity_check" if deep else "quick_check"
+    with database.read() as connection:
+        problems = [str(row[0]) for row in connection.exec_driver_sql(f"PRAGMA {check}(5)")]
+        if deep:
+            rows = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5)
+            problems += [f"a row of {row[0]} refers to a missing row of {row[2]}" for row in rows]
+    return [line for line in problems if line != "ok"]
+
+
+def find_wrong_totals(connection: Connection) -> list[int]:
+    """Return the ids of matches in which a bot's totals differ from its games. 100,000 matches take about 10 s."""
+    wins: defaultdict[tuple[int, int], float] = defaultdict(float)
+    count: defaultdict[tuple[int, int], int] = defaultdict(int)
+    rows = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
+    for match, seats, survivors in connection.execute(rows):
+        for slot in seats:
+            count[match, int(slot)] += 1
+        for seat in survivors:
+            wins[match, int(seats[int(seat)])] += 1 / len(survivors)
+    wrong = set()
+    sums = (
+        select(match_players.c.match, match_players.c.slot, match_players.c.games, match_players.c.wins)
+        .join(matches, and_(matches.c.id == match_players.c.match, matches.c.outcome == PLAYED))
+        .execution_options(yield_per=10_000)
+    )
+    for match, slot, played, won in connection.execute(sums):
+        if count[match, slot] != played or abs(wins[match, slot] - won) > 1e-6:
+            wrong.add(match)
+    return sorted(wrong)
+
+
+def latest_timestamp(connection: Connection) -> float:
+    """Return the newest Unix time in the database; 0 if the database is empty."""
+    times = [connection.scalar(select(func.max(column))) for column in _TIMES]
+    return max((time for time in times if time is not None), default=0.0)
+
+
+def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
+    """Return the loads of the runners that haven't ended, in order of their start."""
+    result = []
+    for runner in list_live_runners(connection):
+        plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
+        checks = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.status == CHECKING)
+        played = tuple(connection.scalars(plays.order_by(matches.c.id)))
+        leases = len(played) + len(connection.scalars(checks).all())
+        result.append(
+            RunnerLoad(runner, leases, played, has_process_ended(runner) if is_on_this_machine(runner) else None)
+        )
+    return result
+
+
+def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
+    """Return the matches that were abandoned since a Unix time, newest first."""
+    query = (
+        select(matches.c.id, matches.c.reason)
+        .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= at)
+        .order_by(matches.c.id.desc())
+    )
+    return [AbandonedMatch(*row) for row in connection.execute(query)]
+
+
+def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
+    """Return, by version, the number of workers that died since a Unix time while they played one of its matches."""
+    query = (
+        select(match_players.c.version, func.count())
+        .join(failed_attempts, failed_attempts.c.match == match_players.c.match)
+        .where(failed_attempts.c.worker_died, failed_attempts.c.failed_at >= since)
+        .group_by(match_players.c.version)
+    )
+    return dict(connection.execute(query).all())
+
+
+def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
+    """Return the number of versions that wait for their check, and the Unix time of the first one's submission."""
+    query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
+    count, since = connection.execute(query).one()
+    return count, since
+
+
+def database_size(connection: Connection) -> tuple[int, int]:
+    """Return the size of the database in bytes, and the number of games in it."""
+    if connection.dialect.name == "sqlite":
+        pages, page = (
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
+        )
+        size = pages * page
+    else:
+        size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
+    return int(size), _count(connection, games)
+
+
+def _count(connection: Connection, table: Table) -> int:
+    return connection.scalar(select(func.count()).select_from(table)) or 0
+
+
+_MATCHES_PER_WRITE = 200  # a write of this size blocks other writers for a few milliseconds
+_PAGES_PER_WRITE = 500  # pages of SQLite, for the same reason
+
+
+def list_expired_matches(
+    connection: Connection, records_before: float, logs_before: float
+) -> tuple[list[int], list[int]]:
+    """Return the ids of the matches that ended before these Unix times: with records to remove, with logs to remove."""
+    with_records = _list_expired(connection, records, records_before)
+    return with_records, _list_expired(connection, logs, logs_before)
+
+
+def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
+    """Remove records and logs of matches that ended before these Unix times; return both numbers of matches."""
+    with_records, with_logs = database.read_with_retry(
+        lambda connection: list_expired_matches(connection, records_before, logs_before)
+    )
+    database.write(lambda connection: delete_session_records(connection, records_before))
+    _delete_rows(database, records, with_records)
+    _delete_rows(database, logs, with_logs)
+    if (with_records or with_logs) and database.sqlite is not None:
+        _shrink_file(database)
+    return len(with_records), len(with_logs)
+
+
+def prune_events(database: Database, before: float) -> None:
+    """Remove events from before a Unix time."""
+    database.write(lambda connection: delete_events(connection, before))
+
+
+def _list_expired(connection: Connection, table: Table, before: float) -> list[int]:
+    query = (
+        select(table.c.match)
+        .distinct()
+        .join(matches, matches.c.id == table.c.match)
+        .where(matches.c.ended_at < before)
+        .order_by(table.c.match)
+    )
+    if table is records:
+        query = query.where(matches.c.kind != FINAL)
+    return list(connection.scalars(query))
+
+
+def _delete_rows(database: Database, table: Table, matches_to_prune: Sequence[int]) -> None:
+    for start in range(0, len(matches_to_prune), _MATCHES_PER_WRITE):
+        part = matches_to_prune[start : start + _MATCHES_PER_WRITE]
+
+        def act(connection: Connection, part: Sequence[int] = part) -> None:
+            connection.execute(delete(table).where(table.c.match.in_(part)))
+            if table is records:
+                connection.execute(update(match_players).where(match_players.c.match.in_(part)).values(play_style=None))
+                connection.execute(delete(reviews).where(reviews.c.match.in_(part)))
+
+        database.write(act)
+
+
+def _shrink_file(database: Database) -> None:
+    """Remove free pages from SQLite's file. PostgreSQL reuses its free pages."""
+
+    def act(connection: Connection) -> int:
+        before = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # one empty row for each page
+        return int(before)
+
+    last = 0
+    while (left := database.write(act)) not in (0, last):
+        last = left
+
+
+_ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
+
+
+def clone_to_file(database: Database, path: Path) -> None:
+    """Copy a database of any revision to a new SQLite file, also while other processes write. Raises DatabaseError."""
+    if database.sqlite is not None:
+        _copy_sqlite(database, path)
+        return
+    copy = Database(f"sqlite:///{path}", patience_s=0)
+    try:
+        with database.read() as source:
+            create_schema(copy, lambda target: _copy_rows(source, target), find_revision(source) or "head")
+    finally:
+        copy.close()
+
+
+def _copy_sqlite(database: Database, path: Path) -> None:
+    connection = database.engine.raw_connection()
+    try:
+        connection.cursor().execute("VACUUM INTO ?", (str(path),))  # SQLite uses one read transaction
+    except sqlite3.Error as error:
+        raise DatabaseError(f"the database can't be copied to {path.parent}: {error}") from error
+    finally:
+        connection.close()
+
+
+def clone_from_file(path: Path, database: Database) -> None:
+    """Fill an empty database from a file of `clone_to_file`, with its schema revision. Raises DatabaseError."""
+    source = Database(f"sqlite:///{path}")
+    try:
+        with source.read() as connection:
+            create_schema(database, lambda target: _copy_rows(connection, target), find_revision(connection) or "head")
+    finally:
+        source.close()
+
+
+def list_connections(connection: Connection, own: str) -> list[str]:
+    """Return the other connections of arena's commands to this PostgreSQL database; none for SQLite.
+
+    own: the name of this command's connections.
+    """
+    if connection.dialect.name != "postgresql":
+        return []
+    query = """
+        SELECT application_name, coalesce(host(client_addr), 'this machine'), count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name LIKE 'arena%' AND application_name <> :own
+        GROUP BY 1, 2 ORDER BY 1, 2"""
+    rows = connection.execute(text(query), {"own": own})
+    return [f"{name} from {address} (connections: {count})" for name, address, count in rows]
+
+
+def end_runners(connection: Connection, at: float) -> None:
+    """End a restored copy's runners and table sessions, which belong to the original, and queue their tasks again."""
+    for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
+        end_runner(connection, runner.id)
+        for session in sessions_of_server(connection, runner.id):
+            end_session(connection, session, "the ladder was restored from a copy", at)
+
+
+def _copy_rows(source: Connection, target: Connection) -> None:
+    for table in tables_of(source).sorted_tables:
+        rows = (
+            source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
+        )
+        for chunk in rows.partitions():
+            target.execute(insert(table), [dict(row) for row in chunk])
+        _advance_sequence(target, table)
+
+
+def _advance_sequence(connection: Connection, table: Table) -> None:
+    """Set PostgreSQL's id sequence of a table after the copied ids."""
+    if connection.dialect.name != "postgresql" or "id" not in table.c or table.c.id.autoincrement is False:
+        return
+    sequence = connection.scalar(select(func.pg_get_serial_sequence(f'"{table.name}"', "id")))
+    last = connection.scalar(select(func.max(table.c.id)))
+    if sequence is not None and last is not None:
+        connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": last})

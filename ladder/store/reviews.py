@@ -1,0 +1,57 @@
+"""Choose lost games for a review, and store the results.
+
+A review is a row for a version and a match. It is inserted before the review starts, and gets its result once. An
+interrupted review isn't repeated: the next one is of another match, so a game that ends workers can't stop a ladder."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, insert, select, update
+
+from ladder.store.events import REVIEW_FINISHED, record_event
+from ladder.store.queue import CHALLENGE, PLAYED, RATED
+from ladder.store.schema_tables import match_players, matches, records, reviews
+from ladder.store.versions import Version, active_versions
+
+
+def claim_review(connection: Connection, at: float, since: float, most: int) -> tuple[Version, int] | None:
+    """Insert a review, and return its version and match: the newest match in which the version didn't win each game.
+
+    The version is active, no reference bot's, and has the fewest reviews since a Unix time, fewer than `most`. Matches
+    of finals are left out. Returns None if no version has a match for a review.
+    """
+    query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= since).group_by(reviews.c.version)
+    count: dict[int, int] = dict(connection.execute(query).all())
+    own = [each for each in active_versions(connection) if not each.is_reference and count.get(each.id, 0) < most]
+    for version in sorted(own, key=lambda each: count.get(each.id, 0)):
+        match = connection.scalar(
+            select(match_players.c.match)
+            .join(matches, matches.c.id == match_players.c.match)
+            .join(records, records.c.match == matches.c.id)
+            .outerjoin(reviews, and_(reviews.c.match == matches.c.id, reviews.c.version == version.id))
+            .where(match_players.c.version == version.id, match_players.c.wins < match_players.c.games)
+            .where(matches.c.outcome == PLAYED, matches.c.kind.in_((RATED, CHALLENGE)), reviews.c.match.is_(None))
+            .order_by(match_players.c.match.desc())
+            .limit(1)
+        )
+        if match is not None:
+            connection.execute(insert(reviews).values(version=version.id, match=match, created_at=at))
+            return version, match
+    return None
+
+
+def save_review(
+    connection: Connection, version: int, match: int, decisions: Sequence[Mapping[str, Any]], at: float
+) -> None:
+    """Store the decisions that a review found, unless they are stored."""
+    query = update(reviews).where(reviews.c.version == version, reviews.c.match == match, reviews.c.data.is_(None))
+    if connection.execute(query.values(data=json.dumps(list(decisions)))).rowcount and decisions:
+        record_event(connection, REVIEW_FINISHED, at, version=version)
+
+
+def list_reviewed_decisions(connection: Connection, versions: Sequence[int], count: int) -> list[dict[str, Any]]:
+    """Return the decisions of the newest `count` reviews of versions, as they were stored."""
+    query = select(reviews.c.data).where(reviews.c.version.in_(versions), reviews.c.data.is_not(None))
+    newest = connection.scalars(query.order_by(reviews.c.match.desc()).limit(count))
+    return [decision for data in newest for decision in json.loads(data or "[]")]

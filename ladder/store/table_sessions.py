@@ -1,0 +1,369 @@
+"""Store table sessions: tables that users open for people and remote programs, their slots and their matches.
+
+A session's status is open, playing (during a match) or ended. It ends once, for a reason. Its matches are unrated, so
+they aren't rows of `matches`."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, String, cast, delete, func, insert, literal, select, update
+
+from ladder.store.events import TABLE_CHANGED, record_event
+from ladder.store.schema_tables import (
+    audit_log,
+    bots,
+    session_matches,
+    session_players,
+    session_slots,
+    table_sessions,
+    users,
+    versions,
+)
+from ladder.store.users import User
+
+OPEN, PLAYING, CLOSED = "open", "playing", "ended"
+BOT, PERSON, PROGRAM = "bot", "person", "program"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSlot:
+    """A slot of a table session.
+
+    kind: BOT, PERSON or PROGRAM. version, version_ref: a bot's version id and version ref. login: the player's, or that
+    of the program's or bot's owner. name: the player's, None for a free place. token_sha256: the hash of a guest's
+    secret or a program's token. number: it stays while other slots come and go.
+    """
+
+    kind: str
+    version: int | None = None
+    version_ref: str | None = None
+    login: str | None = None
+    name: str | None = None
+    token_sha256: str | None = None
+    number: int = 0
+
+    @property
+    def is_free(self) -> bool:
+        """Return whether no player has the slot."""
+        return self.kind != BOT and self.name is None
+
+
+@dataclass(frozen=True, slots=True)
+class TableSession:
+    """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
+
+    is_public: whether a free place needs no invitation link. starts_itself: whether a match begins once all places are
+    taken. chat: off, between (games) or always. renewals: how often the invitation link was replaced.
+    """
+
+    id: int
+    login: str
+    pseudonym: str
+    opened_at: float
+    rules: str
+    games: int
+    move_time_s: int | None
+    allow_spectators: bool
+    chat: str
+    is_public: bool
+    starts_itself: bool
+    status: str
+    end_reason: str | None
+    table_server: str | None
+    ended_at: float | None
+    renewals: int = 0
+    slots: tuple[SessionSlot, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMatch:
+    """A match of a table session with stored games. is_complete: it has ended, so its record may be read."""
+
+    number: int
+    games: int
+    is_complete: bool
+    updated_at: float
+    has_record: bool
+
+
+_session, _slot = table_sessions.c, session_slots.c
+RENEWED = "renew"  # the action of the audit log with which an invitation link was replaced; its reason names the table
+_renewals = select(func.count()).where(
+    audit_log.c.action == RENEWED, audit_log.c.reason == literal("table ") + cast(_session.id, String)
+)
+_SESSION_QUERY = select(
+    _session.id, users.c.login, users.c.pseudonym, _session.opened_at, _session.rules, _session.games,
+    _session.move_time_s, _session.allow_spectators, _session.is_public, _session.starts_itself, _session.chat,
+    _session.status, _session.end_reason, _session.table_server, _session.ended_at,
+    _renewals.correlate(table_sessions).scalar_subquery().label("renewals"),
+).join(users, users.c.id == _session.opened_by)  # fmt: skip
+
+_of_bot = users.alias()
+_SLOT_QUERY = (
+    select(
+        _slot.table_session_id, _slot.kind, _slot.version, bots.c.name, versions.c.number,
+        func.coalesce(users.c.login, _of_bot.c.login), _slot.name, _slot.token_sha256, _slot.slot,
+    )
+    .outerjoin(users, users.c.id == _slot.user_id)
+    .outerjoin(versions, versions.c.id == _slot.version)
+    .outerjoin(bots, bots.c.id == versions.c.bot)
+    .outerjoin(_of_bot, _of_bot.c.id == bots.c.owner_id)
+    .order_by(_slot.table_session_id, _slot.slot)
+)  # fmt: skip
+
+
+def insert_session(
+    connection: Connection,
+    user: User,
+    at: float,
+    rules: str,
+    games: int,
+    move_time_s: int | None,
+    allow_spectators: bool,
+    is_public: bool,
+    starts_itself: bool,
+    slots: Sequence[SessionSlot],
+    chat: str = "off",
+) -> int:
+    """Open a table session and return its id."""
+    values = {
+        "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
+        "allow_spectators": allow_spectators, "is_public": is_public, "starts_itself": starts_itself, "chat": chat,
+        "status": OPEN,
+    }  # fmt: skip
+    id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
+    insert_slots(connection, id, slots, at)
+    return id
+
+
+def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], at: float) -> None:
+    """Add slots to a session; they get the next numbers."""
+    largest = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
+    for number, slot in enumerate(slots, 0 if largest is None else largest + 1):
+        sits = None if slot.login is None or slot.kind == BOT else _user_id(connection, slot.login)
+        row = {
+            "table_session_id": id, "slot": number, "kind": slot.kind, "version": slot.version, "user_id": sits,
+            "name": slot.name, "token_sha256": slot.token_sha256,
+        }  # fmt: skip
+        connection.execute(insert(session_slots).values(row))
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def delete_slots(connection: Connection, id: int, numbers: Sequence[int], at: float) -> None:
+    """Remove slots from a session."""
+    connection.execute(delete(session_slots).where(_slot.table_session_id == id, _slot.slot.in_(numbers)))
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
+    """Return the id of the session that a user opened at this time, None without one."""
+    return connection.scalar(select(_session.id).where(_session.opened_by == user_id, _session.opened_at == at))
+
+
+def find_session(connection: Connection, id: int) -> TableSession | None:
+    """Return a table session with its slots, None if the id is unknown."""
+    return next(iter(find_sessions(connection, [id])), None)
+
+
+def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSession]:
+    """Return the table sessions with these ids, in order of id; unknown ids are ignored."""
+    slots: dict[int, list[SessionSlot]] = {id: [] for id in ids}
+    rows = connection.execute(_SLOT_QUERY.where(_slot.table_session_id.in_(ids)))
+    for session, kind, version, bot, number, login, name, digest, slot in rows:
+        version_ref = None if bot is None else f"{bot}@{number}"
+        slots[session].append(SessionSlot(kind, version, version_ref, login, name, digest, slot))
+    lines = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
+    return [TableSession(**line, slots=tuple(slots[line["id"]])) for line in lines.mappings()]
+
+
+def list_session_ids(
+    connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
+) -> Sequence[int]:
+    """Return the ids of ended or not ended sessions, newest first; with `after`, only smaller ids."""
+    query = select(_session.id).where(_session.status == CLOSED if ended else _session.status != CLOSED)
+    if after is not None:
+        query = query.where(_session.id < after)
+    return connection.scalars(query.order_by(_session.id.desc()).limit(limit)).all()
+
+
+def count_open_sessions(connection: Connection) -> dict[str, int]:
+    """Return the number of sessions that haven't ended, by the login of the user that opened them."""
+    query = select(users.c.login, func.count()).join(table_sessions, _session.opened_by == users.c.id)
+    rows = connection.execute(query.where(_session.status != CLOSED).group_by(users.c.login))
+    return {row[0]: row[1] for row in rows}
+
+
+def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
+    """Return the number of sessions that haven't ended, by status, and the number of people in them."""
+    here = _session.status != CLOSED
+    states = connection.execute(select(_session.status, func.count()).where(here).group_by(_session.status))
+    seated = (
+        select(func.count())
+        .join(table_sessions, _session.id == _slot.table_session_id)
+        .where(here, _slot.kind == PERSON, _slot.name.is_not(None))
+    )
+    return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(seated) or 0
+
+
+def claim_session(connection: Connection, id: int, runner: str) -> TableSession | None:
+    """Assign a session to a table server and return it; None if it has ended or belongs to another table server."""
+    session = find_session(connection, id)
+    if session is None or session.status == CLOSED or session.table_server not in (None, runner):
+        return None
+    connection.execute(update(table_sessions).where(_session.id == id).values(table_server=runner))
+    return session
+
+
+def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
+    """Set a session's status to playing or open, unless it has ended."""
+    state = PLAYING if playing else OPEN
+    open_ = update(table_sessions).where(_session.id == id, _session.status != CLOSED, _session.status != state)
+    if connection.execute(open_.values(status=state)).rowcount:
+        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def end_session(connection: Connection, id: int, reason: str, at: float) -> bool:
+    """End a session and make its records readable; return False, without any effect, if it has ended already."""
+    ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
+    if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=at)).rowcount:
+        return False
+    connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
+    connection.execute(update(session_slots).where(_slot.table_session_id == id).values(token_sha256=None))
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+    return True
+
+
+def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[int]:
+    """Return the ids of sessions that haven't ended and belong to a table server; None: to no table server."""
+    query = select(_session.id).where(_session.table_server == runner if runner else _session.table_server.is_(None))
+    return connection.scalars(query.where(_session.status != CLOSED).order_by(_session.id)).all()
+
+
+def take_slot(
+    connection: Connection,
+    id: int,
+    slot: int,
+    user_id: int | None,
+    name: str | None,
+    token_sha256: str | None,
+    at: float,
+) -> None:
+    """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret. Without a name, free it."""
+    _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
+    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: str) -> None:
+    """Replace the token of a program's slot; the earlier one becomes invalid."""
+    _set_slot(connection, id, slot, token_sha256=token_sha256)
+
+
+def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> None:
+    where = (_slot.table_session_id == id, _slot.slot == slot)
+    connection.execute(update(session_slots).where(*where).values(**values))
+
+
+def save_session_match(
+    connection: Connection,
+    id: int,
+    number: int,
+    record: str,
+    games: int,
+    is_complete: bool,
+    at: float,
+    players: Sequence[tuple[int, float]] = (),
+) -> None:
+    """Store a match's record, unless one with as many games is stored. In an ended session the match is complete.
+
+    players: in the order of the record, each player's slot and the games that the player has won.
+    """
+    key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
+    row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
+    over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
+    data = zlib.compress(record.encode())
+    values = {"games": games, "is_complete": is_complete or over, "updated_at": at, "data": data}
+    if row is None:
+        connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
+    elif games > row.games:
+        connection.execute(update(session_matches).where(*key).values(**values))
+    elif is_complete and not row.is_complete:
+        connection.execute(update(session_matches).where(*key).values(is_complete=True))
+    if row is None or games > row.games:
+        _save_players(connection, id, number, games, players)
+    if is_complete and not (row is not None and row.is_complete):
+        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+
+
+def _save_players(
+    connection: Connection, id: int, number: int, games: int, players: Sequence[tuple[int, float]]
+) -> None:
+    """Store the players of a match, by its present slots, with the results so far."""
+    row = session_players.c
+    connection.execute(delete(session_players).where(row.table_session_id == id, row.match == number))
+    for player, (slot, won) in enumerate(players):
+        found = (
+            select(
+                _slot.table_session_id, literal(number), literal(player), _slot.kind,
+                func.coalesce(_slot.user_id, bots.c.owner_id), literal(games), literal(won),
+            )
+            .outerjoin(versions, versions.c.id == _slot.version)
+            .outerjoin(bots, bots.c.id == versions.c.bot)
+            .where(_slot.table_session_id == id, _slot.slot == slot)
+        )  # fmt: skip
+        connection.execute(insert(session_players).from_select([column.name for column in row], found))
+
+
+def find_match_players(connection: Connection, id: int, number: int) -> list[str | None]:
+    """Return the login of each player of a match of a table session, in the order of the record.
+
+    It is the owner's for a bot or a program, and None for a guest.
+    """
+    row = session_players.c
+    query = select(users.c.login).select_from(session_players).outerjoin(users, users.c.id == row.user_id)
+    return list(
+        connection.scalars(query.where(row.table_session_id == id, row.match == number).order_by(row.player)).all()
+    )
+
+
+def list_table_results(connection: Connection) -> list[tuple[str, str, int, float]]:
+    """Return (pseudonym, rules, games, games won) for each user and ruleset, from ended matches; guests have none."""
+    row, match = session_players.c, session_matches.c
+    ended = (match.table_session_id == row.table_session_id) & (match.number == row.match) & match.is_complete
+    query = (
+        select(users.c.pseudonym, _session.rules, func.sum(row.games), func.sum(row.won))
+        .select_from(session_players)
+        .join(session_matches, ended)
+        .join(table_sessions, _session.id == row.table_session_id)
+        .join(users, users.c.id == row.user_id)
+        .where(row.kind == PERSON)
+        .group_by(users.c.pseudonym, _session.rules)
+        .order_by(users.c.pseudonym, _session.rules)
+    )
+    return [(name, rules, int(games), float(won)) for name, rules, games, won in connection.execute(query)]
+
+
+def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
+    """Return the stored matches of a table session, in order of number."""
+    row = session_matches.c
+    query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).order_by(row.number)
+    return [SessionMatch(*found) for found in connection.execute(query.where(row.table_session_id == id))]
+
+
+def find_session_record(connection: Connection, id: int, number: int) -> str | None:
+    """Return the record of a match; None if it isn't complete, isn't stored, or has expired."""
+    row = session_matches.c
+    query = select(row.data).where(row.table_session_id == id, row.number == number, row.is_complete)
+    data = connection.scalar(query)
+    return None if data is None else zlib.decompress(data).decode()
+
+
+def delete_session_records(connection: Connection, before: float) -> None:
+    """Remove the records of complete matches from before a Unix time, but keep the matches' rows."""
+    row = session_matches.c
+    old = update(session_matches).where(row.updated_at < before, row.is_complete, row.data.is_not(None))
+    connection.execute(old.values(data=None))
+
+
+def _user_id(connection: Connection, login: str) -> int:
+    return int(connection.execute(select(users.c.id).where(users.c.login == login)).scalar_one())

@@ -1,0 +1,545 @@
+"""Store bots and their versions, whose status is queued, checking, accepted or rejected.
+
+At most one version of a bot is active.
+
+Matches and checks have the same retry policy. A failed host or a dead worker uses up one of MAX_ATTEMPTS, and the next
+attempt waits. The loss of a runner, a machine or a cluster doesn't, up to MAX_LOST_RUNNERS times. After that the match
+or check is abandoned."""
+
+import json
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    Table,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from ladder.store.events import (
+    CHECK_FINISHED,
+    CHECK_STARTED,
+    CHECK_STEP,
+    SUBMITTED,
+    AuditEntry,
+    list_audit_entries,
+    log_action,
+    record_event,
+)
+from ladder.store.schema_tables import archives, audit_log, bots, check_steps, users, versions
+from ladder.store.users import IS_ACTIVE_USER, PARTY
+
+MAX_ATTEMPTS, MAX_LOST_RUNNERS = 3, 10
+WAITING = "queued"
+_WAIT_S = 30.0  # after the first failed attempt; twice as long after the second
+
+
+class AttemptCost(Enum):
+    """The cost of a failed attempt: nothing, a lost runner, an attempt, or all attempts."""
+
+    NOTHING, LOSS, ATTEMPT, ALL = range(4)
+
+
+def release_lease(
+    connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
+) -> bool | None:
+    """Queue a match or a version's check again; return whether it must be abandoned.
+
+    table: `matches` or `versions`. Returns None, without any effect, if it isn't leased to the runner any more.
+    """
+    query = select(table.c.attempts, table.c.lost_runners).where(table.c.id == id, table.c.runner == runner)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    values = {
+        "status": WAITING,
+        "runner": None,
+        "attempts": row.attempts + (cost is AttemptCost.ATTEMPT),
+        "lost_runners": row.lost_runners + (cost is AttemptCost.LOSS),
+    }
+    if cost is AttemptCost.ATTEMPT:
+        values["last_failure_at"] = at
+    connection.execute(update(table).where(table.c.id == id).values(**values))
+    return bool(
+        cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["lost_runners"] >= MAX_LOST_RUNNERS
+    )
+
+
+def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
+    """Return the condition that enough time has passed since the last failed attempt, or the clock was set back."""
+    failed_at = table.c.last_failure_at
+    return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
+
+
+QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "checking", "accepted", "rejected"
+LADDER_ACTOR = "ladder"  # the actor of automatic decisions
+
+
+@dataclass(frozen=True, slots=True)
+class BotRecord:
+    """A bot, with its owner's login and pseudonym, and the id of its active version."""
+
+    id: int
+    name: str
+    owner_id: int
+    login: str
+    pseudonym: str
+    is_reference: bool
+    active_version_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a bot. `command` starts it; it is None until the version was checked. Times are Unix times."""
+
+    id: int
+    bot: int
+    name: str
+    number: int
+    owner_id: int
+    is_reference: bool
+    digest: str
+    single_file_name: str | None
+    built_digest: str | None
+    command: tuple[str, ...] | None
+    language: str | None
+    status: str
+    attempts: int
+    rejection_reason: str | None
+    submitted_at: float
+    received_at: float  # submitted_at, unless staff set another time
+    submitted_by: str | None  # a login
+    checked_at: float | None
+    is_active: bool
+    login: str
+    pseudonym: str
+    is_locked_out: bool  # the owner is suspended, withdrawn or not approved
+    owner_name: str
+    shows_name: bool  # whether the owner agreed to have the name on podiums
+    party: int  # identifies the team or owner; versions of one party never meet
+
+    @property
+    def version_ref(self) -> str:
+        """The version ref, such as "honest@3"."""
+        return f"{self.name}@{self.number}"
+
+    @property
+    def is_check_abandoned(self) -> bool:
+        """Whether the version is rejected because its check was abandoned."""
+        return self.status == REJECTED and self.checked_at is None
+
+
+_BOT = select(
+    bots.c.id, bots.c.name, bots.c.owner_id, users.c.login, users.c.pseudonym, bots.c.is_reference,
+    bots.c.active_version_id,
+).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
+
+_PLAYS = and_(bots.c.active_version_id == versions.c.id, IS_ACTIVE_USER)
+
+_VERSION = select(
+    versions.c.id, versions.c.bot, bots.c.name, versions.c.number, bots.c.owner_id, bots.c.is_reference,
+    versions.c.digest, versions.c.single_file_name, versions.c.built_digest, versions.c.command, versions.c.language,
+    versions.c.status, versions.c.attempts, versions.c.rejection_reason, versions.c.submitted_at,
+    versions.c.received_at, versions.c.submitted_by, versions.c.checked_at,
+    func.coalesce(_PLAYS, False).label("is_active"), users.c.login, users.c.pseudonym,
+    (~IS_ACTIVE_USER).label("is_locked_out"), users.c.name.label("owner_name"), users.c.shows_name, PARTY,
+).join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
+
+
+def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
+    versions = []
+    for row in connection.execute(query).mappings():
+        command = row["command"]
+        versions.append(
+            Version(
+                **{
+                    **row,
+                    "command": None if command is None else tuple(json.loads(command)),
+                    "is_active": bool(row["is_active"]),
+                    "is_locked_out": bool(row["is_locked_out"]),
+                }
+            )
+        )
+    return versions
+
+
+# --- bots -------------------------------------------------------------------------------------------------------------
+
+
+def get_or_create_bot(connection: Connection, name: str, owner_id: int, at: float, is_reference: bool = False) -> int:
+    """Return the id of the bot with this name, which is created if it is new. The caller checks the owner."""
+    known = find_bot(connection, name)
+    if known is not None:
+        return known.id
+    statement = (
+        insert(bots).values(name=name, owner_id=owner_id, created_at=at, is_reference=is_reference).returning(bots.c.id)
+    )
+    return int(connection.execute(statement).scalar_one())
+
+
+def find_bot(connection: Connection, name: str) -> BotRecord | None:
+    """Return the bot with this name, None if it doesn't exist."""
+    row = connection.execute(_BOT.where(bots.c.name == name)).one_or_none()
+    return None if row is None else BotRecord(*row)
+
+
+def all_bots(connection: Connection) -> list[BotRecord]:
+    """Return all bots, in order of name."""
+    return [BotRecord(*row) for row in connection.execute(_BOT.order_by(bots.c.name))]
+
+
+# --- versions ---------------------------------------------------------------------------------------------------------
+
+
+def add_version(
+    connection: Connection,
+    bot: int,
+    digest: str,
+    single_file_name: str | None,
+    at: float,
+    received_at: float | None = None,
+    submitted_by: str | None = None,
+) -> int:
+    """Add a bot's next version, to be checked; return its id. The caller has stored its archive.
+
+    received_at: the time of submission that counts, `at` by default. submitted_by: a login.
+    """
+    last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
+    values = {
+        "bot": bot,
+        "number": last + 1,
+        "digest": digest,
+        "single_file_name": single_file_name,
+        "status": QUEUED,
+        "attempts": 0,
+        "submitted_at": at,
+        "received_at": at if received_at is None else received_at,
+        "submitted_by": submitted_by,
+        "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
+    }
+    id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
+    record_event(connection, SUBMITTED, at, id)
+    return id
+
+
+def set_received_at(connection: Connection, version: int, received_at: float) -> None:
+    """Change a version's time of submission that counts for deadlines. The caller writes the audit log."""
+    connection.execute(update(versions).where(versions.c.id == version).values(received_at=received_at))
+
+
+def get_version_by_id(connection: Connection, id: int) -> Version:
+    """Return a version. Raises KeyError if no version has the id."""
+    rows = _versions(connection, _VERSION.where(versions.c.id == id))
+    if not rows:
+        raise KeyError(id)
+    return rows[0]
+
+
+def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Version]:
+    """Return the versions with these ids, in the given order. Raises KeyError for an unknown id."""
+    by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
+    return [by_id[id] for id in ids]
+
+
+def accepted_versions(connection: Connection) -> list[Version]:
+    """Return all accepted versions, active or not, in order of id."""
+    return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
+
+
+def versions_of(connection: Connection, bot: int) -> list[Version]:
+    """Return a bot's versions, in order of number."""
+    return _versions(connection, _VERSION.where(versions.c.bot == bot).order_by(versions.c.number))
+
+
+def active_versions(connection: Connection) -> list[Version]:
+    """Return the active versions, in order of id."""
+    return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
+
+
+def unchecked_versions(connection: Connection, at: float) -> list[Version]:
+    """Return the versions received until a Unix time whose check isn't finished, in order of id.
+
+    Versions of suspended, withdrawn and not approved users are left out.
+    """
+    waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= at, IS_ACTIVE_USER)
+    return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
+
+
+def version_refs_by_id(connection: Connection) -> dict[int, str]:
+    """Return the version refs of all versions by id."""
+    query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
+    return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
+
+
+def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:
+    """Count the versions of these owners' bots that were submitted since a Unix time.
+
+    Versions of reference bots, and those whose time of submission was set by staff, don't count.
+    """
+    query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
+    query = query.where(versions.c.received_at == versions.c.submitted_at)
+    count = connection.scalar(
+        query.where(bots.c.owner_id.in_(party), versions.c.submitted_at >= at, bots.c.is_reference.is_(False))
+    )
+    return int(count or 0)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def insert_archive(connection: Connection, digest: str, single_file_name: str | None, archive: bytes) -> None:
+    """Store the archive of a bot's files, unless it is already stored."""
+    key = {"digest": digest, "single_file_name": single_file_name or ""}
+    known = select(archives.c.digest).where(
+        archives.c.digest == digest, archives.c.single_file_name == key["single_file_name"]
+    )
+    if connection.execute(known).first() is None:
+        connection.execute(insert(archives).values(**key, data=zlib.compress(archive)))
+
+
+def get_archive(connection: Connection, digest: str, single_file_name: str | None) -> bytes:
+    """Return the archive of a bot's files. Raises KeyError if it isn't stored."""
+    data = connection.scalar(
+        select(archives.c.data).where(
+            archives.c.digest == digest, archives.c.single_file_name == (single_file_name or "")
+        )
+    )
+    if data is None:
+        raise KeyError(digest)
+    return zlib.decompress(data)
+
+
+def list_archives(connection: Connection) -> set[tuple[str, str]]:
+    """Return (digest, file name or "") of the stored archives; those of erased users are missing."""
+    return {
+        (digest, file) for digest, file in connection.execute(select(archives.c.digest, archives.c.single_file_name))
+    }
+
+
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
+    """Lease the next version to be checked to a runner, None if no check is due.
+
+    Reference bots come first. Then owners take turns, each with their oldest version. Versions of suspended, withdrawn
+    and not approved users wait. Versions whose check failed on a host come last, after a pause.
+    `holding`: the versions that the runner checks now; they aren't returned, even if others have leased them since. A
+    version that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
+    """
+    new = versions.c.id.not_in(holding)
+    lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
+    for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, at))):
+        order = (versions.c.attempts, bots.c.is_reference.desc(), _earlier_versions(), versions.c.id)
+        query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
+        rows = _versions(connection, query)
+        if rows:
+            connection.execute(
+                update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
+            )
+            _delete_steps(connection, rows[0].id)  # of an earlier attempt
+            record_event(connection, CHECK_STARTED, at, rows[0].id)
+            return rows[0]
+    return None
+
+
+def _earlier_versions() -> ScalarSelect[int]:
+    """Return, as a subquery, how many earlier versions of the same owner were unchecked at a version's submission."""
+    before, of = versions.alias(), bots.alias()
+    return (
+        select(func.count())
+        .select_from(before.join(of, of.c.id == before.c.bot))
+        .where(of.c.owner_id == bots.c.owner_id, before.c.id < versions.c.id)
+        .where(or_(before.c.checked_at.is_(None), before.c.checked_at >= versions.c.submitted_at))
+        .correlate(versions, bots)
+        .scalar_subquery()
+    )
+
+
+def release_check(
+    connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
+) -> bool | None:
+    """Queue a version's check again after a failed attempt; return whether it is abandoned, and the version rejected.
+
+    reason: why the attempt failed. Returns None, without any effect, if the check isn't leased to the runner any more.
+    """
+    abandoned = release_lease(connection, versions, version, runner, cost, at)
+    if abandoned is not None:
+        _delete_steps(connection, version)
+    if abandoned:
+        values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
+        connection.execute(update(versions).where(versions.c.id == version).values(**values))
+        record_event(connection, CHECK_FINISHED, at, version)
+    return abandoned
+
+
+def save_check_steps(
+    connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
+) -> None:
+    """Store steps, (number, data, build log), of a check that hasn't ended.
+
+    A step replaces all stored ones with the same or a higher number, since a repeated check reports them again. Without
+    effect if the check isn't leased to the runner any more.
+    """
+    held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
+    if connection.execute(held).first() is None:
+        return
+    for number, data, log in rows:
+        _delete_steps(connection, version, number)
+        connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
+    record_event(connection, CHECK_STEP, at, version)
+
+
+def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
+    connection.execute(delete(check_steps).where(check_steps.c.version == version, check_steps.c.step >= first))
+
+
+def finish_check(
+    connection: Connection,
+    version: int,
+    results: Sequence[tuple[str, bytes]],
+    reason: str | None,
+    command: Sequence[str] | None,
+    built_digest: str | None,
+    at: float,
+    language: str | None = None,
+) -> bool:
+    """Store the result of a check; return False, without any effect, if it has ended already.
+
+    results: (data, build log) of all steps, which replace earlier ones. reason: why it is rejected; None: accepted.
+    """
+    row = get_version_by_id(connection, version)
+    if row.status not in (QUEUED, CHECKING):
+        return False
+    rows = [
+        {"version": version, "step": number, "data": data, "build_log": log or None}
+        for number, (data, log) in enumerate(results, 1)
+    ]
+    _delete_steps(connection, version)
+    if rows:
+        connection.execute(insert(check_steps), rows)
+    connection.execute(
+        update(versions)
+        .where(versions.c.id == version)
+        .values(
+            status=ACCEPTED if reason is None else REJECTED,
+            runner=None,
+            rejection_reason=reason,
+            command=None if command is None else json.dumps(list(command)),
+            built_digest=built_digest,
+            language=language,
+            checked_at=at,
+        )
+    )
+    record_event(connection, CHECK_FINISHED, at, version)
+    return True
+
+
+def get_check_steps(connection: Connection, version: int) -> list[str]:
+    """Return the data of the steps of a version's check, in order; while it runs, those so far."""
+    return list(
+        connection.scalars(
+            select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
+        )
+    )
+
+
+def get_build_log(connection: Connection, version: int) -> bytes:
+    """Return the output of the version's build, b"" if it printed nothing."""
+    has_one = and_(check_steps.c.version == version, check_steps.c.build_log.is_not(None))
+    return b"".join(connection.scalars(select(check_steps.c.build_log).where(has_one).order_by(check_steps.c.step)))
+
+
+# --- active versions --------------------------------------------------------------------------------------------------
+
+
+def is_newest_version(connection: Connection, version: Version) -> bool:
+    """Return whether a version should become active once it is accepted.
+
+    It shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
+    disabled a version of the bot since it was submitted.
+    """
+    later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
+    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
+    decided = (
+        select(audit_log.c.id)
+        .join(versions, versions.c.id == version.id)
+        .where(
+            audit_log.c.bot == version.bot,
+            audit_log.c.id > versions.c.last_audit_id,
+            audit_log.c.actor != LADDER_ACTOR,
+            audit_log.c.action.in_(("activate", "disable")),
+        )
+    )
+    if version.id in disabled_versions(connection):
+        return False
+    return connection.execute(newer).first() is None and connection.execute(decided).first() is None
+
+
+def disabled_versions(connection: Connection) -> dict[int, str]:
+    """Return the ids of versions that a user has disabled, with the reasons.
+
+    Disabling a bot disables its existing versions, and new ones until a user activates one. Each version stays disabled
+    until a user activates it.
+    """
+    columns = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason)
+    by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
+    query = select(versions.c.id, versions.c.last_audit_id, *columns).join(audit_log, audit_log.c.bot == versions.c.bot)
+    disabled: dict[int, str] = {}
+    rows = connection.execute(query.where(by_people).order_by(audit_log.c.id))
+    for version, before, audit_id, action, activated, reason in rows:
+        if action == "disable":
+            disabled[version] = reason
+        elif activated == version or audit_id <= before:
+            disabled.pop(version, None)
+    return disabled
+
+
+def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
+    """Return the ids of a bot's disabled and auto-disabled versions, which only staff can activate, with reasons."""
+    barred: dict[int, str] = {}
+    for entry in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
+        if entry.version is not None and entry.action == "auto_disable":
+            barred[entry.version] = f"auto-disabled: {entry.reason}"
+        else:
+            barred.pop(entry.version or 0, None)
+    return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
+
+
+def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
+    """Return (version id, Unix time) of all activations by users, in order of time."""
+    by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action == "activate")
+    query = select(audit_log.c.version, audit_log.c.created_at).where(by_people)
+    rows = connection.execute(query.order_by(audit_log.c.created_at, audit_log.c.id))
+    return [(version, at) for version, at in rows]
+
+
+def set_active_version(connection: Connection, version: Version, actor: str, reason: str, at: float) -> None:
+    """Make an accepted version its bot's active one, and write the audit log."""
+    log_action(connection, AuditEntry(actor, "activate", reason, at, bot=version.bot, version=version.id))
+    connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
+
+
+def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, at: float) -> None:
+    """Leave a bot without an active version, and write the audit log; `action` is disable or auto_disable."""
+    active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
+    log_action(connection, AuditEntry(actor, action, reason, at, bot=bot, version=active))
+    connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
+
+
+def count_queued_checks(connection: Connection) -> int:
+    """Count the versions that wait for their check, without those of suspended, withdrawn or not approved users."""
+    waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
+    return connection.scalar(waits.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0
