@@ -18,7 +18,7 @@ PYTEST := $(BIN)/python -m pytest
 PARALLEL = -n $(WORKERS) --no-loadscope-reorder
 # Selected by name, because collecting all tests takes five seconds.
 CLOCKED = $(shell grep -rlw --include='test_*.py' 'mark.clock' tests)
-QUICK := tests/coup tests/conformance tests/protocol tests/ladder/schedule tests/ladder/rating tests/ladder/test_run_standings.py
+QUICK := tests/coup tests/conformance tests/protocol tests/schedule tests/rating tests/run/test_standings.py
 QUICK += tests/test_docs.py tests/test_boundaries.py tests/test_style.py
 
 # The modules that `make compiled` has made, which are compiled again after an edit.

@@ -53,7 +53,7 @@ TOGETHER = (
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.
-    re.compile(r"ladder/pool/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
+    re.compile(r"workers/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
     # They stop and kill an engine of their own.
     re.compile(r"docker/test_box\.py::test_(a_daemon)_that"),
 )
@@ -63,12 +63,12 @@ LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail at random moments.
     r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
-    r"|ladder/pool/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
+    r"|workers/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
+    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/test_table_server\.py"
     r"|ladder/service/test_(check|readme|similar|talk)\.py|ladder/test_similarity\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # An older ladder is upgraded by a copy of the code.
@@ -78,7 +78,7 @@ LONG = re.compile(
 )
 # Long tests of other files.
 LONG_ALONE = re.compile(
-    r"ladder/rating/test_findings\.py::test_frequent_interim_tests"
+    r"ladder/test_collusion\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_submission_archive\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"

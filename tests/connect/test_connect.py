@@ -14,7 +14,7 @@ from websockets.sync.server import serve
 
 from arena.referee import verify_record
 from tests.command import Command
-from tests.ladder.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
+from tests.tables.table_server import WAIT_S, TableServer, person, play, serve_tables
 
 BOT = """
 import json, sys

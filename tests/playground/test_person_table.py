@@ -11,7 +11,7 @@ from arena.playground import person_table, trial
 from arena.referee import Record, read_record, verify_record, write_record
 from protocol.kits.coup_kit import Bot, Game
 from tests.cases import each
-from tests.ladder.tables.test_table import GAME, TABLE
+from tests.tables.test_table import GAME, TABLE
 
 Frame = dict[str, Any]
 

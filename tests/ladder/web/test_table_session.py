@@ -3,8 +3,8 @@
 from tests.chromium import Reader
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import ladder_in
-from tests.ladder.tables.test_page import played
 from tests.ladder.web.players import at_once, serve_tables
+from tests.tables.test_page import played
 
 
 def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -> None:

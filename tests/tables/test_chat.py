@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.tables import TableChat
-from tests.ladder.tables.table_server import WAIT_S, asks, person, serve_tables
+from tests.tables.table_server import WAIT_S, asks, person, serve_tables
 
 IDS = itertools.count(1)
 

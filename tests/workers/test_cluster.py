@@ -177,7 +177,7 @@ def test_a_cluster_with_tls_refuses_clients_without_a_certificate(cluster: Clust
 
 def test_importing_the_module_does_not_import_dask() -> None:
     code = "import sys, arena.workers.cluster; print([name for name in ('dask', 'distributed') if name in sys.modules])"
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     found = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

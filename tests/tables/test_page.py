@@ -10,9 +10,9 @@ from arena.coup import PRESETS
 from arena.referee import messages, replay_game
 from arena.tables import SlotChange, TableChat
 from tests.chromium import WAIT_MS, Reader
-from tests.ladder.tables.table_server import TableServer, serve_tables
-from tests.ladder.tables.test_chat import store_at_once
 from tests.ladder.web.ladder_server import wait_for
+from tests.tables.table_server import TableServer, serve_tables
+from tests.tables.test_chat import store_at_once
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 

@@ -34,7 +34,7 @@ from arena.tables import (
     relay_frames,
     serve_program,
 )
-from tests.ladder.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
+from tests.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
 def program(there: TableServer, number: int = 1, after: int | None = None) -> ClientConnection:

@@ -9,7 +9,7 @@ from arena.rating import RatedField, rate
 from arena.rating.matches import Matches
 from arena.rating.winner_model import field_win_probabilities, win_probabilities
 from arena.schedule import plan_matches
-from tests.ladder.schedule.shuffles import make_shuffle
+from tests.schedule.shuffles import make_shuffle
 
 GAMES = 12
 

@@ -8,7 +8,7 @@ import pytest
 
 from arena.rating import Estimate, RatedField, Strength, rate
 from arena.rating.matches import Matches, gather_matches
-from tests.ladder.rating.outcomes import Outcome, fit
+from tests.rating.outcomes import Outcome, fit
 
 GAMES = 12
 STRENGTHS = (0.0, 0.3, 0.6, -0.5, 1.0, -0.2, 0.5, -1.0)

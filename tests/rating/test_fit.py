@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from arena.rating import Estimate, Strength, min_matches_for_intervals
-from tests.ladder.rating.outcomes import Outcome, fit
+from tests.rating.outcomes import Outcome, fit
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 WEIGHTS = (1.0, 2.0, 3.0, 5.0, 8.0, 13.0)
 
 

@@ -11,7 +11,7 @@ import pytest
 from arena.schedule import assign_tables
 from ladder.rounds import PLACED_GAMES, Entrant, is_slow, no_round_reason, plan_next_round
 from tests.cases import each
-from tests.ladder.schedule.shuffles import make_shuffle
+from tests.schedule.shuffles import make_shuffle
 
 GAMES = 12  # a match
 OLD = 1000  # games after which nothing is new

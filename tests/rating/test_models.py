@@ -11,7 +11,7 @@ import trueskill
 
 from arena.rating.matches import Floats, Matches
 from arena.rating.winner_model import MODEL, field_win_probabilities, win_probabilities, winner_model
-from tests.ladder.rating.outcomes import Outcome, fit
+from tests.rating.outcomes import Outcome, fit
 
 BOTS = 6
 STEP = 1e-5

@@ -382,7 +382,7 @@ with LocalExecutor(1) as pool:
 
 @pytest.mark.needs("linux", None if sys.platform == "linux" else "elsewhere a worker ends when its call ends")
 def test_workers_end_with_an_owner_that_is_killed() -> None:
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": root}
     with subprocess.Popen([sys.executable, "-c", OWNER], env=environment, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
@@ -405,7 +405,7 @@ def test_workers_do_not_import_from_the_folder_they_are_started_in(tmp_path: Pat
     """That folder may contain a bot called queue.py or random.py."""
     for name in ("queue", "socket", "pickle", "random"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('the wrong one')\n")
-    root = str(Path(__file__).parents[3])
+    root = str(Path(__file__).parents[2])
     text = (
         "import os\nfrom arena.workers import LocalExecutor\n"
         "with LocalExecutor(1) as pool: print(pool.submit(os.getcwd).result())"

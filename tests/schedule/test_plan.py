@@ -8,7 +8,7 @@ import pytest
 
 from arena.schedule import MatchPlan, plan_matches, seat_orders
 from tests.cases import each
-from tests.ladder.schedule.shuffles import make_shuffle
+from tests.schedule.shuffles import make_shuffle
 
 # bots, seats, matches per round, matches per bot and round: seats / gcd(bots, seats) permutations cut into tables
 ROUNDS = [
