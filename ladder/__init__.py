@@ -1,5 +1,5 @@
-"""The ladder: schedule matches, rate bots from their results, and manage users, submissions, finals and grades.
+"""The ladder: schedule matches, rate bots with TrueSkill, and manage users, submissions, finals and grades.
 
-`results`, `schedule`, `rating` and `run_standings` are pure: no clock, no I/O, no randomness of their own. `store`
-contains all SQL and `pool` runs workers; both import nothing from `arena`. `service` implements `arena ladder`.
+`rounds` plans which matches come next, `standings` rates with TrueSkill by `arena.rating`, `store` contains all SQL,
+and `service` implements `arena ladder`. The ladder uses the arena, never the reverse.
 """

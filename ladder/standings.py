@@ -1,4 +1,4 @@
-"""Compute a ladder's standings from all rated matches, as a read model that is stored as JSON.
+"""Rate a ladder's versions with TrueSkill, by `arena.rating`: the standings, as a read model that is stored as JSON.
 
 Each version has a rating of its own. Each active version has a row; versions without games have the last ones. Inactive
 versions stay in the fit, since active ones have met them. The order of the matches doesn't matter.

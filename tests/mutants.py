@@ -47,7 +47,7 @@ TESTS = {
     "finals": "ladder/service/test_{final,grades,deadlines,lateness,rounds,service}.py ladder/web/test_admin.py",
     "submissions": "ladder/service/test_{submit,quotas,attempts,people,deadlines,service,teams}.py",
     "accounts": "ladder/service/test_{accounts,sign_up,people,teams}.py ladder/web/test_{account,join,passwords}.py",
-    "chat": "ladder/service/test_chat.py ladder/tables/test_{chat,table}.py ladder/web/test_chat.py",
+    "chat": "ladder/service/test_chat.py tables/test_{chat,table}.py ladder/web/test_chat.py",
     "settings": "ladder/service/test_{create,operation,grades,deadlines}.py ladder/web/test_{course,admin,openid}.py",
 }
 SWAPS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "and": "or", "+": "-", "True": "False"}

@@ -257,6 +257,16 @@ def test_the_arena_imports_nothing_of_the_ladder() -> None:
     assert [name for name in arena if any(is_in("ladder", each) for each in modules_of(MODULES[name]))] == []
 
 
+def test_the_ladders_store_loads_only_values_of_the_arena() -> None:
+    """Each command of a ladder pays for what the store loads."""
+    loaded = run_python(
+        "import sys, ladder.store; print(*sorted({'.'.join(name.split('.')[:2]) for name in sys.modules}))"
+    ).split()
+    ours = {name for name in loaded if name.split(".")[0] in PACKAGES and name.count(".") == 1}
+    assert ours == {"arena.coup", "arena.limits", "arena.referee", "ladder.store", "protocol.framing"}
+    assert {"numpy", "scipy", "pydantic", "docker", "click"} & set(loaded) == set()
+
+
 def test_the_packages_have_no_circle() -> None:
     left = dict(ALLOWED_IMPORTS)
     while free := [package for package, may in left.items() if not set(may) & set(left)]:

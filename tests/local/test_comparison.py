@@ -75,4 +75,4 @@ import arena.compare
 print(*sorted({name.split(".")[0] for name in set(sys.modules) - before} - sys.stdlib_module_names))
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["arena", "ladder", "protocol"]
+    assert ran.stdout.split() == ["arena", "protocol"]
