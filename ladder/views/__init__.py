@@ -48,6 +48,7 @@ from ladder.views.dashboards import (
     view_dashboard,
     view_user_for_admin,
 )
+from ladder.views.deadlines import DeadlineSummary
 from ladder.views.grades import (
     DECIDING,
     GRADEBOOK_FORMATS,
@@ -99,7 +100,6 @@ from ladder.views.players import PlayerList, PlayerSummary, PresetResult, list_p
 from ladder.views.standings import (
     SORTS,
     STANDINGS_COLUMNS,
-    DeadlineSummary,
     HeadToHeadMatrix,
     OpponentRecord,
     StandingsPage,

@@ -46,9 +46,10 @@ from ladder.store import (
 )
 from ladder.views.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.views.context import ViewContext, paginate
+from ladder.views.deadlines import DeadlineSummary
 from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches, outside_finals
-from ladder.views.standings import DeadlineSummary, OpponentRecord, compute_trends, list_opponents
+from ladder.views.standings import OpponentRecord, compute_trends, list_opponents
 
 faults, games, match_players, matches, versions = (
     METADATA.tables[name] for name in ("faults", "games", "match_players", "matches", "versions")

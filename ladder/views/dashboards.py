@@ -34,9 +34,9 @@ from ladder.store import (
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
 from ladder.views.bots import BotSummary, VersionCheckView, list_bots
 from ladder.views.context import ViewContext, paginate
+from ladder.views.deadlines import DeadlineSummary
 from ladder.views.grades import list_finals
 from ladder.views.matches import RunnerSummary, list_runners
-from ladder.views.standings import DeadlineSummary
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 
 bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "users"))

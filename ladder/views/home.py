@@ -17,10 +17,11 @@ from ladder.store import (
     versions_of,
 )
 from ladder.views.context import ViewContext
+from ladder.views.deadlines import DeadlineSummary
 from ladder.views.grades import FinalState, summarize_final
 from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches
-from ladder.views.standings import DeadlineSummary, StandingsPage, view_standings_page
+from ladder.views.standings import StandingsPage, view_standings_page
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 
 
