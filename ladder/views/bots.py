@@ -579,3 +579,23 @@ class SimilarityReport:
     versions: int
     pairs: tuple[SimilarityPair, ...] | None
     skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingQuota:
+    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
+
+    remaining: submissions left today. suggested_name: a name for a first bot.
+    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
+    max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
+    """
+
+    bots: tuple[str, ...]
+    suggested_name: str | None
+    can_add_bot: bool
+    remaining: int
+    limit: int
+    resets_at: float
+    max_upload_mb: int
+    deadlines: tuple[DeadlineSummary, ...]
+    owners: tuple[tuple[str, str], ...] | None

@@ -32,9 +32,8 @@ from ladder.store import (
     list_last_seen,
 )
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
-from ladder.views.bots import BotSummary, VersionCheckView, list_bots
+from ladder.views.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.views.context import ViewContext, paginate
-from ladder.views.deadlines import DeadlineSummary
 from ladder.views.grades import list_finals
 from ladder.views.matches import RunnerSummary, list_runners
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
@@ -212,26 +211,6 @@ def _list_problems(
     if all(owner.staff for owner in owners):
         found.append(("No users take part yet. Import a roster", "/admin/users#roster"))
     return [DashboardProblem(*each) for each in found]
-
-
-@dataclass(frozen=True, slots=True)
-class RemainingQuota:
-    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
-
-    remaining: submissions left today. suggested_name: a name for a first bot.
-    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
-    max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
-    """
-
-    bots: tuple[str, ...]
-    suggested_name: str | None
-    can_add_bot: bool
-    remaining: int
-    limit: int
-    resets_at: float
-    max_upload_mb: int
-    deadlines: tuple[DeadlineSummary, ...]
-    owners: tuple[tuple[str, str], ...] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Show the standings, head-to-head results and the home page.
+"""Show the standings and head-to-head results.
 
 Standings are stored as JSON, shown with each bot's earlier win rate, and exported as CSV. Head-to-head counts, for
-pairs of versions, how often each won a game at a table where both sat. The home page shows the ladder's description,
-the leader, the latest match and the deadlines."""
+pairs of versions, how often each won a game at a table where both sat.
+"""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
