@@ -56,6 +56,7 @@ from ladder.service.grades import (
     reproduce_release,
 )
 from ladder.service.health import HealthMonitor, LadderHealth, LadderMetrics, parse_address, serve_metrics
+from ladder.service.home import describe_ladder
 from ladder.service.ladder import (
     STAFF_USER,
     ActionResult,
@@ -65,7 +66,6 @@ from ladder.service.ladder import (
     PruneResult,
     count_expired,
     create_ladder,
-    describe_ladder,
     get_accepted_version,
     get_bot,
     get_version_archive,

@@ -4,7 +4,7 @@
     spring/ladder.db        everything else, unless ladder.toml names a database elsewhere
 
 Match settings are fixed when the ladder is created: rules, limits, times, seats, games a match, sandbox, and the key
-of all deals. This module also describes the ladder, verifies that its sandbox works on this machine, freezes it, voids
+of all deals. This module also verifies that its sandbox works on this machine, freezes it, voids
 matches, and removes expired data. It looks up users, bots and versions by name, or raises LadderError with the closest
 name. A decision that already applies adds no second entry to the audit log, so a command can be repeated.
 """
@@ -64,7 +64,7 @@ from ladder.store import (
     set_match_rated,
     versions_of,
 )
-from ladder.views import DeadlineSummary, LadderInfo, ViewContext, find_match_summary
+from ladder.views import ViewContext, find_match_summary
 
 STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
@@ -271,22 +271,6 @@ def resolve_database_url(url: str, folder: Path) -> URL:
             "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
         ) from None
     return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
-
-
-def describe_ladder(ladder: Ladder) -> LadderInfo:
-    """Return a ladder's format, published commitments, and deadlines."""
-    play, settings = ladder.play, ladder.last_settings
-    return LadderInfo(
-        name=ladder.name,
-        rules=play.settings.rules.name,
-        seats=play.seats,
-        match_games=play.match_games,
-        limit_ms=play.settings.timing.limit_ms,
-        isolated=play.sandbox.isolates,
-        commitment=ladder.commitment,
-        submissions_per_day=settings.quotas.max_submissions_per_day,
-        deadlines=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
-    )
 
 
 def require_sandbox(ladder: Ladder) -> None:
