@@ -73,7 +73,6 @@ from ladder.service.ladder import (
     prune_expired,
     require_sandbox,
     set_frozen,
-    set_void,
 )
 from ladder.service.maintenance import (
     BackupFile,
@@ -85,6 +84,7 @@ from ladder.service.maintenance import (
     write_backup,
     write_csv,
 )
+from ladder.service.matches import set_void
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
 from ladder.service.runner import LadderRunner, RunnerMetrics
 from ladder.service.settings import (

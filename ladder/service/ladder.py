@@ -4,9 +4,9 @@
     spring/ladder.db        everything else, unless ladder.toml names a database elsewhere
 
 Match settings are fixed when the ladder is created: rules, limits, times, seats, games a match, sandbox, and the key
-of all deals. This module also verifies that its sandbox works on this machine, freezes it, voids
-matches, and removes expired data. It looks up users, bots and versions by name, or raises LadderError with the closest
-name. A decision that already applies adds no second entry to the audit log, so a command can be repeated.
+of all deals. This module also verifies that its sandbox works on this machine, freezes it, and removes expired data. It
+looks up users, bots and versions by name, or raises LadderError with the closest name. A decision that already applies
+adds no second entry to the audit log, so a command can be repeated.
 """
 
 import hashlib
@@ -33,8 +33,6 @@ from ladder.permissions import Viewer
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
 from ladder.store import (
     ACCEPTED,
-    PLAYED,
-    RATED,
     RETRY_TIMEOUT_S,
     AuditEntry,
     BotRecord,
@@ -61,10 +59,9 @@ from ladder.store import (
     prune_records,
     require_revision,
     save_users,
-    set_match_rated,
     versions_of,
 )
-from ladder.views import ViewContext, find_match_summary
+from ladder.views import ViewContext
 
 STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
@@ -434,32 +431,6 @@ def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
         if is_frozen(connection) == frozen:
             return False
         log_action(connection, AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
-        return True
-
-    return ladder.database.write(act)
-
-
-def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
-    """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
-
-    Raises LadderError for a match that isn't rated.
-    """
-
-    def act(connection: Connection) -> bool:
-        line = find_match_summary(connection, match)
-        if line is None:
-            raise LadderError(
-                f"the ladder has no match {match}.\n"
-                f"List its matches: arena ladder matches {escape_control(ladder.path)}"
-            )
-        if line.outcome != PLAYED:
-            raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
-        if line.kind not in (RATED, "final"):
-            raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
-        if line.voided == void:
-            return False
-        log_action(connection, AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
-        set_match_rated(connection, match, not void)
         return True
 
     return ladder.database.write(act)
