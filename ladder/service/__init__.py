@@ -25,13 +25,7 @@ from ladder.service.accounts import (
     sign_out,
 )
 from ladder.service.chat import ChatAction, limit_chat_mode, moderate_chat, write_chat_line, write_lobby_line
-from ladder.service.deadlines import (
-    deadlines_of_bot,
-    extend_deadline,
-    format_local_time,
-    parse_time,
-    withdraw_extension,
-)
+from ladder.service.deadlines import extend_deadline, format_local_time, parse_time, withdraw_extension
 from ladder.service.finals import (
     EXTRA_ROUNDS,
     FINAL_GAMES,
@@ -103,6 +97,7 @@ from ladder.service.submissions import (
     BulkSubmission,
     activate_version,
     choose_version,
+    deadlines_of_bot,
     disable_bot,
     find_similar_versions,
     get_remaining_quota,

@@ -11,13 +11,12 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
-from ladder.permissions import hide_fields
 from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings
 from ladder.store import (
@@ -29,19 +28,17 @@ from ladder.store import (
     Version,
     accepted_versions,
     active_versions,
-    all_bots,
     all_users,
     chosen_versions,
     disabled_versions,
     extensions_in_force,
-    find_bot,
     insert_extension,
     log_action,
     teammates_at,
     unchecked_versions,
     versions_of,
 )
-from ladder.views import BotPage, DeadlineSummary, ViewContext
+from ladder.views import DeadlineSummary
 
 DAY_S = 86_400.0
 
@@ -111,21 +108,6 @@ def deadlines_of_user(
         why = None if own.extension is None else own.extension.reason
         dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
     return tuple(dues)
-
-
-def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
-    bot = find_bot(context.connection, name)
-    if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
-        return ()
-    bots = [each for each in all_bots(context.connection) if each.owner_id == bot.owner_id]  # one in time: none is late
-    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
-
-    def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)
-
-    only = (replace(due, counting=only_own(due.counting), unchecked=only_own(due.unchecked)) for due in dues)
-    return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:

@@ -57,6 +57,7 @@ from ladder.store import (
     count_submissions_since,
     deactivate_bot,
     disabled_versions,
+    find_bot,
     find_user,
     get_archive,
     get_or_create_bot,
@@ -70,7 +71,7 @@ from ladder.store import (
     set_received_at,
     versions_of,
 )
-from ladder.views import RemainingQuota, SimilarityPair, SimilarityReport, ViewContext
+from ladder.views import BotPage, DeadlineSummary, RemainingQuota, SimilarityPair, SimilarityReport, ViewContext
 
 DAY_S = 86_400  # of UTC
 
@@ -292,6 +293,21 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
         ),
     )
     return hide_fields(result, context.viewer, login)
+
+
+def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
+    bot = find_bot(context.connection, name)
+    if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
+        return ()
+    bots = [each for each in all_bots(context.connection) if each.owner_id == bot.owner_id]  # one in time: none is late
+    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
+
+    def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)
+
+    only = (replace(due, counting=only_own(due.counting), unchecked=only_own(due.unchecked)) for due in dues)
+    return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
 
 
 @dataclass(frozen=True, slots=True)
