@@ -49,12 +49,17 @@ from ladder.views.dashboards import (
     view_user_for_admin,
 )
 from ladder.views.deadlines import DeadlineSummary
-from ladder.views.grades import (
+from ladder.views.finals import (
     DECIDING,
-    GRADEBOOK_FORMATS,
     BaselineResult,
     FinalList,
     FinalState,
+    list_finals,
+    name_owner,
+    summarize_final,
+)
+from ladder.views.grades import (
+    GRADEBOOK_FORMATS,
     Grade,
     GradeChange,
     GradeChanges,
@@ -65,9 +70,6 @@ from ladder.views.grades import (
     describe_missing_ids,
     describe_open_grades,
     format_gradebook,
-    list_finals,
-    name_owner,
-    summarize_final,
 )
 from ladder.views.home import AccountPage, HomePage, LadderInfo, OwnBotSummary, view_account, view_home
 from ladder.views.lost_games import LostGame, list_lost_games

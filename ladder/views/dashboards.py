@@ -34,7 +34,7 @@ from ladder.store import (
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
 from ladder.views.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.views.context import ViewContext, paginate
-from ladder.views.grades import list_finals
+from ladder.views.finals import list_finals
 from ladder.views.matches import RunnerSummary, list_runners
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 

@@ -18,7 +18,7 @@ from ladder.store import (
 )
 from ladder.views.context import ViewContext
 from ladder.views.deadlines import DeadlineSummary
-from ladder.views.grades import FinalState, summarize_final
+from ladder.views.finals import FinalState, summarize_final
 from ladder.views.lost_games import LostGame, list_lost_games
 from ladder.views.matches import MatchSummary, list_matches
 from ladder.views.standings import StandingsPage, view_standings_page
