@@ -77,7 +77,7 @@ def submit(
     if source is not None and (bot or login or name):
         raise click.UsageError("--from can't be combined with BOT, --owner or --name. Leave them out.")
     with open_ladder_or_exit(folder) as ladder:
-        received = None if at is None else parse_time(ladder, at)
+        received = None if at is None else parse_time(ladder.settings, at)
         if source is not None:
             found = submit_folder(ladder, source, received, actor)
             _report(found, as_json)

@@ -316,7 +316,7 @@ def join(
     Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """
     with open_ladder_or_exit(folder) as ladder:
-        at = parse_time(ladder, since) if since else None
+        at = parse_time(ladder.settings, since) if since else None
         done = join_teams(ladder, dict.fromkeys(logins, team), actor, reason, move, at)
     _print_team(done, as_json)
 
@@ -351,7 +351,7 @@ def import_members(folder: Path, file: Path, move: bool, since: str | None, acto
             data = file.read_bytes()
         except OSError as problem:
             usage_error(f"{file} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
-        done = import_teams(ladder, data, file.name, actor, move, parse_time(ladder, since) if since else None)
+        done = import_teams(ladder, data, file.name, actor, move, parse_time(ladder.settings, since) if since else None)
     _print_team(done, as_json)
 
 

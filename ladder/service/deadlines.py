@@ -8,7 +8,6 @@ An extension gives one user more time before a deadline, and can be withdrawn.
 """
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder.service.clock import parse_time
 from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings
 from ladder.store import (
@@ -241,37 +241,6 @@ def require_checks_finished(
         )
 
 
-def parse_time(ladder: Ladder, text: str, deadline: str | None = None) -> float:
-    """Return a time in seconds since 1970. Raises LadderError, also for a date without a time.
-
-    The zone, if `text` names none, is the deadline's, or the common one of all deadlines, or this machine's.
-    """
-    settings = ladder.settings
-    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
-    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
-    try:
-        at = datetime.fromisoformat(text.strip())
-        if not re.search(r"\d[Tt ]\d", text):
-            raise ValueError("a day without a time")
-        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
-    except (ValueError, OverflowError, OSError):
-        raise LadderError(
-            f'"{escape_control(text)}" isn\'t a valid time.\n'
-            "Write 2026-12-01T23:50, or with a time zone: 2026-12-01T23:50+01:00"
-        ) from None
-
-
-def format_local_time(at: float | None) -> str:
-    """Return a Unix time as text in this machine's zone; "-" for None."""
-    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
-
-
-def require_past(ladder: Ladder, received: float | None) -> None:
-    """Raise LadderError for a time in the future."""
-    if received is not None and received > ladder.clock():
-        raise LadderError(f"{format_local_time(received)} is in the future.\nGive a time in the past.")
-
-
 def extend_deadline(
     ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, who: str, why: str
 ) -> bool:
@@ -287,7 +256,7 @@ def extend_deadline(
             "an extension needs exactly one new end.\nGive one of --until and --days, or only --late-days."
         )
     due = deadline.at.timestamp()
-    at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(ladder, until, name)
+    at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
     if at <= due:
         raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
 

@@ -28,7 +28,8 @@ from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submis
 from arena.escaping import escape_control, escape_csv_cell
 from arena.sandbox import scratch_folder
 from ladder.permissions import hide_fields
-from ladder.service.deadlines import deadlines_of_user, find_grace_deadline, format_local_time, require_past
+from ladder.service.clock import format_local_time, require_past
+from ladder.service.deadlines import deadlines_of_user, find_grace_deadline
 from ladder.service.ladder import (
     STAFF_USER,
     Ladder,
@@ -131,7 +132,7 @@ def submit_bot(
     settings = ladder.settings
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
-    require_past(ladder, received)
+    require_past(received, ladder.clock())
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
     submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
     now = ladder.clock()

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from arena.coup import derive_key
 from arena.escaping import escape_control, escape_csv_cell
 from arena.referee import read_record, write_record
-from ladder.service.deadlines import format_local_time, require_past
+from ladder.service.clock import format_local_time, require_past
 from ladder.service.ladder import STAFF_USER, Ladder, get_user
 from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.service.settings import LadderError
@@ -446,7 +446,7 @@ def join_teams(
         _require_known_teams(connection, people)
         return add_members(connection, people, who, why, move, ladder.clock(), since)
 
-    require_past(ladder, since)
+    require_past(since, ladder.clock())
     return ladder.database.write(act)
 
 
@@ -504,7 +504,7 @@ def import_teams(
         _require_known_teams(connection, list(people.values()))
         return add_members(connection, list(people.values()), who, file, move, ladder.clock(), since)
 
-    require_past(ladder, since)
+    require_past(since, ladder.clock())
     return ladder.database.write(act)
 
 

@@ -294,7 +294,7 @@ def team(
 ) -> Response:
     """Move a user to a team, or out of any team if none is named."""
     if team.strip():
-        at = parse_time(request.ladder, since) if since else None
+        at = parse_time(request.ladder.settings, since) if since else None
         new, now = (join_teams(request.ladder, {login: team}, request.actor, reason, True, at), f"in the team {team}")
     else:
         new, now = leave_teams(request.ladder, [login], request.actor, reason), "in no team"

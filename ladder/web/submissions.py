@@ -126,7 +126,7 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
             owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
             if not owner:
                 raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
-            received = parse_time(request.ladder, at) if at else None
+            received = parse_time(request.ladder.settings, at) if at else None
             submission = (form.path, owner, form.said("name") or None, received, viewer.login)
             async with state.readers:
                 return await run_in_threadpool(submit_bot, request.ladder, *submission)

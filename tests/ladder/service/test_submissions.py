@@ -171,8 +171,8 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         for number, zone in zip(("one", "two"), zones, strict=False):
             add_settings(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
         at = MORNING - 3600 * hours
-        assert parse_time(ladder, "1970-01-14T00:00", name) == at
-        assert parse_time(ladder, "1970-01-14T00:00Z", name) == MORNING
+        assert parse_time(ladder.settings, "1970-01-14T00:00", name) == at
+        assert parse_time(ladder.settings, "1970-01-14T00:00Z", name) == MORNING
         if name:
             extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
             assert [each.extended_until for each in ladder.database.read_with_retry(extensions_in_force)] == [at]
@@ -185,7 +185,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
 @pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
 def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
     with pytest.raises(LadderError, match="isn't a valid time"):
-        parse_time(ladder, text)
+        parse_time(ladder.settings, text)
     with pytest.raises(LadderError, match="isn't a valid time"):
         extend_deadline(ladder, "ada", "first", text, None, 0, "prof", "ill")
 
