@@ -32,7 +32,7 @@ FILES = {
     "grades": "ladder/service/grades.py",
     "finals": "ladder/service/finals.py",
     "submissions": "ladder/service/submissions.py",
-    "accounts": "ladder/service/accounts.py",
+    "accounts": "ladder/service/users/accounts.py",
     "chat": "ladder/{service,tables,views}/chat.py",
     "settings": "ladder/service/settings{,_forms}.py",
 }

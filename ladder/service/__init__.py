@@ -1,29 +1,5 @@
 """Do what `arena ladder` does, without its command line. Must not know click, and prints nothing."""
 
-from ladder.service.accounts import (
-    APPROVAL_SCOPE,
-    CREDENTIAL_LIFETIMES_S,
-    MAX_APPLICANTS,
-    TOKEN_SCOPES,
-    AuthenticationError,
-    IssuedSecret,
-    approve_applicant,
-    authenticate_secret,
-    create_account,
-    find_join_link,
-    issue_secret,
-    issue_secrets,
-    log_failed_sign_in,
-    refuse_applicant,
-    remove_password,
-    revoke_credential,
-    set_password,
-    set_shows_name,
-    sign_in_by_link,
-    sign_in_by_password,
-    sign_in_by_provider,
-    sign_out,
-)
 from ladder.service.chat import ChatAction, limit_chat_mode, moderate_chat, write_chat_line, write_lobby_line
 from ladder.service.clock import format_local_time, parse_time
 from ladder.service.deadlines import extend_deadline, withdraw_extension
@@ -80,7 +56,6 @@ from ladder.service.maintenance import (
     write_csv,
 )
 from ladder.service.matches import set_void
-from ladder.service.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
 from ladder.service.runner import LadderRunner, RunnerMetrics
 from ladder.service.settings import (
     ChatMode,
@@ -160,7 +135,31 @@ from ladder.service.team_invitations import (
     list_surplus_bots,
 )
 from ladder.service.upgrade import LadderUpgrade, upgrade_ladder
-from ladder.service.users import (
+from ladder.service.users.accounts import (
+    APPROVAL_SCOPE,
+    CREDENTIAL_LIFETIMES_S,
+    MAX_APPLICANTS,
+    TOKEN_SCOPES,
+    AuthenticationError,
+    IssuedSecret,
+    approve_applicant,
+    authenticate_secret,
+    create_account,
+    find_join_link,
+    issue_secret,
+    issue_secrets,
+    log_failed_sign_in,
+    refuse_applicant,
+    remove_password,
+    revoke_credential,
+    set_password,
+    set_shows_name,
+    sign_in_by_link,
+    sign_in_by_password,
+    sign_in_by_provider,
+    sign_out,
+)
+from ladder.service.users.people import (
     TeamChanges,
     UserImport,
     erase_user,
@@ -173,3 +172,4 @@ from ladder.service.users import (
     set_suspended,
     set_withdrawn,
 )
+from ladder.service.users.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster

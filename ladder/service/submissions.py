@@ -40,7 +40,7 @@ from ladder.service.ladder import (
     require_unsuspended,
 )
 from ladder.service.settings import LadderError, LadderSettings
-from ladder.service.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
+from ladder.service.users.people import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
 from ladder.store import (
     ACCEPTED,
     RATED,

@@ -17,11 +17,11 @@ from arena.bots import normal_name
 from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.escaping import escape_control
 from ladder.permissions import PUBLIC_VIEWER, Viewer
-from ladder.service.accounts import hash_secret
 from ladder.service.chat import limit_chat_mode
 from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user, get_version
 from ladder.service.settings import ChatMode, LadderError
-from ladder.service.users import is_pseudonym
+from ladder.service.users.accounts import hash_secret
+from ladder.service.users.people import is_pseudonym
 from ladder.store import (
     ACCEPTED,
     BOT,

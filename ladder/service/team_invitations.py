@@ -8,11 +8,11 @@ user joins: the user's bots beyond it are disabled.
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
-from ladder.service.accounts import IssuedSecret, hash_secret, issue_secret
 from ladder.service.ladder import Ladder, get_acting_user, get_user
 from ladder.service.settings import LadderError
 from ladder.service.submissions import bots_of_party, disable_bot_row, is_bot_disabled
-from ladder.service.users import FORMED, INVITED, add_members, current_memberships
+from ladder.service.users.accounts import IssuedSecret, hash_secret, issue_secret
+from ladder.service.users.people import FORMED, INVITED, add_members, current_memberships
 from ladder.store import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
 
 

@@ -23,9 +23,9 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.service.ladder import Ladder, get_acting_user, get_user, make_viewer
-from ladder.service.roster import fold_ascii_case, make_roster_entry
 from ladder.service.settings import LadderError
-from ladder.service.users import draw_pseudonym
+from ladder.service.users.people import draw_pseudonym
+from ladder.service.users.roster import fold_ascii_case, make_roster_entry
 from ladder.store import (
     JOIN,
     LADDER_ACTOR,

@@ -16,8 +16,8 @@ from arena.escaping import escape_control, escape_csv_cell
 from arena.referee import read_record, write_record
 from ladder.service.clock import format_local_time, require_past
 from ladder.service.ladder import STAFF_USER, Ladder, get_user
-from ladder.service.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.service.settings import LadderError
+from ladder.service.users.roster import Roster, RosterEntry, RosterRemark, UserMatcher, normalize_heading, read_rows
 from ladder.store import (
     CHALLENGE,
     RATED,

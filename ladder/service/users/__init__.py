@@ -1,0 +1,1 @@
+"""Keep users: their import from a roster, their teams, accounts and sign-in."""
