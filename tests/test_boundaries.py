@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 from tests.cases import each
@@ -274,6 +275,25 @@ def test_the_packages_have_no_circle() -> None:
         for package in free:
             del left[package]
     assert left == {}
+
+
+def test_the_nouns_of_the_ladder_have_no_circle() -> None:
+    """A noun, such as finals, has its modules of the same name in both layers; submissions are the bots'."""
+    layers = ("ladder.views", "ladder.service")
+    defined_in = {(layer, name): module for layer in layers for module, name in imports(MODULES[layer])}
+    needed: dict[str, set[str]] = {}
+    for module, path in MODULES.items():
+        if module.startswith(layers) and module not in layers:
+            used = [defined_in.get(each, each[0]) for each in imports(path)]
+            needed.setdefault(noun_of(module), set()).update(
+                noun_of(each) for each in used if each.startswith(layers) and noun_of(each) != noun_of(module)
+            )
+    TopologicalSorter(needed).prepare()
+
+
+def noun_of(module: str) -> str:
+    name = module.split(".")[2]
+    return "bots" if name == "submissions" else name
 
 
 @each("module", [name for name in MODULES if any(is_in(pure, name) for pure in PURE)])
