@@ -1,6 +1,7 @@
 """A bot that passes the short check plays on in one process. Source: the help of `arena check`."""
 
 import json
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -11,6 +12,7 @@ import pytest
 from arena.bots import load_bots
 from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts
 from arena.coup import PRESETS
+from arena.referee import MatchSettings, Timing
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer
 
 
@@ -103,6 +105,17 @@ def test_a_slow_bot_is_told_for_how_many_requests_it_was_checked(tmp_path: Path)
     last = check(tmp_path, plays(lambda *_: None), endurance_s=60.0, clock=lambda: next(ticks) / 25)[-1]
     assert last.severity is Severity.NOTE
     assert "requests in 60 s; a match may have 700" in last.message
+
+
+def test_a_slow_bot_whose_requests_take_different_times_isnt_called_growing(tmp_path: Path) -> None:
+    now, dice = [0.0], random.Random(0)
+
+    def varies(peer: ScriptPeer, number: int) -> None:
+        now[0] += dice.uniform(0.05, 0.15)
+
+    within = MatchSettings(timing=Timing(limit_ms=160, bank_ms=0))
+    last = check(tmp_path, plays(varies), endurance_s=20.0, clock=lambda: now[0], match_settings=within)[-1]
+    assert (last.severity, last.message) == (Severity.NOTE, "checked for 206 requests in 20 s; a match may have 700")
 
 
 def test_a_growing_reply_is_named(tmp_path: Path) -> None:
