@@ -265,7 +265,9 @@ def mistakes_page() -> str:
             "program": "".join(example.source.decode().splitlines()[:1]),
         }
         shown = [f"{where}: {code(text)}" for where, text in quoted.items() if text]
-        seen = "; ".join(shown) or example.detail or FAULTS[example.code].message
+        facts = example.facts
+        used = "" if facts.cpu_ms is None else f"; {facts.cpu_ms} ms of CPU time in {facts.own_ms} ms"
+        seen = "; ".join(shown) or (example.detail or FAULTS[example.code].message) + used
         rows.append(f"| {cell(seen)} | {cell(plain(found.message))} | {cell(plain(found.advice))} |")
     table = "\n".join(["| what was seen | cause | remedy |", "|---|---|---|", *rows])
     return "\n\n".join(["# Mistakes", NOTE, INTRODUCTIONS["mistakes.md"], table]) + "\n"

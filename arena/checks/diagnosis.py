@@ -163,7 +163,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.answers_request_before,
         "the reply fits the request before: {name}",
-        "answer each request as soon as you have read it, not the one before, and copy the id of the request",
+        "answer each request before you read the next, by its own kind and legal moves; copy the id of the request",
         _reply('{"id":40,"choice":0}', "timeout"),
     ),
     (
@@ -234,7 +234,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         lambda seen: seen.facts.late,
         "{detail}",
         "end each search by the request's clock; load data before the first request",
-        _no_reply(3, late=True),
+        replace(_no_reply(3, late=True), detail="no line within 10500 ms; it came later, so the bot is too slow"),
     ),
     (
         lambda seen: signs.cpu_share(seen) >= signs.BUSY,

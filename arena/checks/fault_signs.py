@@ -184,7 +184,7 @@ def fixed_buffer(seen: FaultContext) -> object:
     length = len(seen.sent) + 1
     text = " ".join(seen.stderr_lines[-12:]) if seen.ended else ""
     garbled = wrong_id(seen) and not answers_request_before(seen)
-    garbled = garbled or seen.facts.signal or any(word in text for word in _PARSERS)
+    garbled = garbled or (seen.facts.signal and not last_error(seen)) or any(word in text for word in _PARSERS)
     for size in _BUFFERS if garbled else ():
         cut = any(f"{word}{size - number})" in text for word in ("char ", "column ", "position ") for number in (0, 1))
         coded = any(words % size in seen.source for words in (b"[%d]", b"read(%d)", b"recv(%d)", b"read(0, %d)"))
@@ -253,10 +253,9 @@ def own_program(seen: FaultContext) -> object:
 
 def split_name(seen: FaultContext) -> object:
     """Return the name of a file of the bot that the command splits at a space."""
-    words = seen.argv
-    pairs = ((first, last) for first in range(len(words)) for last in range(first + 2, len(words) + 1))
-    names = (os.path.normpath(" ".join(words[first:last])) for first, last in pairs)
-    return seen.ended and next((name for name in names if name in seen.files), "")
+    command = f" {' '.join(seen.argv)} "
+    split = (name for name in seen.files if " " in name and {name, f"./{name}"}.isdisjoint(seen.argv))
+    return seen.ended and next((name for name in split if f" {name} " in command or f" ./{name} " in command), "")
 
 
 def outside_path(seen: FaultContext) -> object:
@@ -269,9 +268,8 @@ def outside_path(seen: FaultContext) -> object:
 def program_elsewhere(seen: FaultContext) -> object:
     """Return the path at which the bot's folder has the program that wasn't found."""
     name = str(own_program(seen) or stderr_has("ClassNotFoundException: *")(seen)).rpartition("/")[2]
-    return name and next(
-        (path for path in sorted(seen.files) if "/" in path and path.rpartition("/")[2] in (name, f"{name}.class")), ""
-    )
+    deeper = (path for path in sorted(seen.files) if "/" in path and not path.startswith("../"))
+    return name and next((path for path in deeper if path.rpartition("/")[2] in (name, f"{name}.class")), "")
 
 
 def parent_module(seen: FaultContext) -> object:

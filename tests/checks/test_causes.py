@@ -141,6 +141,15 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "capitals count",
     ),
     (
+        replace(
+            end_with("python3: can't open file '/bot/b.py': [Errno 2] No such"),
+            argv=("python3", "b.py"),
+            files=frozenset({"../b.py"}),
+        ),
+        "b.py, which the run command names",
+        "correct run",
+    ),
+    (
         replace(end_with("Error: Cannot find module '/bot/dist/bot.js'"), argv=("node", "dist/bot.js")),
         "bot.js, which the run command names",
         "add the build command",
@@ -262,6 +271,9 @@ def test_the_first_request_that_fills_a_buffer_is_named(size: int) -> None:
     assert f"cut after {size - 1:,} bytes" in diagnose_fault(seen).message
     assert "cut after" not in diagnose_fault(replace(seen, longest=size + 1)).message
     assert "cut after" not in diagnose_fault(replace(seen, received=b"thinking", code="bad_json")).message
+    thrown = replace(seen, code="exited", received=None, facts=Facts(signal=6))
+    assert "cut after" in diagnose_fault(thrown).message
+    assert "cut after" not in diagnose_fault(replace(thrown, stderr=b"terminate called after throwing")).message
 
 
 @pytest.mark.parametrize("code", sorted(FAULTS))
@@ -323,6 +335,7 @@ def test_no_output_of_a_bot_is_part_of_a_command() -> None:
 def test_long_output_is_searched_in_linear_time() -> None:
     for words in ("subprocess.py", ": a", "open ", "Error.", "a.", "Traceback (most recent call last):\n  x\n", "sh"):
         diagnose_fault(end_with(words * 10_000))
+    diagnose_fault(replace(end_with("x"), argv=("a b",) * 10_000, files=frozenset(map(str, range(2000)))))
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     "answers twice": (
         answers('{"id":ID,"choice":0}', "print(reply + (message['id'] == 5) * ('\\n' + reply), flush=True)"),
         "standard output",
-        "don't answer a request",
+        "a line doesn't answer a request",
         "one for each request",
     ),
     "crash": (
