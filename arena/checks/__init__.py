@@ -4,19 +4,8 @@ Used by `arena check`, by the test start of `arena run`, and by `arena doctor`. 
 fault. Prints nothing and must not know click.
 """
 
-from arena.checks.bot_check import (
-    BUILD_S,
-    CHECK_KEY,
-    ENDURANCE_S,
-    HELLO_S,
-    BotCheck,
-    CheckReport,
-    CheckResult,
-    CheckSettings,
-    CheckStep,
-    CheckStepView,
-    smoke_test,
-)
+from arena.checks.bot_check import BUILD_S, CHECK_KEY, ENDURANCE_S, HELLO_S, BotCheck, CheckSettings, smoke_test
+from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckStepView
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.diagnosis import MISTAKES, Diagnosis, Mistake, diagnose_fault
 from arena.checks.fault_signs import FaultContext

@@ -9,11 +9,10 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from arena.bots import (
     IN_BOXES,
@@ -27,7 +26,6 @@ from arena.bots import (
     build_in_box,
     build_log_path,
     excerpt_warnings,
-    files_of,
     foreign_imports,
     is_changed,
     is_older,
@@ -36,84 +34,17 @@ from arena.bots import (
     with_kit,
 )
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
+from arena.checks.bot_files import find_odd_file, list_files, list_siblings, read_source
+from arena.checks.check_step import CheckStep
 from arena.checks.diagnosis import diagnose_fault
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import FaultContext
-from arena.checks.host import Finding, Severity
+from arena.checks.fault_signs import FaultContext, helper_process
+from arena.checks.host import Severity
 from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
-from arena.escaping import escape_control
 from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
-from protocol import Malformed, decode, encode, escape_bytes
-
-_LINE, _STDERR_LINE = 65_536, 1000  # maximum characters of a line in a view
-
-
-@dataclass(frozen=True, slots=True)
-class CheckStep(Finding):
-    """One step of a check and its result; severity NOW means that the step is running.
-
-    sent: the last line that the bot was sent; received: its faulty line; both raw, None without one. stderr: the last
-    lines of its standard error; of a build the most informative lines. timings: a table, header row first. log: the
-    whole output of a build. partial: whether the log contains more than `stderr`.
-    """
-
-    number: int = 0
-    sent: bytes | None = None
-    received: bytes | None = None
-    stderr: tuple[bytes, ...] = ()
-    timings: tuple[tuple[str, ...], ...] = ()
-    log: bytes = b""
-    partial: bool = False
-
-    def view(self) -> "CheckStepView":
-        """Return the step with escaped texts, for JSON and pages."""
-        return CheckStepView(
-            check=_printable(self.check),
-            severity=self.severity,
-            message=_printable(self.message),
-            fix_command=_printable(self.fix_command),
-            advice=_printable(self.advice),
-            number=self.number,
-            sent=None if self.sent is None else escape_bytes(self.sent, _LINE),
-            received=None if self.received is None else escape_bytes(self.received, _LINE),
-            stderr=tuple(escape_bytes(line, _STDERR_LINE) for line in self.stderr),
-            timings=self.timings,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class CheckStepView(Finding):
-    """A step whose texts have all unprintable characters escaped."""
-
-    number: int = 0
-    sent: str | None = None
-    received: str | None = None
-    stderr: tuple[str, ...] = ()
-    timings: tuple[tuple[str, ...], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """The result of a check of a bot. passed: no step failed."""
-
-    bot: str
-    passed: bool
-    steps: tuple[CheckStepView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckReport:
-    """The report of `arena check --json`."""
-
-    version: Literal[1]
-    bots: tuple[CheckResult, ...]
-
-
-def _printable(text: str) -> str:
-    return "\n".join(escape_bytes(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
-
+from protocol import Malformed, decode, encode
 
 BUILD_S = 600  # limit of a build
 HELLO_S = Timing().start_ms / 1000  # default limit of a match
@@ -259,12 +190,12 @@ class BotCheck:
             self.bot = with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
         except BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
-        self.siblings = _siblings(self.bot)
+        self.siblings = list_siblings(self.bot)
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
             return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
-        if odd := self.find_odd_file():
+        if odd := find_odd_file(bot):
             return self.make_step(Severity.WARN, f"{command}; {odd[0]}", odd[1])
         size = size_of(bot.path) if bot.path.is_dir() else 0
         if size > MAX_UNPACKED_BYTES:
@@ -273,31 +204,6 @@ class BotCheck:
                 Severity.NOTE, text, "remove files that the bot doesn't need to play; see docs/reference/web-pages.md"
             )
         return self.ok(command)
-
-    def find_odd_file(self) -> tuple[str, str] | None:
-        """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one."""
-        folder = self.bot.path
-        for word in self.bot.argv[1:] if folder.is_dir() else ():
-            if os.path.normpath(word).startswith("../"):
-                return (
-                    f"{escape_control(word)} isn't part of the bot: only its folder is",
-                    "move the file into the folder",
-                )
-        for name in files_of(folder) if folder.is_dir() else ():
-            file = folder / name
-            if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
-                return (
-                    f"the link {escape_control(name)} points outside of the bot's folder",
-                    "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
-                    if (file.parents[1] / "pyvenv.cfg").is_file()
-                    else "copy the file that it points to into the folder",
-                )
-            if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
-                return (
-                    f"{escape_control(name)} is a Git LFS pointer, not the file itself",
-                    "run git lfs pull before you submit it",
-                )
-        return None
 
     def report_imports(self, names: tuple[str, ...]) -> CheckStep:
         """Report imported packages that may be missing in a box."""
@@ -327,7 +233,7 @@ class BotCheck:
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
         except BotError as problem:
             raise _FailedError(self.start_error_step(problem, self.bot.build)) from None
-        self.siblings = _siblings(self.bot)
+        self.siblings = list_siblings(self.bot)
         warned = excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
@@ -370,7 +276,7 @@ class BotCheck:
                 self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
                 lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
-                self.stderr_bytes = max(self.stderr_bytes, _stderr_bytes(connection))
+                self.stderr_bytes = max(self.stderr_bytes, connection.stderr_bytes)
                 if _PYTHON in (printed := connection.stderr()) and not self.traceback:
                     self.traceback = printed
         finally:
@@ -516,7 +422,7 @@ class BotCheck:
         """Check that the bot didn't write, or try to write, outside of its folder for temporary files."""
         self.step = "files"
         help = "write below the folder in the environment variable TMPDIR, never next to the program"
-        files = sorted(_siblings(self.bot) - siblings)
+        files = sorted(list_siblings(self.bot) - siblings)
         if self.settings.choice.isolates and self.refused:
             return replace(self.make_step(Severity.NOTE, "the box rejected a write", help), stderr=self.refused)
         if not self.settings.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
@@ -548,7 +454,7 @@ class BotCheck:
             return
         self.is_stderr_reported = True
         if self.traceback:
-            helper = _helper_process(self.traceback)
+            helper = helper_process(self.traceback)
             found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.traceback)))
             text = f"a traceback, although each request had its reply{f', of {helper}' * bool(helper)}: {found.message}"
             yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=_excerpt(self.traceback))
@@ -613,8 +519,8 @@ class BotCheck:
             sandbox=self.settings.choice.name,
             argv=bot.argv,
             is_single_file=bot.path.is_file(),
-            source=_read_source(bot),
-            files=_list_files(bot),
+            source=read_source(bot),
+            files=list_files(bot),
         )
 
     def start_error_step(self, problem: Exception, argv: tuple[str, ...] | None = None) -> CheckStep:
@@ -637,7 +543,7 @@ class BotCheck:
             before=connection.before,
             longest=connection.longest,
             kinds=frozenset(table.counts.answered),
-            stderr_bytes=_stderr_bytes(connection),
+            stderr_bytes=connection.stderr_bytes,
         )
         if self.usage is not None:
             seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.usage.growths()))
@@ -674,15 +580,12 @@ def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
-_LFS_START, _MAX_POINTER_BYTES = b"version https://git-lfs.github.com/", 512  # of a pointer file
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"
 _SHOWN = 8  # lines of standard error with a step
-_MAX_SOURCE_BYTES = 1 << 20  # of a program that is read for the diagnosis
 _ALL = 100_000  # lines, more than are kept
 _PROGRESS_S = 2.0  # between two reports of progress
-_MAX_FILES = 2000  # whose paths the diagnosis searches
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
 
 
@@ -718,51 +621,6 @@ def _error_step(name: str, problem: BotError) -> CheckStep:
     """Return the failed step of an error; the first line of its message is the problem, the rest is the fix."""
     what, _, help = str(problem).partition("\n")
     return CheckStep(name, Severity.FAIL, what, advice=help)
-
-
-def _siblings(bot: Bot) -> frozenset[str]:
-    try:
-        return frozenset(path.name for path in bot.cwd.iterdir() if path.name != "__pycache__")
-    except OSError:
-        return frozenset()
-
-
-def _list_files(bot: Bot) -> frozenset[str]:
-    """Return the paths of a bot's files, and names in the folder above with "../" before them; a bare file has none."""
-    if bot.path.is_file():
-        return _siblings(bot)
-    with suppress(OSError, BotError):
-        above = (f"../{name}" for name in os.listdir(bot.path.parent))
-        return frozenset((*files_of(bot.path)[:_MAX_FILES], *_siblings(bot), *above))
-    return frozenset()
-
-
-def _stderr_bytes(connection: BotConnection) -> int:
-    """Return the bytes of standard error for each request."""
-    return connection.capture.total // (len(connection.times) + 1)
-
-
-def _helper_process(stderr: Sequence[bytes]) -> str:
-    """Return the helper process or thread that standard error says a traceback is from; "" if it names none."""
-    for line in stderr:
-        if line.startswith((b"Process ", b"Exception in thread ")):
-            return _printable(line.decode(errors="backslashreplace").rstrip(":"))
-        if b"spawn_main" in line:
-            return "a process that multiprocessing started"
-    return ""
-
-
-def _read_source(bot: Bot) -> bytes:
-    """Return the source of the bot's program: the first own text file in its command, or one of a compiled language."""
-    compiled = (str(path) for end in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{end}")))
-    for word in chain(bot.argv, compiled if bot.build else ()):
-        path = bot.cwd / word
-        with suppress(OSError):
-            if path.is_file() and path.is_relative_to(bot.cwd) and path.stat().st_size <= _MAX_SOURCE_BYTES:
-                text = path.read_bytes()
-                if b"\0" not in text:
-                    return text
-    return b""
 
 
 def _request_count(count: int) -> str:

@@ -174,6 +174,11 @@ class BotConnection:
                 break
         return tuple(line for line in self._quoted(self.capture.render()).split(b"\n") if line.strip())[-lines:]
 
+    @property
+    def stderr_bytes(self) -> int:
+        """The bytes of standard error for each request."""
+        return self.capture.total // (len(self.times) + 1)
+
     # -- reading
 
     def _parse_answer(self, number: int, got: bytes, sent: bytes) -> ParsedReply | None:

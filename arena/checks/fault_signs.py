@@ -334,6 +334,16 @@ def _find_error(lines: Sequence[str]) -> str:
     return found
 
 
+def helper_process(stderr: Sequence[bytes]) -> str:
+    """Return the helper process or thread that standard error says a traceback is from; "" if it names none."""
+    for line in stderr:
+        if line.startswith((b"Process ", b"Exception in thread ")):
+            return escape_bytes(line.rstrip(b":"), MAX_LINE)
+        if b"spawn_main" in line:
+            return "a process that multiprocessing started"
+    return ""
+
+
 _GROWTH_WORDS = {
     "memory": ("out_of_memory", "MemoryError", "out of memory", "OutOfMemory", "bad_alloc"),
     "open files": ("Too many open files", "EMFILE"),
