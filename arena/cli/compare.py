@@ -157,7 +157,8 @@ def compare(
             config, folder = prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)
         comparison = Comparison(config, folder)
-        print_note(describe_resolution(comparison))
+        if not comparison.ended:
+            print_note(describe_resolution(comparison))
     with stop_early(seconds) as early:
         play = partial(_play_with_progress, this, comparison, jobs or count_cores(), early)
         status, problem = play_session(this, folder, play)

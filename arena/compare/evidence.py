@@ -166,7 +166,7 @@ class Evidence:
     def resolution(self, blocks: int, pairs: int) -> float:
         """Return the smallest difference, 0 to 1, that this many blocks of `pairs` pairs are expected to decide."""
         spread = self._variance(pairs)
-        stake = self.min_effect / (spread + self.min_effect**2)
+        stake = min(self.min_effect / (spread + self.min_effect**2), _MAX_STAKE)
         return min(1.0, math.log(_DECISION_THRESHOLD / _PARTS[0]) / blocks / stake + stake * spread / 2)
 
     def _update_forecast(self, spread: float) -> None:
@@ -195,10 +195,11 @@ class Evidence:
         return paired_variance(squares, blocks, pairs, _PRIOR_BLOCKS)
 
 
-def pairs_needed(difference: float) -> int:
-    """Estimate how many pairs find this difference, 0 to 1, if it is the smallest that counts."""
-    spread = paired_variance(0.0, 0, 1, _PRIOR_BLOCKS)
-    needed = 2 * math.log(_DECISION_THRESHOLD / _PARTS[0]) * spread / difference**2
+def pairs_needed(difference: float, pairs: int) -> int:
+    """Estimate how many pairs, in blocks of `pairs`, find a difference, 0 to 1, that is the smallest that counts."""
+    spread = paired_variance(0.0, 0, pairs, _PRIOR_BLOCKS)
+    stake = min(difference / spread, _MAX_STAKE)
+    needed = pairs * math.log(_DECISION_THRESHOLD / _PARTS[0]) / (stake * (difference - stake * spread / 2))
     return max(10, int(round(needed, -2 if needed >= 1000 else -1)))
 
 

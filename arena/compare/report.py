@@ -196,9 +196,9 @@ def describe_resolution(comparison: Comparison) -> str:
     """Return which differences the planned pairs can decide, and what smaller ones need."""
     config = comparison.config
     points = 100 * comparison.evidence.resolution(comparison.blocks, config.match_games)
-    small = f"{points / 2:.2g}"
-    needed = f"{small} points need about {pairs_needed(float(small) / 100):,} pairs and --min-effect {small}"
-    return f"differences under {points:.2g} points may stay undecided: {needed}"
+    least, half = float(f"{points:.2g}"), float(f"{points / 2:.2g}")
+    needed = f"{pairs_needed(half / 100, config.match_games):,} pairs and --min-effect {half:g}"
+    return f"differences under {least:g} points may stay undecided: {half:g} points need about {needed}"
 
 
 def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]:

@@ -135,4 +135,10 @@ def test_the_smallest_difference_that_the_planned_pairs_decide_is_found_in_about
     least = Evidence(0.05).resolution(375, 4)
     found = run_comparisons(World("least", always(least), 0.35, max_pairs=1500))
     assert 0.25 < [verdict for verdict, _ in found].count("better") / TRIES < 0.95
-    assert pairs_needed(0.03) == pytest.approx(1700, abs=100)
+    assert pairs_needed(0.03, 4) == pytest.approx(1700, abs=100)
+
+
+def test_few_blocks_decide_only_large_differences_because_no_block_can_lose_all_wealth() -> None:
+    least = Evidence(0.05).resolution(20, 12)
+    assert least == pytest.approx(0.17, abs=0.02)  # simulated: 0.16 in 32 %, 0.20 in 75 % of comparisons
+    assert pairs_needed(least, 12) == pytest.approx(240, abs=20)
