@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 Z_95 = 1.959964  # standard deviations to each side that contain 95 % of a normal distribution
-MIN_RESULTS = (
-    9  # for intervals; simulated: they contain the truth in 93 to 97 % of runs, in lopsided fields in 89 to 94
-)
+# For intervals. Simulated: they contain the truth in 93 to 97 % of runs, in lopsided fields in 89 to 94 %.
+MIN_RESULTS = 9
 
 
 @dataclass(frozen=True, slots=True)
