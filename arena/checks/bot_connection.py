@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from arena.checks.fault_signs import parse_object
 from arena.limits import Limits
 from arena.referee import FREE_STRAYS, Facts
 from arena.referee.process import BoundedLog, Meter, TimedOut, describe_time_use, exit_fault, facts_of
@@ -230,14 +231,14 @@ class BotConnection:
                     code, f"{detail}; it came later, so the bot is too slow", sent, None, facts._replace(late=True)
                 )
         got = None
-        message = decode(sent)
-        following = (
-            {} if isinstance(message, Malformed) or "id" not in message else {**message, "id": message["id"] + 1}
-        )
+        asked = parse_object(sent)
+        following = {**asked, "id": asked["id"] + 1} if "id" in asked else {}
         for fact, line in (("waiting", _MORE_INPUT), ("behind", encode(following) if following else b"")):
             with suppress(ConnectionBrokenError):
                 self.send(line, _MORE_INPUT_S)
                 got = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
+            if got is not None and following and parse_object(got).get("id") == following["id"]:
+                return ConnectionBrokenError(code, detail, sent, None, facts)  # it left out one reply
             waited = _WaitingTime(self._clock)
             while got is not None and self.box.exit() is None and waited() < _MORE_INPUT_S:
                 self._poll_output(5)

@@ -72,6 +72,20 @@ def test_a_bot_that_hangs_after_some_requests_fails(tmp_path: Path) -> None:
     assert "flush" not in last.advice
 
 
+def test_a_bot_that_leaves_out_one_reply_isnt_called_late(tmp_path: Path) -> None:
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "hello":
+                peer.send(b'{"type":"hello"}\n')
+            elif message.get("id", 5) != 5:
+                peer.send(b'{"id":%d,"choice":0}\n' % message["id"])
+
+    last = check(tmp_path, script, timeouts=Timeouts(0.5, 0.0))[-1]
+    assert last.message.startswith("no reply came in time")
+    assert last.received is None
+
+
 def grows(by_mb: float) -> Script:
     def use(peer: ScriptPeer, number: int) -> None:
         peer.peak_bytes = round((10 + by_mb * number) * 2**20)
