@@ -287,13 +287,13 @@ def _check_names(inside: Path) -> None:
 def _find_bot(folder: Path) -> Path:
     """Return the folder with a manifest, or the only file. A single folder is searched in the same way."""
     while True:
-        if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
-            kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
-            raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
         if (folder / MANIFEST).is_dir():
             raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
         if (folder / MANIFEST).is_file():
             return folder
+        if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
+            kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
+            raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
         held = [path for path in folder.iterdir() if path.name not in _IGNORED_NAMES and not path.name.startswith(".")]
         if not held:
             raise ArchiveError("it contains no file\nSubmit a program, or a folder with a bot.toml.")

@@ -7,7 +7,6 @@ person runs a remedy. Some remedies reduce safety elsewhere for repeatable times
 The self-test starts a box that reads its own files, to show that the sandbox works on this machine. Must not know how
 a problem is detected, nor which sandbox is tested."""
 
-import getpass
 import os
 import shlex
 import sys
@@ -154,7 +153,7 @@ def for_this_command(problem: HostProblem) -> HostProblem:
         return problem
     program, *words = sys.argv
     command = [os.path.abspath(program)] if os.access(program, os.X_OK) else [sys.executable, "-m", "arena.cli"]
-    return replace(problem, remedy=Remedy.DELEGATE_COMMAND, arguments=(getpass.getuser(), "--", *command, *words))
+    return replace(problem, remedy=Remedy.DELEGATE_COMMAND, arguments=(str(os.getuid()), "--", *command, *words))
 
 
 POLL_S = 0.001  # between two checks whether it has ended

@@ -213,6 +213,10 @@ def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> N
         submit(tmp_path, zipped({"r/r.zip": nested}))
 
 
+def test_a_bots_folder_with_a_manifest_may_contain_what_documents_do(tmp_path: Path) -> None:
+    assert unpack(submit(tmp_path, zipped({**GOOD, "mimetype": b"x"})), tmp_path)["mimetype"] == b"x"
+
+
 @pytest.mark.parametrize("streams", [gzip.compress, bz2.compress, lzma.compress])
 def test_compressed_streams_may_follow_one_another(tmp_path: Path, streams: Callable[[bytes], bytes]) -> None:
     data = good_tar()

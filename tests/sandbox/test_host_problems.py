@@ -3,6 +3,7 @@
 `arena doctor` prints the command that fixes a finding, and errors of the command line quote it.
 """
 
+import os
 import pickle
 import shlex
 import shutil
@@ -46,7 +47,9 @@ def test_a_command_without_control_groups_gets_its_own_line_for_a_shell() -> Non
     """A system account has no user manager, which `systemd-run --user` needs. Other remedies stay."""
     problem = for_this_command(HostProblem("no groups", Remedy.DELEGATE))
     assert problem.fix_command is not None
-    assert problem.fix_command.startswith("sudo systemd-run --same-dir --pipe --wait -p Delegate=yes --uid ")
+    assert problem.fix_command.startswith(
+        f"sudo systemd-run --same-dir --pipe --wait -p Delegate=yes --uid {os.getuid()} -- "
+    )
     assert problem.fix_command.endswith(shlex.join(sys.argv[1:]))
     assert for_this_command(BWRAP_MISSING) is BWRAP_MISSING
 
