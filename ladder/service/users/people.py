@@ -685,10 +685,8 @@ def _rename_player(text: str, player: int, name: str) -> str:
     """Return a record's text with another name of a player. With open names, the handle is the name, too."""
     record = read_record(text)
     header = record.header
-    bots, handles = (
-        tuple(name if each == header.bots[player] else each for each in names)
-        for names in (header.bots, header.handles)
-    )
+    bots = (*header.bots[:player], name, *header.bots[player + 1 :])
+    handles = bots if header.settings.open_names else header.handles
     return write_record(replace(record, header=replace(header, bots=bots, handles=handles)))
 
 

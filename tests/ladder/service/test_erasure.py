@@ -118,3 +118,18 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         assert read_record(text).games == record.games
         assert read_record(text).header.bots == ("one", "one", login)
         find_similar_versions(ladder)
+
+
+def test_erasing_renames_only_the_remote_bot_in_a_record(tmp_path: Path) -> None:
+    """Its name may be that of another bot, or another player's letter."""
+    record = random_game(PRESETS["coup"], 3, 1)
+    header = replace(record.header, bots=("one", "A", "A"))
+    with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
+        table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="A"), "ada").session
+        text, played = write_record(replace(record, header=header)), [(slot.number, 0.0) for slot in table.slots]
+        ladder.database.write(lambda store: save_session_match(store, table.id, 0, text, 1, True, 1.0, played))
+        close_session(ladder, table.id, Viewer("staff", staff=True))
+        login = erase_user(ladder, "ada", "prof", "asked")
+        with ladder.database.read() as connection:
+            text = find_session_record(connection, table.id, 0) or ""
+    assert read_record(text).header == replace(header, bots=("one", "A", login))
