@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -243,9 +244,11 @@ def show(
     grade = next((grade for grade in current.grades if grade.user.login == login), None)
     if grade is None:
         usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
+    if grade.open_until is not None:
+        print_note(describe_open_grades(replace(current, grades=(grade,))))
     if as_json:
         print_json(grade)
-    else:
+    elif release is None or grade.open_until is None:
         _print_grade(current, grade)
 
 

@@ -149,6 +149,7 @@ def collect_grading_inputs(
     left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
     owners = [owner for owner in all_users(connection) if not (owner.staff or owner.withdrawn or owner.waiting)]
     suspended = {owner.id for owner in owners if owner.suspended}
+    able = {owner.id for owner in owners} - suspended  # to submit
     standing = defaultdict(list)
     for version in chosen:
         if not version.is_reference and version.owner_id not in suspended:
@@ -169,7 +170,8 @@ def collect_grading_inputs(
             for version in standing[member]
         ]
         extension = None if own_due is None else own_due.extension
-        ends = [due(each).closes if standing[each] else due(each).last for each in members] if due else []
+        may = able.intersection(members)
+        ends = [due(each).closes if standing[each] else due(each).last for each in may] if due else []
         if final is not None and candidates:
             ends = []  # a final's versions are frozen
         people.append(

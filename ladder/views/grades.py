@@ -276,27 +276,23 @@ def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
 
 def _feedback(grade: Grade) -> str:
     if grade.open_until is not None:
-        return describe_open_end(grade.open_until)
+        return f"not graded yet: may still submit {_format_end(grade.open_until)}"
     version = "" if grade.version is None else f"{grade.version}: "
     late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"
 
 
-def describe_open_end(at: float) -> str:
-    """Return why a user has no grade yet, given the Unix time until which a version may count."""
-    return f"not graded yet: may still submit until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+def _format_end(at: float) -> str:
+    return f"until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def describe_open_grades(grades: Grades) -> str:
     """Return the users who may still submit, as a sentence; "" without any."""
-    ends = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
-    named = ", ".join(
-        f"{escape_control(login)} until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
-        for login, at in ends[:MAX_NAMED_USERS]
-    )
+    open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
+    ends = [f"{escape_control(login)} {_format_end(at)}" for login, at in open_ones]
     more = f" and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
     users = "1 user" if len(ends) == 1 else f"{len(ends)} users"
-    return f"{users} may still submit: {named}{more}" if ends else ""
+    return f"{users} may still submit: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
 
 
 def _format_utc(at: float | None) -> str | None:

@@ -4,7 +4,7 @@ import csv
 import io
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
@@ -19,6 +19,7 @@ from ladder.service import (
     extend_deadline,
     get_published_grades,
     import_users,
+    join_teams,
     list_release_summaries,
     make_roster_entry,
     merge_users,
@@ -155,6 +156,8 @@ def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
             release_grades(ladder, name, "teacher", why, deadline="first")
         made = release_grades(ladder, name, "teacher", why, deadline="first", incomplete=True)
         assert [grade.graded_points for grade in made.grades.grades] == [70, None, None]
+    shown = Term(ladder.path).arena("grades show", "--release", "two", "--owner", "bob")
+    assert (shown.out, shown.err[:35]) == ("", "1 user may still submit: bob until ")
     assert reproduce_release(ladder, "two").same
     assert changes_since(ladder, "two").items == ()
     for form in GRADEBOOK_FORMATS:
@@ -175,6 +178,16 @@ def test_while_late_days_run_only_users_without_a_version_may_still_submit(ladde
     toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
     with pytest.raises(LadderError, match=r"^1 user may still submit: cleo until"):
         release_grades(ladder, "x", "teacher", None, deadline="first")
+
+
+@pytest.mark.parametrize("lock", [set_suspended, set_withdrawn])
+def test_a_teammate_who_may_not_submit_keeps_no_grade_open(ladder: Ladder, lock: Callable[..., bool]) -> None:
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
+    join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "teacher", "project", since=DUE - 1)
+    lock(ladder, "cleo", True, "teacher", "left")
+    made = release_grades(ladder, "one", "teacher", None, deadline="first")
+    assert made.grades.grades[0].graded_points == 70
 
 
 def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
