@@ -213,7 +213,6 @@ document.querySelector("form[data-login]")?.addEventListener("submit", (event) =
     const keys = ["program", "versions", "history"].map((key) => `coup-${form.dataset.login}/${key}`);
     const [program, versions] = keys.map((key) => localStorage.getItem(key));
     if (program === null && versions === null) return localStorage.removeItem("coup-login");
-    event.preventDefault();
     const texts = [`--- The program ---\n\n${program ?? ""}`, ...JSON.parse(versions ?? "[]").map(({ number, text }) => `--- Version ${number} ---\n\n${text}`)];
     const dialog = document.createElement("dialog");
     dialog.innerHTML = '<form method="dialog" class="stack"><p>This browser stores your programs of the playground. They are deleted when you sign out.</p><p><a class="button" download="playground.txt">Download them</a> <button value="out" class="danger">Delete them and sign out</button> <button>Cancel</button></p></form>';
@@ -227,6 +226,7 @@ document.querySelector("form[data-login]")?.addEventListener("submit", (event) =
     });
     document.body.append(dialog);
     dialog.showModal();
+    event.preventDefault();
   } catch {
     // the browser stores nothing
   }

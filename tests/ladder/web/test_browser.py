@@ -326,6 +326,11 @@ def test_signing_out_offers_to_download_the_stored_programs_and_deletes_them(
     page.get_by_role("button", name="Delete them and sign out").click()
     page.wait_for_url(re.compile("/(sign-in.*)?$"))
     assert page.evaluate("Object.keys(localStorage).sort()") == ["coup-bob/program", "coup-pace"]
+    page, _ = window(browser, server, "eve")
+    page.goto(f"{server.url}/docs")
+    page.evaluate("localStorage.setItem('coup-eve/versions', 'no JSON')")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url(re.compile("/(sign-in.*)?$"))
     assert [text for text in wrong if "Clear-Site-Data" not in text] == []
 
 
