@@ -250,7 +250,8 @@ def _unopenable_text(path: Path, why: str) -> str:
     while not os.path.exists(seen) and seen != seen.parent:
         seen = seen.parent
     owner, user = _user_name(os.stat(seen).st_uid), _user_name(os.geteuid())
-    return f"{path}: {why}; {seen} belongs to {owner}, and this process runs as {user}: run it as {owner}"
+    advice = f": run it as {owner}" if owner != user else ""
+    return f"{path}: {why}; {seen} belongs to {owner}, and this process runs as {user}{advice}"
 
 
 def _user_name(id: int) -> str:
