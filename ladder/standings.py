@@ -171,7 +171,7 @@ def compute_standings(
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
-    forfeits, faults: by version. at: Unix time. start: an earlier fit's. ranks_references: they count in ranks, too.
+    forfeits, faults: by version. at: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
     """
     place = {each.version: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]

@@ -49,7 +49,7 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
 def rate(matches: "Matches", field: RatedField, start: "Floats | None" = None) -> "Fit":
     """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
 
-    The order of matches doesn't change the result, and neither does `start`, the same of an earlier fit, of fewer
+    The order of matches doesn't change the result, and neither does `start`, that of an earlier fit of fewer
     matches or versions: it only saves time. A version without games has its predecessor's rating.
     """
     from arena.rating.ratings_and_intervals import rate

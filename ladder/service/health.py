@@ -50,7 +50,10 @@ class LadderHealth:
 
 
 class HealthMonitor:
-    """Reads a ladder's health, from any thread. Without a reading in half a minute, all runners count as alive."""
+    """Reads a ladder's health, from any thread.
+
+    After half a minute without a reading, all runners on other machines count as alive.
+    """
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder

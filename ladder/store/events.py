@@ -2,7 +2,7 @@
 
 Events have ascending ids; the newest one is the revision of pages. A store function that makes a change also inserts
 its event, in the same transaction. The audit log has the decisions of users and of the ladder, with actor, time and
-reason. Its entries are never changed or removed.
+reason. Entries are never removed; erasing a user replaces texts in them.
 """
 
 from collections.abc import Sequence
