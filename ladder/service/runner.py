@@ -3,7 +3,6 @@
 All state is in the database, so the process can be killed at any moment: its leases return to the queue, and its
 finished matches are stored. Several runners can serve one ladder."""
 
-import sys
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
@@ -45,7 +44,6 @@ from ladder.store import (
     RATED,
     DatabaseError,
     LivenessCheck,
-    SchemaError,
     cancel_queued_matches,
     count_queued_checks,
     deactivate_bot,
@@ -157,9 +155,8 @@ class LadderRunner:
                     self.stop()
             yield from self._update_standings(at_once=True)
         finally:
-            if not isinstance(sys.exception(), SchemaError):  # then other runners find that this one has ended
-                with suppress(DatabaseError):
-                    self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
+            with suppress(DatabaseError):  # then other runners find that this one has ended
+                self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"

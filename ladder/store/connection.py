@@ -177,6 +177,9 @@ class Database:
         while True:
             try:
                 done = once()
+            except DatabaseError:  # as of another schema: connections that were checked before it aren't used again
+                self.engine.dispose()
+                raise
             except DBAPIError as error:
                 if isinstance(error, (DataError, IntegrityError)):
                     raise  # a defect in this project

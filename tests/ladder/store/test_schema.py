@@ -67,7 +67,7 @@ def test_a_database_holds_one_ladder(url: str) -> None:
     ],
 )
 def test_the_database_of_another_version_is_refused(url: str, revision: str, message: str) -> None:
-    """A process that has it open finds the revision when it reconnects; its heartbeats also check it."""
+    """A process that has it open finds the revision by its heartbeat, and uses the database no more."""
     with closing(ladder(url)) as made, closing(Database(url, check=require_revision)) as database:
         runner = database.write(lambda connection: register_runner(connection, 1, 0.0))
         made.write(
@@ -75,8 +75,6 @@ def test_the_database_of_another_version_is_refused(url: str, revision: str, mes
         )
         with pytest.raises(SchemaError, match=message):
             database.write(lambda connection: record_heartbeat(connection, runner, 1))
-        assert database.read_with_retry(lambda connection: len(list_live_runners(connection))) == 1
-        database.close()
         with pytest.raises(SchemaError, match=message):
             database.read_with_retry(lambda connection: len(list_live_runners(connection)))
         with pytest.raises(SchemaError, match=message):
