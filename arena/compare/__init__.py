@@ -14,6 +14,7 @@ from arena.compare.evidence import (
     Evidence,
     PairedResult,
     Verdict,
+    describe_elo,
     describe_pairing_gain,
     format_interval,
     format_points,

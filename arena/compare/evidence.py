@@ -158,6 +158,11 @@ class Evidence:
             pairing_gain=gain,
         )
 
+    def describe_wealth(self) -> str:
+        """Return how strong the evidence is: the wealth of the bets on either verdict."""
+        better, worse = (sum(self._wealth[sign, 0.0]) for sign in (1, -1))
+        return f"evidence for better {better:.3g}, for worse {worse:.3g}; {_DECISION_THRESHOLD:.0f} decides"
+
     def blocks_left(self) -> int | None:
         """Estimate how many more blocks are needed; None if that isn't possible."""
         left = self._forecast - self.blocks
@@ -234,6 +239,17 @@ def _interval_end(bets: Sequence[_Bet], sign: int) -> float:
         ruled_out = sum(_grow(_PARTS, bets, sign, middle)) >= _DECISION_THRESHOLD
         out, inside = (middle, inside) if ruled_out else (out, middle)
     return out
+
+
+def describe_elo(result: PairedResult) -> str | None:
+    """Return the difference of two-seat games in Elo, with its interval; None where a win rate of 0 or 1 has no Elo."""
+    old = result.old_win_rate
+    rates = [old, *(old + difference for difference in (result.difference, result.low, result.high))]
+    if not all(0 < rate < 1 for rate in rates):
+        return None
+    base, *elo = (400 * math.log10(rate / (1 - rate)) for rate in rates)
+    middle, low, high = (f"{each - base:+.0f}" for each in elo)
+    return f"in Elo against these opponents: {middle} ({low} to {high}), from OLD's win rate"
 
 
 def describe_pairing_gain(gain: float) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, format_interval, format_points, pairs_needed
+from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, describe_elo, format_interval, format_points, pairs_needed
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
 from arena.escaping import escape_control
@@ -203,7 +203,12 @@ def describe_resolution(comparison: Comparison) -> str:
 
 def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]:
     """Return the verdict, the result and the remarks, one line for each."""
-    return [*str(comparison.evidence.result()).splitlines(), *remarks(report)]
+    evidence = comparison.evidence
+    lines = str(evidence.result()).splitlines()
+    if evidence.blocks:
+        elo = describe_elo(evidence.result()) if report.seats == 2 else None
+        lines += [evidence.describe_wealth(), *([elo] if elo else [])]
+    return [*lines, *remarks(report)]
 
 
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:

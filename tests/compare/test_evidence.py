@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from arena.compare import Evidence, pairs_needed
+from arena.compare import Evidence, describe_elo, pairs_needed
 from tests.bench.bets import DIFFERENCES, NULLS, VERDICTS, World, always, play, seldom
 from tests.cases import each
 
@@ -142,3 +142,17 @@ def test_few_blocks_decide_only_large_differences_because_no_block_can_lose_all_
     least = Evidence(0.05).resolution(20, 12)
     assert least == pytest.approx(0.17, abs=0.02)  # simulated: 0.16 in 32 %, 0.20 in 75 % of comparisons
     assert pairs_needed(least, 12) == pytest.approx(240, abs=20)
+
+
+def test_a_difference_in_elo_is_that_of_both_win_rates() -> None:
+    """Source: 400 log10(p / (1 - p)) for win rates of 40 % and 60 %. A rate of 0 has no Elo."""
+    evidence = Evidence(0.05)
+    for _ in range(40):
+        evidence.add([(1.0, 1.0), (1.0, 1.0), (0.0, 0.0), (0.0, 0.0), (0.0, 1.0)])
+    text = describe_elo(evidence.result())
+    assert text is not None
+    assert text.startswith("in Elo against these opponents: +141 (+")
+    assert evidence.verdict == "better"
+    evidence = Evidence(0.05)
+    evidence.add([(0.0, 1.0)])
+    assert describe_elo(evidence.result()) is None
