@@ -456,10 +456,10 @@ class BotCheck:
         if self.traceback:
             helper = helper_process(self.traceback)
             found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.traceback)))
-            text = f"a traceback, although each request had its reply{f', of {helper}' * bool(helper)}: {found.message}"
+            text = f"a traceback{f' of {helper}' * bool(helper)}, although each request had its reply: {found.message}"
             yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=_excerpt(self.traceback))
         if self.stderr_bytes > _MUCH_STDERR:
-            text = f"{self.stderr_bytes / 1000:,.0f} KB for each request, and writing them takes time of the bot"
+            text = f"{self.stderr_bytes / 1000:,.0f} KB for each request, and writing that takes the bot's time"
             yield self.make_step(
                 Severity.NOTE, text, "print less; the output of the bot's helper processes counts, too"
             )

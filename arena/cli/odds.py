@@ -33,8 +33,8 @@ from protocol.kits.coup_kit import Game
 class OddsAnswer:
     """The odds as JSON, by role; `held_by_influence` is by the number of an opponent's cards.
 
-    With --known, `held_by_opponent` follows from the request, for the opponents at `seats`; `held_by_influence` and
-    `not_held`, which would ignore what is known, are empty.
+    With --known, `held_by_opponent` follows from the request, for the opponents at `seats`. `held_by_influence` is
+    empty and `not_held` null, because both would ignore what is known.
     """
 
     rules: str

@@ -67,8 +67,8 @@ class _Table:
     """Sets of worlds of some hands; `hands` in the constructor has the possible hands of each, by index.
 
     `least[at][role][n]`: hand `at` has at least n cards of a role; `most[role][n]`, `more[role][n]`: all hands together
-    have at most n, or more; `first[at]`: hand `at` has index 0. Multiplied by `spread[at][role]`, such worlds become
-    those in which hand `at` has a card of the role.
+    have at most n, or more; `first[at]`: hand `at` has index 0. Multiplied by `spread[role]`, worlds of
+    `first[0]` become those in which hand 0 has a card of the role.
     """
 
     def __init__(self, opponents: int, draft: bool) -> None:
