@@ -9,7 +9,7 @@ import pytest
 from arena.local import play, sample
 from protocol.kits import coup_kit
 from tests.cli_workspace import Place
-from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen, request, seat
+from tests.sample_bots.test_sample_bots import LEGAL_CHALLENGES, Message, chosen, replies, request, seat
 
 STRATEGIST = "sample:strategist"
 
@@ -63,6 +63,20 @@ def test_it_challenges_a_caught_player_that_claims_the_same_again() -> None:
 
     assert answer(seat(4), tax) == {"pass": True}
     assert answer(seat(4, 1, ("contessa",)), *caught, tax) == {"challenge": True}
+
+
+def test_it_lies_in_some_blocks_only() -> None:
+    """With the same cards it blocks in some games and not in others, so challenging each block doesn't pay."""
+    legal = [{"pass": True}, {"block": "captain"}, {"block": "ambassador"}]
+    pending = {"actor": 1, "action": "steal", "target": 0}
+    players = [seat(2), seat(2), seat(0, 0, ("assassin", "assassin"))]
+    ask = request("block", ["duke", "contessa"], legal, pending=pending, players=players)
+    ask["state"]["actor"] = 1
+    start = {"type": "game_start", "game": 0, "seat": 0, "players": ["A", "B", "C"], "you": {"seat": 0, "cards": []}}
+    games = [message for game in range(30) for message in ({**start, "game_seed": f"{game:032x}"}, ask)]
+    choices = {reply["choice"] for reply in replies("strategist", *games)}
+    assert 0 in choices
+    assert choices & {1, 2}
 
 
 def test_imagined_deals_conserve_cards_and_respect_what_is_certain() -> None:
