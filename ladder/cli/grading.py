@@ -41,6 +41,7 @@ from ladder.service import (
     get_final_state,
     get_grades,
     get_published_grades,
+    list_final_states,
     release_grades,
     reproduce_release,
     retry_final,
@@ -55,7 +56,6 @@ from ladder.views import (
     describe_missing_ids,
     describe_open_grades,
     format_gradebook,
-    list_finals,
 )
 
 NAME_ARGUMENT = click.argument("name", metavar="NAME")
@@ -110,7 +110,7 @@ def create(
 def list_all(folder: Path, as_json: bool) -> None:
     """List all finals."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
-        finals = list_finals(context)
+        finals = list_final_states(ladder, context)
     if as_json:
         print_json(finals)
         return

@@ -12,6 +12,7 @@ from ladder.service.finals import (
     find_final_state,
     get_commitment_file,
     get_final_state,
+    list_final_states,
     number_owners,
     preview_final,
     retry_final,

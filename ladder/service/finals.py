@@ -60,8 +60,10 @@ from ladder.store import (
 from ladder.views import (
     DECIDING,
     BaselineResult,
+    FinalList,
     FinalState,
     ViewContext,
+    list_finals,
     name_owner,
     standings_for_reader,
     summarize_final,
@@ -176,8 +178,7 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     state = replace(
         summarize_final(context.connection, final, context.viewer), isolated=context.isolated, revision=context.revision
     )
-    if state.state == "complete" and _plan_extra_round(ladder, context.connection, final)[1]:
-        state = replace(state, state=DECIDING)
+    state = _add_due_round(ladder, context.connection, state)
     if not final.shows_results:
         return state
     measured = _evaluate_final(ladder, context.connection, final)
@@ -191,6 +192,21 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     if len(podium) > 1:
         decisive = list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
     return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
+
+
+def list_final_states(
+    ladder: Ladder, context: ViewContext, after: str | None = None, limit: int | None = None
+) -> FinalList:
+    """Return up to `limit` finals after the one named `after`, without their standings."""
+    found = list_finals(context, after, limit)
+    return replace(found, items=tuple(_add_due_round(ladder, context.connection, each) for each in found.items))
+
+
+def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) -> FinalState:
+    """Return the state of a final, which isn't complete while a round that decides a tie is due but not queued."""
+    final = find_final(connection, state.name) if state.state == "complete" else None
+    is_due = final is not None and _plan_extra_round(ladder, connection, final)[1]
+    return replace(state, state=DECIDING) if is_due else state
 
 
 _evaluations: dict[tuple[Path, int], tuple[object, Evaluation]] = {}  # by final, of these matches

@@ -34,7 +34,7 @@ from ladder.store import (
 from ladder.views.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
 from ladder.views.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.views.context import ViewContext, paginate
-from ladder.views.finals import list_finals
+from ladder.views.finals import FinalState
 from ladder.views.matches import RunnerSummary, list_runners
 from ladder.views.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 
@@ -152,9 +152,12 @@ class Dashboard:
 
 
 def view_dashboard(
-    context: ViewContext, findings: tuple[Finding, ...] | None = None, settings_problem: str | None = None
+    context: ViewContext,
+    findings: tuple[Finding, ...] | None = None,
+    settings_problem: str | None = None,
+    finals: Sequence[FinalState] = (),
 ) -> Dashboard:
-    """Return a ladder's dashboard, with the findings of a checkup, and the problem of ladder.toml, if any."""
+    """Return a ladder's dashboard, with the findings of a checkup, the problem of ladder.toml, if any, and finals."""
     connection = context.connection
     counts = count_ladder(connection)
     became: Counter[str] = Counter()
@@ -163,7 +166,7 @@ def view_dashboard(
     owners, bots = all_users(connection), all_bots(connection)
     act = find_freeze_entry(connection)
     runners = list_runners(context)
-    problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem)
+    problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem, finals)
     whole = Dashboard(
         tuple(hide_fields(problem, context.viewer) for problem in problems),
         summarize_decisions(context, [act], {})[0] if act else None,
@@ -189,6 +192,7 @@ def _list_problems(
     freeze: AuditEntry | None,
     findings: Sequence[Finding],
     settings_problem: str | None,
+    finals: Sequence[FinalState],
 ) -> list[DashboardProblem]:
     found: list[tuple[str, str | None]] = []
     if settings_problem is not None:
@@ -202,11 +206,11 @@ def _list_problems(
         found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))
     if waiting := sum(owner.waiting for owner in owners):
         found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
-    for final in list_finals(context).items:
+    for final in finals:
         if final.key is None and final.abandoned:
             text = f"Final {final.name}: {len(final.abandoned)} matches were abandoned. Retry the matches"
             found.append((text, f"/finals/{final.name}"))
-        elif final.key is None and not final.pending:
+        elif final.state == "complete":
             found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))
     if all(owner.staff for owner in owners):
         found.append(("No users take part yet. Import a roster", "/admin/users#roster"))

@@ -52,6 +52,7 @@ from ladder.service import (
     issue_secrets,
     join_teams,
     leave_teams,
+    list_final_states,
     list_release_summaries,
     list_setting_forms,
     make_roster_entry,
@@ -111,7 +112,8 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
-    return views.view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder))
+    finals = list_final_states(ladder, context).items
+    return views.view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals)
 
 
 def _settings_problem(ladder: Ladder) -> str | None:
@@ -588,7 +590,7 @@ finals_router = APIRouter(route_class=AuthorizedRoute)
 @page_and_json(finals_router, "/finals", "finals.html", shared=True, fresh_s=60)
 def finals(ladder: Ladder, context: ViewContext, after: str | None = None) -> FinalList:
     """Return fifty finals with their progress, in order of creation, from the one after `after`."""
-    return list_finals(context, after, 50)
+    return list_final_states(ladder, context, after, 50)
 
 
 @page_and_json(finals_router, "/finals/{name}", "final.html", shared=True)

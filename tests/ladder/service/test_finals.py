@@ -24,10 +24,10 @@ from ladder.service import (
     create_final,
     disable_bot,
     export_final,
-    extend_finals,
     get_commitment_file,
     get_final_state,
     join_teams,
+    list_final_states,
     preview_final,
     retry_final,
     reveal_final_results,
@@ -302,14 +302,22 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
     published = get_commitment_file(ladder, "last").read_text()
     assert "adds rounds among the tied versions, at most 2" in published
     assert get_final_state(ladder, "last").progress == "queued"
-    serve(ladder, planned)
-    with pytest.raises(LadderError, match="haven't ended"):
-        reveal_final_results(ladder, "last", "teacher")
-    extend_finals(ladder)
-    assert get_final_state(ladder, "last").extra_rounds == 1
-    assert get_final_state(ladder, "last").progress == "deciding a tie (round 1 of at most 2)"
-    serve(ladder)
-    assert get_final_state(ladder, "last").progress == "complete"
+    ended = []  # (rounds, state, state in the list) whenever no match is queued
+    with closing(LadderRunner(ladder, workers(), until="idle").events()) as events:
+        for _ in events:
+            state = get_final_state(ladder, "last")
+            with ladder.reading(PUBLIC_VIEWER) as context:
+                [listed] = list_final_states(ladder, context).items
+            if state.pending:
+                assert state.state != "complete"
+                assert state.extra_rounds == 0 or state.progress.endswith(f"(round {state.extra_rounds} of at most 2)")
+            elif (state.extra_rounds, state.progress, listed.progress) not in ended:
+                ended.append((state.extra_rounds, state.progress, listed.progress))
+                if state.extra_rounds == 0:
+                    with pytest.raises(LadderError, match="haven't ended"):
+                        reveal_final_results(ladder, "last", "teacher")
+    words = ["deciding a tie (round 1 of at most 2)", "deciding a tie (round 2 of at most 2)", "complete"]
+    assert ended == [(number, word, word) for number, word in enumerate(words)]
     tied = get_final_state(ladder, "last")
     assert (planned, tied.matches, tied.extra_rounds, tied.pending) == (2, 4, 2, 0)
     final = stored(ladder, "last")
