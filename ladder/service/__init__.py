@@ -2,7 +2,7 @@
 
 from ladder.service.chat import ChatAction, limit_chat_mode, moderate_chat, write_chat_line, write_lobby_line
 from ladder.service.clock import format_local_time, parse_time
-from ladder.service.deadlines import extend_deadline, withdraw_extension
+from ladder.service.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
 from ladder.service.finals import (
     EXTRA_ROUNDS,
     FINAL_GAMES,

@@ -9,7 +9,7 @@ An extension gives one user more time before a deadline, and can be withdrawn.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -41,6 +41,17 @@ from ladder.store import (
 from ladder.views import DeadlineSummary
 
 DAY_S = 86_400.0
+
+CountingVersions = dict[tuple[str, str], str]
+"""What counts of each user at each deadline: by (deadline, login), versions with their late penalties, as text."""
+
+
+class UnconfirmedError(LadderError):
+    """A change of what counts, which wasn't made, needs a confirmation. changes: what changes for whom, as texts."""
+
+    def __init__(self, changes: Sequence[str]) -> None:
+        super().__init__(f"{'; '.join(changes)}.\nConfirm the change.")
+        self.changes = changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +185,46 @@ def remaining_late_days(
     return left
 
 
+def list_counting_versions(connection: Connection, settings: LadderSettings) -> CountingVersions:
+    """Return what counts of each user at each deadline; users without a version that counts are left out."""
+    extensions, fit, pick = (
+        extensions_in_force(connection),
+        accepted_versions(connection),
+        make_version_picker(connection),
+    )
+    policy, found = settings.lateness, defaultdict[tuple[str, str], list[str]](list)
+    for deadline in settings.deadlines:
+        due, left = (
+            effective_deadlines(extensions, settings, deadline),
+            remaining_late_days(connection, settings, deadline.name),
+        )
+        for each in pick(fit, due):
+            own, at = due(each.owner_id), each.received_at
+            days = own.days_late(at) - own.late_days_spent(at, left[each.owner_id])
+            percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
+            penalty = f" with a late penalty of {percent:g} %" if percent else ""
+            found[deadline.name, each.login].append(f"{each.version_ref}{penalty}")
+    return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
+
+
+def require_confirmation(
+    before: CountingVersions, after: CountingVersions, notices: Sequence[str], confirmed: bool
+) -> None:
+    """Raise UnconfirmedError for notices or a difference in what counts, unless the change is confirmed."""
+    changes = [
+        f"{', '.join(key)}: {before.get(key, 'no version')} → {after.get(key, 'no version')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+    if not confirmed and (notices or changes):
+        raise UnconfirmedError([*notices, *changes])
+
+
+def describe_past_end(name: str, at: float, zone: Deadline) -> str:
+    """Return a notice that a deadline, or a user's one, has passed."""
+    return f"{name} ended in the past, on {format_deadline_time(at, zone)}: versions that come now are late"
+
+
 def format_deadline_time(at: float, deadline: Deadline) -> str:
     """Return a time in the zone of a deadline, such as "3 Dec 2026 12:00 +01:00"."""
     zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
@@ -242,12 +293,21 @@ def require_checks_finished(
 
 
 def extend_deadline(
-    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, who: str, why: str
+    ladder: Ladder,
+    login: str,
+    name: str,
+    until: str | None,
+    days: int | None,
+    late_days: int,
+    who: str,
+    why: str,
+    confirmed: bool = True,
 ) -> bool:
     """Give a user more time before a deadline; return False if they have that time already.
 
     The extension ends at `until` (ISO 8601; without a zone, in the deadline's), `days` after the deadline, or, without
-    either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError.
+    either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError; if not
+    `confirmed`, UnconfirmedError for an end in the past and where another version counts.
     """
     settings = ladder.settings
     deadline = settings.deadline(name)
@@ -270,23 +330,27 @@ def extend_deadline(
                 f"{escape_control(login)} has {max(0, left)} late days left, not {late_days}.\n"
                 "Give a smaller --late-days."
             )
-        return _put_extension(ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who)
+        return _put_extension(
+            ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who, confirmed
+        )
 
     return ladder.database.write(act)
 
 
-def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str) -> bool:
-    """End a user's extension of a deadline; return False if the user has none. Raises LadderError."""
+def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str, confirmed: bool = True) -> bool:
+    """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
     deadline = ladder.settings.deadline(name)
 
     def act(connection: Connection) -> bool:
         none = Extension(get_user(connection, login).id, name, None, 0, why)
-        return _put_extension(ladder, connection, none, deadline, who)
+        return _put_extension(ladder, connection, none, deadline, who, confirmed)
 
     return ladder.database.write(act)
 
 
-def _put_extension(ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str) -> bool:
+def _put_extension(
+    ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str, confirmed: bool
+) -> bool:
     """Store an extension with an audit entry; return False if it is in force already."""
     key = (new.user_id, new.deadline)
     old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
@@ -299,6 +363,11 @@ def _put_extension(ladder: Ladder, connection: Connection, new: Extension, deadl
     )
     spent = f" for {new.late_days} late days" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"
+    before = list_counting_versions(connection, ladder.settings)
     log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
     insert_extension(connection, new)
+    own = effective_deadline(ladder.settings, deadline, new)
+    is_past = new.extended_until is not None and own.closes < ladder.clock()
+    notices = [describe_past_end("The extension", own.at, deadline)] if is_past else []
+    require_confirmation(before, list_counting_versions(connection, ladder.settings), notices, confirmed)
     return True

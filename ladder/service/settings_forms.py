@@ -17,9 +17,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder.service.deadlines import describe_past_end, list_counting_versions, require_confirmation
 from ladder.service.ladder import Ladder
 from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
-from ladder.store import AuditEntry, all_releases, find_bot, log_action, rename_extensions
+from ladder.store import AuditEntry, accepted_versions, all_releases, find_bot, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
@@ -76,12 +77,20 @@ def hash_settings(folder: Path) -> str:
 
 
 def change_settings(
-    ladder: Ladder, table: str, index: int | None, given: Mapping[str, str], sha256: str, who: str, remove: bool = False
+    ladder: Ladder,
+    table: str,
+    index: int | None,
+    given: Mapping[str, str],
+    sha256: str,
+    who: str,
+    remove: bool = False,
+    confirmed: bool = True,
 ) -> bool:
     """Change a table of ladder.toml, or add, change or remove an item of a list; return False if nothing changes.
 
     given: the values of a form by name; a time has its zone in `zone`. sha256: of the file that the form was made
-    from. Raises LadderError, without a change, if a value is invalid or the file has changed since.
+    from. Raises LadderError, without a change, if a value is invalid or the file has changed since; if not `confirmed`,
+    UnconfirmedError for a change of what counts and a deadline in the past.
     """
     import tomlkit  # which only changes need
 
@@ -91,7 +100,7 @@ def change_settings(
     definition, is_list = tables[table]
     if hash_settings(ladder.path) != sha256:
         raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
-    read_settings(ladder.path)  # what is wrong already is a person's to correct
+    old = read_settings(ladder.path)  # what is wrong already is a person's to correct
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
     if index is not None and not 0 <= index < len(rows):
@@ -109,6 +118,7 @@ def change_settings(
     settings = parse_settings(text, Path(SETTINGS_FILE))
 
     def act(connection: Connection) -> None:
+        before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
         for each in settings.baselines if table == "baselines" else ():
             if each.beats is not None and find_bot(connection, each.beats) is None:
                 raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
@@ -116,6 +126,21 @@ def change_settings(
             if ("deadline", renamed) in [release.scope for release in all_releases(connection)]:
                 raise LadderError(f'name: grades of "{renamed}" are released, so its name stays.\nAdd a deadline.')
             rename_extensions(connection, renamed, row["name"])
+            names[renamed] = row["name"]
+        past = [
+            each
+            for each in settings.deadlines
+            if each.closes < ladder.clock() and each.closes not in [one.closes for one in old.deadlines]
+        ]
+        notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
+        has_grades = any(not version.is_reference for version in accepted_versions(connection))
+        if settings.baselines != old.baselines and has_grades:
+            notices.append(f"Grades of all users, except released ones, are computed again: {'; '.join(changes)}")
+        before = {(names[name], login): text for (name, login), text in before.items()}
+        names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
+        after = list_counting_versions(connection, settings)
+        after = {key: text for key, text in after.items() if key[0] in names.values()}
+        require_confirmation(before, after, notices, confirmed)
         log_action(connection, AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
         _replace_file(path, text)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute, APIWebSocketRoute
@@ -10,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
 from ladder.permissions import ROUTES
-from ladder.service import HealthMonitor, Ladder, LadderError
+from ladder.service import HealthMonitor, Ladder, LadderError, UnconfirmedError
 from ladder.store import DatabaseError
 from ladder.web.documents import router as documents_router
 from ladder.web.health import PagesMetrics, RequestLog
@@ -98,6 +99,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
     app.add_exception_handler(LadderError, lambda http, problem: _error_response(http, 400, str(problem)))
+    app.add_exception_handler(UnconfirmedError, _on_unconfirmed)
     app.add_exception_handler(BotError, lambda http, problem: _error_response(http, 400, str(problem)))
     app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
@@ -149,6 +151,14 @@ def _on_http_error(http: Request, problem: Exception) -> Response:
 def _on_sign_in_required(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, SignInRequiredError)
     return RedirectResponse(problem.to, 303)
+
+
+async def _on_unconfirmed(http: Request, problem: Exception) -> Response:
+    """Show what a form would change, with the same form to confirm."""
+    assert isinstance(problem, UnconfirmedError)
+    fields = [(name, value) for name, value in (await http.form()).multi_items() if isinstance(value, str)]
+    request = await run_in_threadpool(current_context, http)
+    return render_form(request, "confirm.html", 409, changes=problem.changes, fields=fields)
 
 
 def _on_database_error(http: Request, problem: Exception) -> Response:

@@ -385,6 +385,9 @@ def _reason(request: CurrentContext, reason: Annotated[str, Form()] = "") -> str
 Reason = Annotated[str, Depends(_reason)]
 
 
+Confirmed = Annotated[bool, Form()]
+
+
 def redirect_after(request: RequestContext, new: bool, now: str, to: str) -> Response:
     """Redirect to `to` after a decision. Raises HTTPError if it changed nothing (not `new`); `now` names the state."""
     if not new:

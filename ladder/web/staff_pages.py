@@ -28,6 +28,7 @@ from ladder.service import (
     STAFF_USER,
     Ladder,
     LadderError,
+    UnconfirmedError,
     UserImport,
     activate_version,
     approve_applicant,
@@ -94,6 +95,7 @@ from ladder.views import (
 from ladder.web.rendering import page_and_json, render_form, render_page
 from ladder.web.request_context import (
     AuthorizedRoute,
+    Confirmed,
     CurrentContext,
     HTTPError,
     Reason,
@@ -183,10 +185,13 @@ def change(
     sha256: Annotated[str, Form()],
     index: Annotated[int | None, Form()] = None,
     remove: Annotated[bool, Form()] = False,
+    confirmed: Confirmed = False,
 ) -> Response:
     """Change a table of ladder.toml, or an item of a list; `remove` it."""
     try:
-        change_settings(request.ladder, table, index, values, sha256, request.actor, remove)
+        change_settings(request.ladder, table, index, values, sha256, request.actor, remove, confirmed)
+    except UnconfirmedError:
+        raise
     except LadderError as error:
         problem = str(error).partition("\n")[0]
         field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
@@ -421,12 +426,14 @@ def set_extension(
     until: Annotated[str, Form()] = "",
     late_days: Annotated[int, Form(ge=0, le=366)] = 0,
     undo: Annotated[bool, Form()] = False,
+    confirmed: Confirmed = False,
 ) -> Response:
     """Extend a deadline for a user, or withdraw the extension."""
     if undo:
-        new = withdraw_extension(request.ladder, login, deadline, request.actor, reason)
+        new = withdraw_extension(request.ladder, login, deadline, request.actor, reason, confirmed)
     else:
-        new = extend_deadline(request.ladder, login, deadline, until or None, None, late_days, request.actor, reason)
+        end = until or None
+        new = extend_deadline(request.ladder, login, deadline, end, None, late_days, request.actor, reason, confirmed)
     return redirect_after(
         request, new, f"{login} has {'no extension' if undo else 'this extension'} for {deadline}", _user_url(login)
     )

@@ -251,6 +251,12 @@ for (const button of document.querySelectorAll(".print")) {
   button.addEventListener("click", () => window.print());
 }
 
+// A rejected form is still filled in.
+for (const button of document.querySelectorAll("[data-back]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => history.back());
+}
+
 // A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
   const button = document.createElement("button");

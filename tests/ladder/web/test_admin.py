@@ -358,24 +358,58 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         assert words in change(400, **fields)
     change(table="web", public="true", base_url="https://evil.example")
     assert (web.ladder.settings.web.public, web.ladder.settings.web.base_url) == (True, None)
-    change(table="deadlines", name="first", at="2026-12-01T23:59", zone="Europe/Berlin", grace_minutes="")
-    change(table="deadlines", index="0", name="first", at="2026-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
+    change(table="deadlines", name="first", at="2096-12-01T23:59", zone="Europe/Berlin", grace_minutes="")
+    change(table="deadlines", index="0", name="first", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     [deadline] = web.ladder.settings.deadlines
-    assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2026-07-01T23:59:00+02:00", 5)
+    assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2096-07-01T23:59:00+02:00", 5)
     extend_deadline(web.ladder, "ada", "first", None, 1, 0, "staff", "ill")
-    change(table="deadlines", index="0", name="last", at="2026-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
+    change(table="deadlines", index="0", name="last", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     with web.ladder.database.read() as connection:
         assert [extension.deadline for extension in extensions_in_force(connection)] == ["last"]
-    change(table="baselines", name="plays <b>", points="30", min_games="240")
+    change(table="baselines", name="plays <b>", points="30", min_games="240", confirmed="true")
     page = change(table="course", title="Games & AI", logo="<>")
     page = staff.get(page).text
     assert "<h1>Set up</h1>" in page
     assert "plays &lt;b&gt;" in page
     assert "Games &amp; AI</title>" in page
     assert "%26lt%3B%26gt%3B%3C/text%3E" in page  # the icon
-    change(table="deadlines", index="0", remove="true")
+    change(table="deadlines", index="0", remove="true", confirmed="true")
     assert web.ladder.settings.deadlines == ()
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff: TestClient, own: Term) -> None:
+    def change(code: int, **fields: object) -> str:
+        sha256 = re.findall(r'name="sha256" value="(\w+)"', staff.get("/admin/settings").text)[0]
+        return post(staff, "/admin/settings", code, **{"sha256": sha256, **fields})
+
+    def confirm(path: str, asked: str) -> list[str]:
+        """Return what a page asks to confirm, and confirm it."""
+        fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked))
+        before = own.path.joinpath("ladder.toml").read_bytes(), last_entry(web.ladder)
+        post(staff, path, **fields)
+        assert (own.path.joinpath("ladder.toml").read_bytes(), last_entry(web.ladder)) != before
+        return re.findall("<li>(.*?)</li>", asked.partition("This change")[2])
+
+    change(303, table="deadlines", name="first", at="2100-06-01T12:00", zone="UTC")
+    file = own.path.joinpath("ladder.toml").read_bytes()
+    asked = change(409, table="deadlines", index="0", name="last", at="1970-01-01T00:01", zone="UTC")
+    assert own.path.joinpath("ladder.toml").read_bytes() == file
+    assert confirm("/admin/settings", asked) == [
+        "The deadline last ended in the past, on 1 Jan 1970 00:01 UTC: versions that come now are late",
+        "last, ada: late@1 → no version",
+    ]
+    extension = {"deadline": "last", "reason": "ill"}
+    asked = post(staff, "/admin/users/ada/extend", 409, until="2100-05-20T12:00", **extension)
+    assert confirm("/admin/users/ada/extend", asked) == ["last, ada: no version → late@1"]
+    asked = post(staff, "/admin/users/ada/extend", 409, until="2020-05-20T12:00", **extension)
+    assert confirm("/admin/users/ada/extend", asked) == [
+        "The extension ended in the past, on 20 May 2020 12:00 UTC: versions that come now are late",
+        "last, ada: late@1 → no version",
+    ]
+    asked = change(409, table="baselines", name="plays", points="30", min_games="240")
+    assert "Grades of all users" in confirm("/admin/settings", asked)[0]
+    change(303, table="quotas", max_bots_per_user="3")
 
 
 # --- finals -----------------------------------------------------------------------------------------------------------
@@ -397,7 +431,7 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
     )
     text = preview()
     assert "<option selected>past</option>" in text
-    post(staff, "/admin/users/ada/extend", deadline="past", until="2101-01-01T00:00", reason="ill")
+    post(staff, "/admin/users/ada/extend", deadline="past", until="2101-01-01T00:00", reason="ill", confirmed="true")
     text = preview(deadline="past")
     for words in ("wait for extensions: ada until", "&#34;fights&#34; may not be met", "absent doesn&#39;t play"):
         assert words in text
