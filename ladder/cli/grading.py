@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean, median
 
 import click
 
@@ -273,7 +274,7 @@ def release(
     actor: str,
     as_json: bool,
 ) -> None:
-    """Release grades to the users, and print them.
+    """Release grades to the users, and print a summary, or the file of another --format than plain.
 
     The grades are those of a --final or a --deadline. A release is stored together with its inputs, and never changes.
     While users may still submit, by an extension or late days, --incomplete is needed; their grades are blank then.
@@ -283,7 +284,17 @@ def release(
     print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)
-    _print_grades(folder, result.grades, form, as_json)
+    if as_json or form != "plain":
+        _print_grades(folder, result.grades, form, as_json)
+        return
+    points = [grade.points for grade in result.grades.grades if grade.open_until is None]
+    print_parts(f"{format_count(len(points), 'grade')}, at most {result.grades.max_points:g} points each")
+    if points:
+        print_parts(
+            f"mean {mean(points):.1f}, median {median(points):g}, {sum(not each for each in points)} of 0 points"
+        )
+    if open_ones := describe_open_grades(result.grades):
+        print_parts(open_ones)
 
 
 @grades.command("diff")

@@ -290,6 +290,8 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the {field} "{value}" has letters that were lost in another encoding')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" isn\'t a valid email')
+    if field == "login" and re.search(r"\s", value):
+        raise ValueError(f'the login "{value}" contains a space')
     if field == "login" and value.casefold() in RESERVED_LOGINS:
         raise ValueError(f'the login "{value}" is reserved: {RESERVED_LOGINS[value.casefold()]}')
 

@@ -178,6 +178,7 @@ def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end
         (b"Student,ID,SIS Login ID\nAda,1.0E+17,ada\n", 'the canvas_id "1.0E+17" was converted'),
         (b"login;number\nada;1,23457E+11\n", "was converted by a spreadsheet"),
         ("login,name\nada,Jos\ufffd\n".encode(), "has letters that were lost"),
+        (b"login,name\ns 041,Sam\n", 'line 2: the login "s 041" contains a space'),
         (b"login\n" + b"a" * 101 + b"\n", "longer than 100"),
     ],
 )
