@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from tests import mutants
+
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 PROJECT, TOOLS = SETTINGS["project"], SETTINGS["tool"]
@@ -166,3 +168,9 @@ def test_tests_patch_and_sleep_only_where_it_is_listed() -> None:
                     counted[str(path.relative_to(ROOT / "tests"))] += 1
     assert patches <= Counter(PATCHES)
     assert sleeps <= Counter(SLEEPS)
+
+
+def test_the_modules_and_tests_of_the_mutants_exist() -> None:
+    """With a missing file pytest fails, which would count as a test that noticed the mutant."""
+    assert all(mutants.expand(mutants.FILES[name]) for name in mutants.TESTS)
+    assert all(mutants.expand(patterns, "tests/") for patterns in mutants.TESTS.values())
