@@ -42,7 +42,8 @@ TESTS = {
     "clock": "referee/test_{clock,own_time,table,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,table,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{view,examples}.py",
-    "permissions": "ladder/test_permissions.py ladder/views ladder/service/test_{users,grades,teams,privacy,chat}.py ladder/web/test_gate.py",
+    "permissions": "ladder/test_permissions.py ladder/views ladder/service/test_{users,grades,teams,privacy,chat}.py"
+    " ladder/web/test_gate.py",
     "grades": "ladder/service/test_{grades,lateness,one_number,deadlines,releases,roster}.py",
     "finals": "ladder/service/test_{finals,grades,deadlines,lateness,rounds,ladder}.py ladder/web/test_admin.py",
     "submissions": "ladder/service/test_{submissions,quotas,attempts,users,deadlines,ladder,teams}.py",
@@ -57,7 +58,7 @@ UNREAD = {"annotation", "returns", "decorator_list"}  # fields of a node that do
 
 
 def expand(patterns: str, folder: str = "") -> list[str]:
-    """Write out the braces of space-separated paths. Raises FileNotFoundError: pytest's own error would count as found."""
+    """Write out the braces of space-separated paths. Raises FileNotFoundError: pytest's error would count as found."""
     parts = (re.split(r"\{(.*?)\}", folder + pattern) for pattern in patterns.split())
     paths = ["".join(path) for part in parts for path in itertools.product(*(text.split(",") for text in part))]
     for path in paths:
