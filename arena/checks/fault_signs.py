@@ -285,7 +285,8 @@ def spawned_again(seen: FaultContext) -> object:
 
 def own_module(seen: FaultContext) -> object:
     name = str(stderr_has("module named '*'")(seen)).partition(".")[0]
-    return name if {name, f"{name}.py"} & seen.files else stderr_has("attempted relative import")(seen)
+    is_near = not seen.is_single_file and {name, f"{name}.py"} & seen.files  # a file's neighbours aren't in its box
+    return name if is_near else stderr_has("attempted relative import")(seen)
 
 
 def has_windows_marks(seen: FaultContext) -> object:

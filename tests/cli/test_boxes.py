@@ -178,7 +178,7 @@ def test_a_check_in_a_box_ends_soon_for_a_bot_that_idles(place: Place, bubblewra
     assert ran.code == 1
     assert "no hello within" in ran.out
     assert "no hello within 10000 ms" not in ran.out
-    assert "flush the reply to the hello" in ran.out
+    assert "answer the first line, the hello" in ran.out
 
 
 @pytest.mark.parametrize("name", ISOLATING_SANDBOXES)

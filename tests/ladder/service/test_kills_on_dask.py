@@ -88,4 +88,4 @@ def test_an_unreachable_scheduler_is_named(place: Place) -> None:
     folder = ladder_in(place)
     ran = place.run("ladder", "run", folder, "--scheduler", "tcp://127.0.0.1:1")
     assert ran.code == 1
-    assert ran.messages[0].startswith("arena: no Dask scheduler answers at tcp://127.0.0.1:1")
+    assert "error no Dask scheduler answers at tcp://127.0.0.1:1" in ran.err
