@@ -170,7 +170,9 @@ def test_the_commands_of_the_course_run(place: Place) -> None:
     published = re.findall(r"`(spring/final-[^`]+)`", COURSE)
     assert published == ["spring/final-week-1.txt", "spring/final-week-4.txt"]
     assert all((place.folder / name).is_file() for name in published)
-    (final,) = (out for command, out in output.items() if command.endswith("--final week-4"))
+    (released,) = (out for command, out in output.items() if command.endswith("--final week-4"))
+    assert released.startswith("2 grades, at most 100 points each\n")
+    final = place.call("ladder", "grades", "show", "spring", "--release", "week-4").out
     ada, bob = csv.DictReader(io.StringIO(final))
     assert (ada["version"], ada["max_points"], bob["reason"]) == ("mine@1", "100", "no version was submitted")
     for baseline in baselines:

@@ -73,10 +73,12 @@ def copy_files(program: Program, folder: Path, max_mb: int) -> None:
         is_source = problem.errno == errno.ENAMETOOLONG or (
             problem.filename is not None and not str(problem.filename).startswith(str(folder))
         )
-        reason = f"{problem.filename or folder}: {problem.strerror or problem}"
-        if is_source:
-            raise ProgramError(f"its files can't be read: {reason}") from problem
-        raise SandboxError(f"the copy of a program's files can't be written: {reason}") from problem
+        reason = problem.strerror or problem
+        if is_source:  # the bot's author may read the error: it has no path of this machine
+            name = os.path.relpath(problem.filename or files, files.parent)
+            raise ProgramError(f"its files can't be read: {name}: {reason}") from problem
+        where = problem.filename or folder
+        raise SandboxError(f"the copy of a program's files can't be written: {where}: {reason}") from problem
 
 
 def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budget: "_CopyBudget") -> None:

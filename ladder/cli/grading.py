@@ -290,9 +290,8 @@ def release(
     points = [grade.points for grade in result.grades.grades if grade.open_until is None]
     print_parts(f"{format_count(len(points), 'grade')}, at most {result.grades.max_points:g} points each")
     if points:
-        print_parts(
-            f"mean {mean(points):.1f}, median {median(points):g}, {sum(not each for each in points)} of 0 points"
-        )
+        without = sum(not each for each in points)
+        print_parts(f"mean {mean(points):.1f}, median {median(points):g}, {without} without points")
     if open_ones := describe_open_grades(result.grades):
         print_parts(open_ones)
 

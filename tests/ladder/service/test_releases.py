@@ -274,7 +274,7 @@ def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladde
 def test_the_command_releases_prints_and_compares(ladder: Ladder) -> None:
     term = Term(ladder.path)
     assert term.arena("grades release", "one", "--deadline", "first").out == (
-        "3 grades, at most 100 points each\nmean 23.3, median 0, 2 of 0 points\n"
+        "3 grades, at most 100 points each\nmean 23.3, median 0, 2 without points\n"
     )
     assert term.arena("grades show", "--release", "one").out.startswith("login,name,email,")
     assert term.json("grades show", "--release", "one")["scope"] == "deadline first"
