@@ -38,7 +38,7 @@ FILES = {
 }
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
-    "referee": "referee/test_{examples,faults,table,seat,table_talk,own_time,sent_lines,bad_bots}.py local",
+    "referee": "referee/test_{examples,faults,table,seat,table_talk,own_time,sent_lines,bad_bots,view}.py local",
     "clock": "referee/test_{clock,own_time,table,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,table,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{view,examples}.py",

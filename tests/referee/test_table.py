@@ -217,6 +217,25 @@ def test_only_silent_seats_time_out_after_a_late_wake(clock: Readings) -> None:
     assert second == TimedOut(WALL_S)
 
 
+def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
+    """A seat that writes again 1 s later, while another one thinks, is charged until its answer."""
+    boxes = PipeBox(), PipeBox()
+    seats = [Seat(box, FLOOD_BYTES) for box in boxes]
+    table = SeatPoller(clock, own=True, ponder=True)
+    for seat in seats:
+        table.add(seat)
+
+    def writes_again() -> None:
+        clock.passes(1.0)
+        boxes[0].says(b"again\n")
+
+    clock.on = {5: lambda: boxes[0].says(choice(1)), 8: writes_again, 11: lambda: boxes[1].says(choice(2))}
+    first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
+    assert (chosen(first), chosen(second)) == (1, 2)
+    assert isinstance(first, ReplyReceived)
+    assert first.own_s < 0.5
+
+
 def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings) -> None:
     """SPEC.md: it is dropped, even if it has the number of the next request."""
     box.says(choice(1))
