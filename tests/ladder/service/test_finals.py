@@ -167,8 +167,9 @@ def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, out
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
-        with pytest.raises(LadderError, match="can't play a final"):
+        with pytest.raises(LadderError, match="can't play a final") as refused:
             create_final(ladder, "last", None, 4, "teacher")
+        assert preview_final(ladder, "", 4).problem == str(refused.value)
         assert not get_commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
             get_final_state(ladder, "last")
