@@ -8,21 +8,28 @@ let waits = false;
 
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
 const FAR_S = 30 * 86_400; // beyond, a date says more than a number of days
-const RELATIVE = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+// Without Intl: its data would take longer than the rest of this script, before the first paint.
+function localTime(at) {
+  const minutes = -at.getTimezoneOffset();
+  const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  const zone = `UTC${minutes ? `${minutes > 0 ? "+" : "-"}${hours}${rest ? `:${rest}` : ""}` : ""}`;
+  return `${new Date(at.getTime() + minutes * 60_000).toISOString().slice(0, 16).replace("T", " ")} ${zone}`;
+}
 
 function relativeTime(at) {
   const seconds = (at - Date.now()) / 1_000;
-  if (Math.abs(seconds) > FAR_S) return at.toLocaleDateString(undefined, { dateStyle: "medium" });
+  if (Math.abs(seconds) > FAR_S) return localTime(at).slice(0, 10);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 2 * size) ?? ["minute", 60];
-  return RELATIVE.format(Math.trunc(seconds / size), unit).replace("this minute", "now");
+  const count = Math.trunc(Math.abs(seconds) / size);
+  const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return !count ? "now" : seconds < 0 ? `${words} ago` : `in ${words}`;
 }
 
 function localTimes(root) {
-  const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const zone = new Intl.DateTimeFormat("en", { timeZoneName: "short" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
-    time.title = `${exact.format(at)} ${zone.formatToParts(at).find((part) => part.type === "timeZoneName").value}`;
+    time.title = localTime(at);
     time.textContent = "exact" in time.dataset ? time.title : relativeTime(at);
   }
 }
@@ -64,7 +71,7 @@ function unfold() {
 localTimes(document);
 unfold();
 // Nothing needs htmx before the first paint; the pages of an exported site never do.
-if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) }))));
+if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) })))));
 addEventListener("hashchange", unfold);
 setInterval(() => localTimes(document), 60_000);
 follow();
@@ -144,9 +151,9 @@ async function send(form, found) {
 // The playground hands a program over in the address; it waits in the session while its author signs in.
 async function takeProgram() {
   if (location.hash.startsWith("#bot=")) sessionStorage.setItem("program", location.hash.slice(5));
-  const [name, packed] = sessionStorage.getItem("program")?.split(":") ?? [];
   const form = document.querySelector("form.drop");
-  if (!form || !packed) return;
+  const [name, packed] = (form && sessionStorage.getItem("program"))?.split(":") ?? [];
+  if (!packed) return;
   sessionStorage.removeItem("program");
   history.replaceState(null, "", location.pathname);
   const bytes = Uint8Array.from(atob(packed.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
@@ -158,7 +165,6 @@ async function takeProgram() {
 }
 takeProgram().catch(() => null); // a damaged link leaves the form empty
 
-for (const line of document.querySelectorAll(".drops")) line.hidden = false;
 document.addEventListener("dragover", (event) => event.target.closest?.(".drop") && event.preventDefault());
 document.addEventListener("drop", (event) => {
   const form = event.target.closest?.(".drop");
@@ -246,16 +252,10 @@ for (const field of document.querySelectorAll("input[type=password]")) {
   field.closest("label").after(label);
 }
 
-for (const button of document.querySelectorAll(".print")) {
-  button.hidden = false;
-  button.addEventListener("click", () => window.print());
-}
+for (const button of document.querySelectorAll(".print")) button.addEventListener("click", () => window.print());
 
 // A rejected form is still filled in.
-for (const button of document.querySelectorAll("[data-back]")) {
-  button.hidden = false;
-  button.addEventListener("click", () => history.back());
-}
+for (const button of document.querySelectorAll("[data-back]")) button.addEventListener("click", () => history.back());
 
 // A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {

@@ -159,6 +159,7 @@ LOADED = """() => new Promise((done) => {
   const files = performance.getEntries().filter((entry) => entry.initiatorType !== "iframe");
   observe("paint", (list) => setTimeout(() => done({
     shift: shifts.reduce((sum, entry) => sum + entry.value, 0),
+    moved: shifts.flatMap((entry) => entry.sources.map(({ node }) => node?.outerHTML ?? node?.textContent)),
     bytes: files.reduce((sum, entry) => sum + (entry.transferSize ?? 0), 0),
     paint_ms: list.getEntries().at(-1).startTime,
   }), 300));
@@ -174,10 +175,25 @@ def test_pages_are_small_and_stay_still_while_they_load(browser: Reader, server:
         page.goto(server.url + path)
         loaded = page.evaluate(LOADED)
         print(f"{path} at {width} px: first paint after {loaded['paint_ms']:.0f} ms, {loaded['bytes'] / 1000:.0f} kB")
-        assert loaded["shift"] < 0.01, path
+        assert loaded["shift"] < 0.01, (path, loaded["moved"])
         assert 2_000 < loaded["bytes"] < 100_000, path
         for box in page.locator("html, .scroll:has(.standings)").all():
             assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth"), (path, width)
+
+
+def test_pages_are_painted_before_their_script_arrives(browser: Reader, server: LadderServer) -> None:
+    """The script then shows times in the reader's zone."""
+    page, wrong = window(browser, server, "ada", timezone_id="Asia/Kolkata")
+    held = []
+    page.route("**/web.js", lambda route: held.append(route))
+    page.goto(f"{server.url}/bots/{quote(PAYLOADS[0])}", wait_until="commit")
+    page.evaluate("new Promise((done) => new PerformanceObserver(done).observe({ type: 'paint', buffered: true }))")
+    held[0].continue_()
+    time = page.locator("main time").first
+    page.locator("main time[title$='UTC+5:30']").first.wait_for()
+    assert re.fullmatch(r"now|\d+ minutes? ago", time.inner_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC\+5:30", time.get_attribute("title"))
+    assert wrong == []
 
 
 def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: LadderServer) -> None:
