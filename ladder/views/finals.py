@@ -7,7 +7,16 @@ from sqlalchemy import Connection
 
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.standings import Standings, StandingsRow
-from ladder.store import ENDED, PLAYED, Final, Version, all_finals, get_versions_by_id, list_final_matches
+from ladder.store import (
+    ENDED,
+    PLAYED,
+    Final,
+    Version,
+    all_finals,
+    find_match_interval,
+    get_versions_by_id,
+    list_final_matches,
+)
 from ladder.views.context import ViewContext, paginate
 
 
@@ -40,7 +49,8 @@ class FinalState:
     extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match: the newest that all
     may see. standings: if all may see them and if requested. podium (the best three), decisive_matches (between the
     best two): only after the reveal and if requested. state: "queued", "playing", "deciding a tie" by extra rounds,
-    "complete" (all matches have ended, and staff may reveal the results) or "revealed".
+    "complete" (all matches have ended, and staff may reveal the results) or "revealed". remaining_s: seconds until the
+    queued matches have ended, at the pace of the last ones; None if unknown.
     """
 
     name: str
@@ -65,6 +75,7 @@ class FinalState:
     isolated: bool | None = None
     revision: int | None = None
     state: str = "queued"
+    remaining_s: float | None = None
 
     @property
     def progress(self) -> str:
@@ -113,6 +124,7 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
         state = DECIDING
     elif pending == len(matches):
         state = "queued"
+    interval_s = find_match_interval(connection) if pending else None
     return FinalState(
         name=final.name,
         commitment=final.commitment,
@@ -123,6 +135,7 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
         played=causes[PLAYED],
         pending=pending,
         state=state,
+        remaining_s=None if interval_s is None else interval_s * pending,
         abandoned=tuple(
             (match.id, match.reason or str(match.outcome))
             for match in matches

@@ -1,22 +1,16 @@
-// A revealed final's table on a projector, from its last row to its first: a row at a key or a click, or one after the other.
+// A revealed final on a projector: at a key or a click its next row, from the last to the first, then the podium, then
+// the decisive match, which plays by itself; or all rows one after the other, up to the podium.
 const EACH_MS = 2_500;
 let timer = null;
 
 function next() {
-  const row = [...document.querySelectorAll(".screen tbody tr:not(.shown)")].pop();
-  if (!row) return finish();
-  row.classList.add("shown");
-  row.scrollIntoView({ block: "center" });
-}
-
-// After the first row: the podium, and the decisive match, which plays by itself.
-function finish() {
-  clearInterval(timer);
-  const finale = document.querySelector(".finale");
-  finale.classList.add("shown");
-  const frame = finale.querySelector("iframe");
-  if (frame && !frame.src) frame.src = frame.dataset.src;
-  finale.scrollIntoView({ block: "start" });
+  const part = [...document.querySelectorAll(".screen tr:not(.shown)")].pop() ?? document.querySelector(".finale:not(.shown)");
+  if (!part?.matches("tr")) clearInterval(timer);
+  if (!part) return;
+  part.classList.add("shown");
+  const frame = part.querySelector("iframe");
+  if (frame) frame.src = frame.dataset.src;
+  part.scrollIntoView({ block: part.matches("tr") ? "center" : "start" });
 }
 
 function all() {

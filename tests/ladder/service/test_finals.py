@@ -336,7 +336,11 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
 def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
     create_final(ladder, "last", None, 4, "teacher", is_open)
     serve(ladder, 3)
+    played = METADATA.tables["matches"]
+    apart = update(played).values(ended_at=1e6 + 10 * played.c.end_sequence)
+    ladder.database.write(lambda connection: connection.execute(apart))
     state = get_final_state(ladder, "last", PUBLIC_VIEWER)
+    assert state.remaining_s == 10 * state.pending > 0
     assert (state.key, state.podium, state.champion) == (None, (), None)
     assert (state.standings is not None, state.featured_match is not None) == (is_open, is_open)
     with ladder.reading(PUBLIC_VIEWER) as context:

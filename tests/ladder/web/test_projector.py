@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from ladder.service import create_final
+from ladder.service import create_final, reveal_final_results
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
 from tests.ladder.service.classes import hand_in, make_ladder, serve
@@ -54,3 +54,46 @@ def test_the_board_of_an_open_final_follows_its_matches(
             assert axe(page) == []
         assert wrong == []
         context.close()
+
+
+SMALL = """(least) => [...document.querySelectorAll(".screen *")].filter((part) => part.checkVisibility()
+  && [...part.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())
+  && parseFloat(getComputedStyle(part).fontSize) < least).map((part) => part.outerHTML)"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1280, 800)])
+def test_a_final_fills_the_screen_in_large_letters(
+    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], width: int, height: int
+) -> None:
+    """While its results are hidden, it shows all 60 bots; after the reveal the podium, then the decisive match."""
+    place = places()
+    with closing(make_ladder(place.folder / "spring", " ".join(f"user{number}" for number in range(60)))) as ladder:
+        for number in range(2):
+            hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
+        create_final(ladder, "short", None, 20, "teacher")
+        serve(ladder)
+        reveal_final_results(ladder, "short", "teacher")
+        for number in range(2, 60):
+            hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
+        create_final(ladder, "last", None, 20, "teacher")
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("public = false", "public = true"))
+        page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
+        page.set_default_timeout(WAIT_MS)
+        least = 31 * width / 1920
+        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
+            page.goto(f"{server.url}/finals/last/projector")
+            assert page.locator(".players li").count() == 62
+            assert page.evaluate("document.documentElement.scrollHeight") <= height
+            assert (page.evaluate(SMALL, least), axe(page)) == ([], [])
+            page.goto(f"{server.url}/finals/short/projector")
+            page.locator(".staged").wait_for()
+            for part in [*page.locator("tr").all()[::-1], *page.locator(".finale").all()]:
+                assert not part.is_visible()
+                page.keyboard.press("Space")
+                part.wait_for()
+                box = part.bounding_box()
+                assert -1 <= box["y"] <= height + 1 - box["height"]
+            assert page.evaluate(SMALL, least) == []
+            page.frame_locator(".finale iframe").locator(".seat, .place").first.wait_for()
+        page.context.close()
