@@ -186,11 +186,12 @@ def create_ladder(
 ) -> Ladder:
     """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
 
-    `fill` writes the initial content. ladder.toml is written last, so a folder with it is complete.
+    `fill` writes the initial content. ladder.toml gets its name last, so a folder with it is complete.
     """
     if os.path.lexists(path / SETTINGS_FILE):
         raise LadderError(f"{path} already contains a ladder.\nName another folder.")
     was_there = path.exists()
+    unfinished = path / f"{SETTINGS_FILE}.tmp"
     url = database or "sqlite:///ladder.db"
     key = os.urandom(32)
 
@@ -209,17 +210,18 @@ def create_ladder(
         if opened.sqlite is not None:
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
-        create_schema(opened, begin)
-        with open(
-            os.open(path / SETTINGS_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-        ) as file:
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(new_settings(url))  # which may hold a password
+        create_schema(opened, begin)
+        unfinished.replace(path / SETTINGS_FILE)  # also on a full disk
         return Ladder(path, opened, play, key)
     except OSError as error:
         raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
     except DatabaseError as error:
         raise LadderError(str(error)) from error
     finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         if opened is not None and not os.path.exists(path / SETTINGS_FILE):
             opened.close()
         if not was_there and not os.path.exists(path / SETTINGS_FILE) and path.is_dir():

@@ -125,17 +125,17 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
             with closing(Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
                 upgrade_schema(copy)  # it may be an older arena's
                 copy.write(lambda connection: end_runners(connection, time.time()))
+            settings = Path(scratch, SETTINGS_FILE)
+            text = with_database(settings.read_text(encoding="utf-8-sig"), url or f"sqlite:///{_DATABASE}")
+            settings.write_text(text, encoding="utf-8")
             if url is None:
-                url = f"sqlite:///{_DATABASE}"
                 Path(scratch, _DATABASE).replace(folder / _DATABASE)
             else:
                 with closing(Database(resolve_database_url(url, folder))) as target:
                     clone_from_file(Path(scratch, _DATABASE).absolute(), target)
             for name in commitments:
                 Path(scratch, name).replace(folder / name)
-            settings = with_database(Path(scratch, SETTINGS_FILE).read_text(encoding="utf-8-sig"), url)
-            (folder / SETTINGS_FILE).write_text(settings, encoding="utf-8")  # last: without it the folder is no ladder
-            (folder / SETTINGS_FILE).chmod(0o600)
+            settings.replace(folder / SETTINGS_FILE)  # last: without it the folder is no ladder
     except BaseException:
         with suppress(OSError):
             for path in (folder / _DATABASE, *folder.glob(_COMMITMENTS)):

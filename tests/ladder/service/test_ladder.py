@@ -1,6 +1,7 @@
 """Tests of `init`: a ladder is made completely or not at all, and problematic names and URLs are refused."""
 
 import os
+import resource
 import stat
 from contextlib import closing
 from pathlib import Path
@@ -23,6 +24,19 @@ def test_a_ladder_that_cannot_be_filled_leaves_nothing(tmp_path: Path) -> None:
         create_ladder(tmp_path / "spring", PLAY, None, fill)
     assert list(tmp_path.iterdir()) == []
     create_ladder(tmp_path / "spring", PLAY, None).close()
+
+
+def test_a_ladder_whose_settings_cannot_be_written_leaves_the_database_empty(tmp_path: Path, postgres_url: str) -> None:
+    """Else each further attempt, as of a container, finds a ladder there."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))  # of this process's files, not of PostgreSQL's
+    try:
+        with pytest.raises(LadderError, match="can't be created: File too large"):
+            create_ladder(tmp_path, PLAY, postgres_url)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+    create_ladder(tmp_path, PLAY, postgres_url).close()
 
 
 def test_a_reference_that_is_no_bot_leaves_no_ladder(place: Place) -> None:
