@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from pathlib import Path
-from resource import RLIMIT_NOFILE, getrlimit
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 from threading import Thread
 from types import FrameType
 from typing import Any
@@ -22,6 +22,7 @@ from ladder.web.health import watch
 from ladder.web.rendering import compile_templates
 from ladder.web.request_context import AppState
 
+OPEN_FILES = 8192  # each event stream and each slow visitor needs one
 IDLE_CONNECTION_S = 10  # for the next complete request, from the connection or the last response on
 
 
@@ -68,7 +69,7 @@ def serve_web(
             server_header=False,
             timeout_graceful_shutdown=3,
             timeout_keep_alive=IDLE_CONNECTION_S,
-            limit_concurrency=max(100, getrlimit(RLIMIT_NOFILE)[0] - 200),  # leaves files for the database and uploads
+            limit_concurrency=max(100, raise_open_files() - 200),  # leaves files for the database and uploads
             http=_DeadlineProtocol,
             h11_max_incomplete_event_size=32 << 10,
             ws_max_size=MAX_FRAME_BYTES,
@@ -89,6 +90,13 @@ def serve_web(
             finally:
                 if shared.metrics.monitor.outdated is not None:
                     raise shared.metrics.monitor.outdated
+
+
+def raise_open_files() -> int:
+    """Let this process open OPEN_FILES files, or as many as its hard limit allows; return the new soft limit."""
+    soft, hard = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (max(soft, min(hard, OPEN_FILES)), hard))
+    return getrlimit(RLIMIT_NOFILE)[0]
 
 
 def _warm_up(app: Any) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import urllib.request
@@ -14,6 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import pytest
 
 from ladder.service import issue_secret, open_ladder, write_lobby_line
+from ladder.web.server import raise_open_files
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
@@ -135,6 +137,16 @@ def test_a_connection_without_a_whole_request_is_closed(place: Place, folder: Pa
 
 def memory_mb(status: Path) -> float:
     return int(re.findall(r"VmHWM:\s+(\d+) kB", status.read_text())[0]) / 1024
+
+
+def test_pages_may_open_more_files_than_a_login_gives() -> None:
+    """Else 824 slow connections use up the limit of 1,024 that is usual."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+    try:
+        assert raise_open_files() == min(8192, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_no_secret_is_printed(place: Place, folder: Path) -> None:
