@@ -5,9 +5,12 @@ Files of `1.0` and those of FROZEN never change: what 1.1 adds gets examples of 
 """
 
 import hashlib
+import io
 import json
+import signal
 import sys
 import tomllib
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -285,10 +288,37 @@ def test_each_report_has_the_fields_of_the_release() -> None:
 
 @each(
     "words, code",
-    [("--version", 0), ("check missing.py", 1), ("run --nonsense", 2), ("nonsense", 2), ("rules nonsense", 2)],
-)
+    [
+        ("--version", 0), ("check missing.py", 1), ("run --nonsense", 2), ("nonsense", 2), ("rules nonsense", 2),
+        ("verify old", 0), ("verify changed", 1), ("verify changed --json", 1), ("verify cut", 2), ("stats old", 0),
+        ("stats cut", 2), ("stats old cut", 1),
+    ],
+)  # fmt: skip
 def test_an_exit_code_is_that_of_the_release(words: str, code: int, place: Place) -> None:
+    """Of a frozen record, of one with another digest of its events, and of one without its end."""
+    old = (ROOT / RECORD).read_text("utf-8")
+    record = read_record(old)
+    changed = write_record(replace(record, games=(replace(record.games[0], digest="0" * 64),)))
+    for name, text in {"old": old, "changed": changed, "cut": old[:-100]}.items():
+        (place.folder / name).write_text(text, "utf-8")
     assert place.call(*words.split()).code == code
+
+
+class Interrupted(io.BytesIO):
+    """Standard input during which the user presses Ctrl-C."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size == 0:  # click asks whether it is binary
+            return b""
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_command_and_run_have_the_exit_code_of_the_release(place: Place) -> None:
+    assert CliRunner().invoke(cli, ["odds", "--known", "-"], input=Interrupted()).exit_code == 130
+    process = place.start("run", *place.bots(2), "--games", 10_000, "--match-games", 2, "--out", "out")
+    place.wait((place.folder / "out" / "records" / "000000.jsonl").exists, process=process)
+    process.send_signal(signal.SIGINT)
+    assert place.end(process).code == 130
 
 
 if __name__ == "__main__":
