@@ -286,9 +286,11 @@ class Journal(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.runner = ""
+        self._away = False  # the database
         self._plain = sys.stderr.isatty()
         logging.basicConfig(handlers=[self], level=logging.WARNING, force=True)
         logging.getLogger("ladder").setLevel(logging.INFO)
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # its warnings repeat errors that it raises
 
     def info(self, text: str, **ids: object) -> None:
         """Log an event."""
@@ -317,7 +319,10 @@ class Journal(logging.Handler):
             print_note(f"  {line}")
 
     def database_state(self, problem: str | None) -> None:
-        """Log that the database can't be reached, or with None that it can be again."""
+        """Log that the database can't be reached, or with None that it can be again. Log an outage once."""
+        if self._away == (problem is not None):
+            return
+        self._away = problem is not None
         self.info("the database is reachable again") if problem is None else self.warn(problem)
 
     def _say(self, level: str, text: str, ids: dict[str, object]) -> None:

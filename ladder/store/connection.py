@@ -82,7 +82,7 @@ class Database:
         check: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
         self._patience_s = patience_s
-        self._hear = hear
+        self.hear = hear
         self.application = application
         self._check = check
         self._away_since: float | None = None
@@ -189,14 +189,14 @@ class Database:
                 if self._away_since is None:
                     self._away_since = now
                     self.losses += 1
-                    self._hear(f"{_error_text(error)}; waiting up to {self._patience_s:g} s")
+                    self.hear(f"{_error_text(error)}; waiting up to {self._patience_s:g} s")
                 if now - self._away_since >= self._patience_s:
                     raise DatabaseUnavailableError(_error_text(error)) from error
                 time.sleep(_PAUSE_S)
             else:
                 if self._away_since is not None:
                     self._away_since = None
-                    self._hear(None)
+                    self.hear(None)
                 return done
 
     def close(self) -> None:

@@ -119,7 +119,7 @@ def _count(scope: Any, status: int, seconds: float) -> None:
 
 
 def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
-    """Log when the database becomes unreachable and when it is back: the loop of a thread, until `ended`.
+    """Report when the database becomes unreachable and when it is back: the loop of a thread, until `ended`.
 
     If another version has upgraded the database, send this process SIGTERM.
     """
@@ -129,9 +129,7 @@ def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
         if monitor.outdated is not None:
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        if problem is not None and before is None:
-            log.warning(problem)
-        elif problem is None and before is not None:
-            log.info("the database is reachable again")
+        if (problem is None) != (before is None):
+            monitor.ladder.database.hear(problem)
         before = problem
         time.sleep(WATCH_S)

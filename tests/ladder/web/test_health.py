@@ -8,6 +8,7 @@ import pytest
 from prometheus_client import generate_latest
 from sqlalchemy import text
 
+from ladder.cli.common import Journal
 from ladder.store import end_runner, register_runner
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -87,3 +88,18 @@ def test_requests_are_counted_but_not_probes(web: Pages) -> None:
     counted = [shown[f'coup_pages_requests_total{{status="{kind}xx"}}'] for kind in "2345"]
     assert (counted, shown["coup_pages_response_seconds_count"]) == ([2, 0, 1, 0], 3)
     assert (shown["coup_database_up"], shown['coup_versions{state="accepted"}'] > 0) == (1, True)
+
+
+def test_an_outage_that_two_threads_notice_is_logged_once(capfd: pytest.CaptureFixture[str]) -> None:
+    """A request may find it, and the thread that watches the database; drivers repeat an error as a warning."""
+    root = logging.getLogger()
+    before = root.handlers, root.level
+    try:
+        journal = Journal()
+        for problem in ("no answer", "no answer; waiting up to 10 s", None, None, "no answer"):
+            journal.database_state(problem)
+        logging.getLogger("psycopg").warning("error ignored")
+    finally:
+        root.handlers, root.level = before
+    logged = [line.split(maxsplit=1)[1] for line in capfd.readouterr().err.splitlines()]
+    assert logged == ["warning no answer", "info the database is reachable again", "warning no answer"]
