@@ -265,7 +265,7 @@ def authorize(http: Request) -> RequestContext:
                 401, request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN", request
             )
         if http.method not in ("GET", "HEAD"):  # of a page that was open for longer than its session
-            reason = request.rejection_reason or "your session has ended"
+            reason = request.rejection_reason or "you aren't signed in"
             words = "Sign in in another tab, then send the form again from here or by going back."
             raise HTTPError(401, f"{reason[0].upper()}{reason[1:]}.\n{words}", request)
         raise SignInRequiredError(request)
