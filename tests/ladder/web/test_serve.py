@@ -1,5 +1,6 @@
 """Tests of the server as a process: its address, its runner, its change stream, its end."""
 
+import importlib
 import os
 import re
 import resource
@@ -15,7 +16,6 @@ from urllib.parse import quote, urlencode, urlsplit
 import pytest
 
 from ladder.service import issue_secret, open_ladder, write_lobby_line
-from ladder.web.server import raise_open_files
 from tests.cases import each
 from tests.cli_workspace import Place
 from tests.ladder.service.ladders import PLAY, ladder_in, owners
@@ -144,7 +144,7 @@ def test_pages_may_open_more_files_than_a_login_gives() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     try:
-        assert raise_open_files() == min(8192, hard)
+        assert importlib.import_module("ladder.web.server").raise_open_files() == min(8192, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
