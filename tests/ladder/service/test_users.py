@@ -173,6 +173,12 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
 
+def test_the_email_of_a_merged_user_leads_to_the_other(ladder: Ladder) -> None:
+    import_rows(ladder, "login,email\nada,ada@x.edu\nbob,bob@x.edu\n")
+    merge_users(ladder, "bob", "ada", "staff", "two accounts")
+    assert sign_in_by_provider(ladder, "https://id", "7", "bob@x.edu").login == "ada"
+
+
 def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", "a b c d")) as ladder:
         import_rows(ladder, "login,number\na,1\nb,2\nc,3\n")
