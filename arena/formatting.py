@@ -24,6 +24,11 @@ class ComparedStyleNumber(Protocol):
     def field_mean(self) -> float | None: ...
 
 
+def format_count(number: int, noun: str, plural: str = "s") -> str:
+    """Return a number with its noun: "1 match", "2 matches"."""
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
 def format_range(numbers: Sequence[int]) -> str:
     """Return the smallest and the largest number, such as "8-9" or "8"; "-" without numbers."""
     if not numbers:

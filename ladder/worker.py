@@ -47,6 +47,7 @@ from arena.checks import (
     Timeouts,
     diagnose_fault,
 )
+from arena.formatting import format_count
 from arena.referee import (
     FAULTS,
     ArenaError,
@@ -284,7 +285,7 @@ class _VersionCheck:
         names = tuple(each.name for each in table)
         rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
         spec = MatchSpec(job.match, job.key, names, rows, job.settings)
-        self.report_begin("qualifying match", f"{len(rows)} games against {', '.join(names[1:])}")
+        self.report_begin("qualifying match", f"{format_count(len(rows), 'game')} against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
         self.add_step(self.describe_match(played, names, checked))
@@ -294,7 +295,7 @@ class _VersionCheck:
         """Return the step of the match: its result, and the version's first fault with its sample."""
         record = read_record(played.record)
         games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
-        text = f"{games} games against {', '.join(names[1:])}: won {won}"
+        text = f"{format_count(games, 'game')} against {', '.join(names[1:])}: won {won}"
         faults = _faults_by_game(record)
         if not faults:
             return CheckStep("qualifying match", Severity.OK, f"{text}, without a fault")
@@ -316,7 +317,7 @@ class _VersionCheck:
             )
         )
         count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].is_consequence)
-        what = f"the bot forfeited {lost} of {games} games" if lost else f"{text}, with faults: {count}"
+        what = f"the bot forfeited {lost} of {format_count(games, 'game')}" if lost else f"{text}, with faults: {count}"
         return CheckStep(
             "qualifying match",
             Severity.FAIL if lost else Severity.NOTE,

@@ -96,13 +96,13 @@ ladder.standings: arena.rating arena.rating.matches arena.run ladder.collusion
 ladder.similarity:
 ladder.permissions:
 ladder.store: arena.referee
-ladder.worker: arena arena.schedule arena.workers arena.sandbox arena.referee arena.referee.process arena.bots
-  arena.checks arena.run arena.stats arena.review
-ladder.views: arena.escaping arena.rating arena.referee arena.checks arena.replay arena.run arena.review ladder.rounds
-  ladder.standings ladder.permissions ladder.store
-ladder.service: arena arena.coup arena.escaping arena.schedule arena.rating arena.rating.matches arena.workers
-  arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.rounds ladder.standings ladder.permissions
-  ladder.store ladder.worker ladder.views
+ladder.worker: arena arena.formatting arena.schedule arena.workers arena.sandbox arena.referee arena.referee.process
+  arena.bots arena.checks arena.run arena.stats arena.review
+ladder.views: arena.escaping arena.formatting arena.rating arena.referee arena.checks arena.replay arena.run
+  arena.review ladder.rounds ladder.standings ladder.permissions ladder.store
+ladder.service: arena arena.coup arena.escaping arena.formatting arena.schedule arena.rating arena.rating.matches
+  arena.workers arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.rounds ladder.standings
+  ladder.permissions ladder.store ladder.worker ladder.views
 ladder.service.users: arena.coup arena.escaping arena.referee ladder.permissions ladder.store
 ladder.table_server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
   ladder.service

@@ -116,6 +116,14 @@ def test_documents_and_templates_contain_no_forbidden_word(files: dict[str, str]
     assert where == []
 
 
+def test_counts_in_templates_agree_with_their_nouns(files: dict[str, str]) -> None:
+    """`counted` writes "1 match" and "2 matches"; after "of" a plural is right."""
+    nouns = "users|matches|games|versions|days|minutes|rounds|tasks|lines|pairs|others|members"
+    fixed = re.compile(rf"(?<!of )\{{\{{(?:(?!counted)[^}}])*\}}\}} (?:\w+ )?(?:{nouns})\b")
+    found = [hit for name, text in files.items() if "/templates/" in name for hit in fixed.findall(text)]
+    assert found == []
+
+
 def test_long_sentences_in_documents_stay_rare(files: dict[str, str]) -> None:
     """More than 30 words; generated pages aren't counted."""
     blocks = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\. ))|\|")

@@ -40,7 +40,6 @@ from arena.cli.console import (
     UNLIMITED_COLUMNS,
     exit_on_os_error,
     fail,
-    format_count,
     json_option,
     option,
     os_error_reason,
@@ -54,6 +53,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_bot, complete_rules
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import escape_bytes

@@ -16,7 +16,6 @@ from arena.cli import options, run_report
 from arena.cli.console import (
     Column,
     EarlyStop,
-    format_count,
     json_option,
     make_table,
     option,
@@ -53,6 +52,7 @@ from arena.compare.report import (
     summarize_report,
 )
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.referee import MatchSettings, Record
 from arena.run import Run, RunFolder, cache_folder, read_record_file, seed_key
 from arena.sandbox import SandboxChoice

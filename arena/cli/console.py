@@ -337,11 +337,6 @@ def _rows_as_lines(part: "RenderableType") -> "Iterator[RenderableType]":
                 yield Padding(Text.assemble(f"{name}: ", text), (0, 0, 0, 2))
 
 
-def format_count(number: int, noun: str, plural: str = "s") -> str:
-    """Return a number with its noun: "1 match", "2 matches"."""
-    return f"{number} {noun}{plural if number != 1 else ''}"
-
-
 def format_duration(seconds: float) -> str:
     """Return a time: "59 s", "2 min 5 s", "1 h 2 min"."""
     whole = round(seconds)

@@ -13,7 +13,6 @@ from rich.text import Text
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
-    format_count,
     json_option,
     make_table,
     option,
@@ -25,6 +24,7 @@ from arena.cli.options import complete_rules
 from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
 from arena.coup import odds as calculate
+from arena.formatting import format_count
 from protocol import Malformed, decode
 from protocol.kits.coup_kit import Game
 

@@ -28,7 +28,6 @@ from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
     fail,
-    format_count,
     json_option,
     make_table,
     option,
@@ -44,6 +43,7 @@ from arena.cli.console import (
 from arena.cli.options import complete_name
 from arena.coup import Forfeit, State
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.referee import FAULTS, GameRecord, Record, RecordError, move_payload
 from arena.replay import ReplayStep, list_steps, make_replay_object, replay_page
 from arena.review import DecisionPair, replay_decisions

@@ -16,7 +16,6 @@ from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
     fail,
-    format_count,
     json_option,
     make_table,
     option,
@@ -32,7 +31,7 @@ from arena.cli.options import complete_bot, complete_name
 from arena.cli.replay import MAX_GAMES, open_asked_bot, write_page
 from arena.cli.run import count_cores
 from arena.escaping import escape_control
-from arena.formatting import format_estimate_interval, format_percent
+from arena.formatting import format_count, format_estimate_interval, format_percent
 from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import CostlyDecision, Judge, JudgeError, MistakePattern, Review, UnknownRulesError, review_bot

@@ -14,7 +14,6 @@ from rich.text import Text
 from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
-    format_count,
     json_option,
     make_table,
     option,
@@ -42,7 +41,7 @@ from arena.coup import (
     to_json_value,
     to_toml,
 )
-from arena.formatting import format_range
+from arena.formatting import format_count, format_range
 from arena.run import (
     FieldList,
     RulesetError,

@@ -21,7 +21,6 @@ from arena.cli.console import (
     CommandEnd,
     exit_on_os_error,
     fail,
-    format_count,
     json_option,
     option,
     os_error_reason,
@@ -37,6 +36,7 @@ from arena.cli.console import (
 from arena.cli.options import complete_bot
 from arena.coup import Ruleset
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.rating import min_matches_for_intervals
 from arena.referee import MatchSettings, Timing
 from arena.run import (

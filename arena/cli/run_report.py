@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.bots import Bot
-from arena.cli.console import Column, format_count, format_duration, make_table, reorder_request
+from arena.cli.console import Column, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
-from arena.formatting import format_estimate_interval, format_percent, format_range, format_rating
+from arena.formatting import format_count, format_estimate_interval, format_percent, format_range, format_rating
 from arena.rating import min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
 from arena.run import (

@@ -14,7 +14,6 @@ from arena.cli.console import (
     MAX_PROSE_COLUMNS,
     Column,
     fail,
-    format_count,
     json_option,
     make_table,
     option,
@@ -28,7 +27,7 @@ from arena.cli.console import (
 )
 from arena.cli.options import complete_name
 from arena.escaping import escape_control
-from arena.formatting import NO_VALUE, format_interval, format_percent, format_range
+from arena.formatting import NO_VALUE, format_count, format_interval, format_percent, format_range
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
 from arena.stats import ALL, StatsAccumulator

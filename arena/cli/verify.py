@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from arena.cli.console import fail, format_count, json_option, print_json, print_text, usage_error
+from arena.cli.console import fail, json_option, print_json, print_text, usage_error
 from arena.compare.comparison import CompareConfig
+from arena.formatting import format_count
 from arena.run import RecordFileError, VerificationReport, verify_all
 
 STOPPED = 3  # exit code

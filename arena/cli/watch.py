@@ -9,18 +9,11 @@ from typing import Any
 import click
 
 from arena.cli import options
-from arena.cli.console import (
-    fail,
-    format_count,
-    option,
-    os_error_reason,
-    print_note,
-    treat_sigterm_as_sigint,
-    usage_error,
-)
+from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.options import complete_bot
 from arena.cli.play import TableSetup, open_table_setup, table_options
 from arena.cli.replay import GameNarrator, describe_records, print_narration, select_seat
+from arena.formatting import format_count
 from arena.referee import ArenaError, Record, RecordError
 from arena.referee.process import play_match
 from arena.tables.live_match import RecordFolder

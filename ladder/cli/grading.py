@@ -10,7 +10,6 @@ import click
 
 from arena.cli.console import (
     Column,
-    format_count,
     json_option,
     make_table,
     option,
@@ -22,7 +21,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.escaping import escape_control
-from arena.formatting import NO_INTERVALS, have_no_intervals
+from arena.formatting import NO_INTERVALS, format_count, have_no_intervals
 from ladder import views
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
@@ -185,12 +184,14 @@ def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) ->
     if as_json:
         print_json(state)
     elif table is None:
-        print_note(f"the final {name}: {state.played} of {state.matches} matches played, {state.progress}")
+        print_note(
+            f"the final {name}: {state.played} of {format_count(state.matches, 'match', 'es')} played, {state.progress}"
+        )
         step = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
         print_parts(standings_table(table))
-        games = f"{table.games} games in {format_count(table.matches, 'match', 'es')}"
+        games = f"{format_count(table.games, 'game')} in {format_count(table.matches, 'match', 'es')}"
         print_parts(f"\n{games}; win rates in %, fair: {100 * table.fair_win_rate:.0f}")
         if have_no_intervals(row.win_rate_adjusted for row in table.items):
             print_parts(NO_INTERVALS)

@@ -29,7 +29,6 @@ from arena.cli import options
 from arena.cli.check import finding_lines, has_failure
 from arena.cli.console import (
     ExistingPath,
-    format_count,
     json_option,
     option,
     print_json,
@@ -42,6 +41,7 @@ from arena.cli.console import (
 from arena.cli.main import require_extras
 from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run import count_cores, default_match_games
+from arena.formatting import format_count
 from arena.referee import SETTABLE_LIMITS, MatchSettings
 from arena.run import load_ruleset, open_executor
 from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrusted_problem
@@ -145,7 +145,7 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
                 print_json(CreatedLadder(str(folder), ladder.commitment))
                 return
             print_note(
-                f"created {folder}: {play.settings.rules.name} at {play.seats} seats, {play.match_games} games a match"
+                f"created {folder}: {play.settings.rules.name} at {play.seats} seats, games a match: {play.match_games}"
             )
             print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
             print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
@@ -365,7 +365,7 @@ def _log_event(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
         case SettingsUnreadable(reason):
             log.warn(f"ladder.toml is invalid; the previous settings stay in use: {reason}")
         case PruneResult(records, logs):
-            log.info(f"removed expired records of {records} matches and logs of {logs}")
+            log.info(f"removed expired records of {format_count(records, 'match', 'es')} and logs of {logs}")
 
 
 @click.command()
@@ -530,7 +530,7 @@ def export_site(folder: Path, to: Path) -> None:
         from ladder.web import export_static_site
     with open_ladder_or_exit(folder) as ladder:
         count = export_static_site(ladder, to)
-    print_note(f"wrote {count} files to {to}; open {to / 'index.html'}")
+    print_note(f"wrote {format_count(count, 'file')} to {to}; open {to / 'index.html'}")
 
 
 @click.command()

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from arena.cli.console import (
     Column,
-    format_count,
     json_option,
     make_table,
     option,
@@ -28,6 +27,7 @@ from arena.escaping import escape_control
 from arena.formatting import (
     NO_INTERVALS,
     describe_leader,
+    format_count,
     format_estimate_interval,
     format_percent,
     format_rank,
@@ -139,7 +139,7 @@ def collusion_line(pair: CollusionSuspects) -> str:
     what = f"{one} favours {other}" if pair.one_way else f"{one} and {other} favour each other"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
     return (
-        f"suspected collusion: {what}; in {pair.games} games together they won {wins}; "
+        f"suspected collusion: {what}; in {format_count(pair.games, 'game')} together they won {wins}; "
         f"p = {max(pair.p, 1e-9):.1g} if all play fairly"
     )
 
@@ -286,7 +286,7 @@ _COLUMNS = (
 
 
 def _text(result: RebuiltStandings) -> str:
-    of = f"{result.games} games in {format_count(result.matches, 'match', 'es')}"
+    of = f"{format_count(result.games, 'game')} in {format_count(result.matches, 'match', 'es')}"
     if result.first:
         return f"computed the standings from {of}, for the first time"
     if result.same is not None:

@@ -5,8 +5,9 @@ from pathlib import Path
 import click
 
 from arena.cli import console
-from arena.cli.console import format_count, json_option, option, print_json, print_note, print_text, usage_error
+from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from ladder import views
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view

@@ -162,6 +162,7 @@ from ladder.service.users.accounts import (
 )
 from ladder.service.users.people import (
     TeamChanges,
+    UnfinishedTasksError,
     UserImport,
     erase_user,
     import_teams,
@@ -173,4 +174,11 @@ from ladder.service.users.people import (
     set_suspended,
     set_withdrawn,
 )
-from ladder.service.users.roster import Roster, RosterEntry, RosterRemark, make_roster_entry, parse_roster
+from ladder.service.users.roster import (
+    Roster,
+    RosterEncodingError,
+    RosterEntry,
+    RosterRemark,
+    make_roster_entry,
+    parse_roster,
+)

@@ -16,6 +16,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from ladder.service.clock import parse_time
 from ladder.service.ladder import Ladder, get_user
 from ladder.service.settings import Deadline, LadderError, LadderSettings
@@ -280,7 +281,7 @@ def require_checks_finished(
     """
     if deadline is not None and now <= deadline.closes:
         minutes = int((deadline.closes - now) / 60) + 1
-        left = f"{minutes} minute{'s' * (minutes > 1)}" if minutes < 120 else f"{minutes // 60} hours"
+        left = format_count(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
         left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
         raise LadderError(f"the deadline {deadline.name} closes in {left}.\nWait until then.")
     waiting = pending_versions(connection, settings, deadline, now)
@@ -327,7 +328,7 @@ def extend_deadline(
         left = remaining_late_days(connection, settings, without=name)[owner.id]
         if late_days > left:
             raise LadderError(
-                f"{escape_control(login)} has {max(0, left)} late days left, not {late_days}.\n"
+                f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
                 "Give a smaller --late-days."
             )
         return _put_extension(
@@ -361,7 +362,7 @@ def _put_extension(
         if new.extended_until is None
         else f"extended until {format_deadline_time(new.extended_until, deadline)}"
     )
-    spent = f" for {new.late_days} late days" if new.late_days else ""
+    spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)
     log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))

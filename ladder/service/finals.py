@@ -26,6 +26,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.rating import Z_95, Estimate, wilson_interval
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
@@ -98,7 +99,7 @@ def create_final(
         open_to = describe_extended_users(connection, settings, due, now)
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
-    why = f"a final of {len(versions)} versions, {games} games each"
+    why = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
     if left_out:
         why = f"{why}; {_describe_left_out(left_out)}"
     return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
@@ -155,7 +156,9 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         if each.beats is not None and each.beats not in bots:
             warnings.append(f"The baseline \"{each.name}\" can't be met: {each.beats} doesn't play in this final.")
         if each.min_games is not None and each.min_games > games:
-            warnings.append(f'The baseline "{each.name}" may not be met: it needs {each.min_games} games.')
+            warnings.append(
+                f'The baseline "{each.name}" may not be met: it needs {format_count(each.min_games, "game")}.'
+            )
     duration_s = None if interval_s is None else interval_s * matches
     version_refs = tuple(version.version_ref for version in versions)
     return FinalPreview(deadline, games, version_refs, matches, duration_s, problem, tuple(warnings))
@@ -254,7 +257,7 @@ def _extend_finals(ladder: Ladder, connection: Connection) -> None:
             save_extra_rounds(connection, extended)
             queue_matches(connection, FINAL, tables, ladder.clock(), final=final.id)
             count = len(extended.extra_rounds[-1])
-            why = f"{final.name}: {len(tables)} extra matches of {count} versions, to break a tie"
+            why = f"{final.name}: {format_count(len(tables), 'extra match', 'es')} of {count} versions, to break a tie"
             log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
 
 
@@ -285,7 +288,7 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
         if final.revealed:
             raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
         if count := requeue_abandoned(connection, final.id):
-            why = f"{name}: queued {count} abandoned matches again"
+            why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
             log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
         return summarize_final(connection, final)
 
@@ -315,7 +318,7 @@ def reveal_final_results(
             lost = summarize_final(connection, final).abandoned
             if lost and not incomplete:
                 raise LadderError(
-                    f"{len(lost)} matches of the final {name} were abandoned, such as match {lost[0][0]}.\n"
+                    f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
                     f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
                 )
             log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
@@ -503,7 +506,7 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
     state = summarize_final(connection, final)
     if state.pending:
         raise LadderError(
-            f"{state.pending} of {state.matches} matches of the final {name} haven't ended.\n"
+            f"the final {name} has {format_count(state.pending, 'unfinished match', 'es')} of {state.matches}.\n"
             f"Play them: arena ladder run {folder}"
         )
     return final
@@ -550,7 +553,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
-    words = f"{played} of {games} required games"
+    words = f"{played} of {format_count(games, 'required game')}"
     if baseline.max_fault_percent is None:
         return _mark(baseline, played >= games, None, None, words)
     if not played:

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.rating import RATING_MODEL, Estimate
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
 from ladder.service.deadlines import (
@@ -356,19 +357,15 @@ def _describe_lateness(
         return [f"{grade.late}, within the grace period"]
     costs = []
     if candidate.spent:
-        spent = _format_count(candidate.spent, "late day")
+        spent = format_count(candidate.spent, "late day")
         costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of a teammate spent")
     days = candidate.days - candidate.spent
     if days:
         percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
         capped = f", at most {most:g} %" if percent * days > most else ""
         off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
-        costs.append(f"{_format_count(days, 'day')} at {percent:g} %{capped}: {off}")
+        costs.append(f"{format_count(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
-
-
-def _format_count(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _describe_baseline_result(each: BaselineResult) -> str:
@@ -634,7 +631,7 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
     if one.late_penalty != two.late_penalty:
         yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
     if one.late_days_spent != two.late_days_spent:
-        yield f"{two.late_days_spent} late days spent, {one.late_days_spent} before"
+        yield f"{format_count(two.late_days_spent, 'late day')} spent, {one.late_days_spent} before"
     if had != has:
         yield f"{has or 'no extension'}; before: {had or 'no extension'}"
     elif (

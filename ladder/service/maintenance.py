@@ -28,6 +28,7 @@ from typing import TextIO
 
 from arena.checks import Finding, Severity
 from arena.escaping import escape_control, escape_csv_cell
+from arena.formatting import format_count
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
@@ -286,9 +287,7 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
     Raises LadderError if the folder isn't a ladder.
     """
     settings = read_settings(folder)
-    yield Finding(
-        "ladder.toml", Severity.OK, f"{len(settings.deadlines)} deadline{'s' * (len(settings.deadlines) != 1)}"
-    )
+    yield Finding("ladder.toml", Severity.OK, format_count(len(settings.deadlines), "deadline"))
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
             yield Finding("database", Severity.OK, f"reachable, revision {NEWEST_REVISION}")
@@ -339,7 +338,7 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
         size, games = database_size(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
-    yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {games} games{per_game}")
+    yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
     cache = cache_folder()
     while not cache.exists():
         cache = cache.parent
@@ -439,7 +438,7 @@ def _queue(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         count, since = count_pending_checks(connection)
     waits = 0.0 if since is None else ladder.clock() - since
-    text = f"{count} pending, the oldest for {waits / 60:.0f} minutes" if count else "none is pending"
+    text = f"{count} pending, the oldest for {waits / 60:.0f} min" if count else "none is pending"
     if waits > _MAX_WAIT_S:
         return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")
     return Finding("submissions", Severity.OK, text)
@@ -472,9 +471,7 @@ def _abandoned_matches(ladder: Ladder) -> Finding:
     if not failures:
         return Finding("abandoned", Severity.OK, "no match in the last 7 days")
     last = failures[0]
-    text = (
-        f"{len(failures)} matches in the last 7 days; the latest is match {last.match}: {escape_control(last.reason)}"
-    )
+    text = f"{len(failures)} in the last 7 days; the latest is match {last.match}: {escape_control(last.reason)}"
     return Finding(
         "abandoned",
         Severity.FAIL,
@@ -504,7 +501,7 @@ def _retention(ladder: Ladder) -> Finding:
     old = count_expired(ladder)
     if not old.records and not old.logs:
         return Finding("retention", Severity.OK, "no records or logs have expired")
-    text = f"records of {old.records} matches and logs of {old.logs} have expired"
+    text = f"records of {format_count(old.records, 'match', 'es')} and logs of {old.logs} have expired"
     return Finding(
         "retention",
         Severity.NOTE,
@@ -518,7 +515,7 @@ def _sums(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
         wrong = find_wrong_totals(connection)
     if wrong:
-        text = f"{len(wrong)} matches, such as {wrong[0]}, have totals that differ from their games"
+        text = f"totals differ from the games in {format_count(len(wrong), 'match', 'es')}, such as {wrong[0]}"
         return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
     return Finding("sums", Severity.OK, "each match's totals agree with its games")
 
@@ -528,7 +525,7 @@ def _table(ladder: Ladder) -> Finding:
     if result.first:
         return Finding("table", Severity.OK, "computed for the first time")
     if result.same is None:
-        return Finding("table", Severity.NOTE, f"recomputed: it was {result.news} matches behind the results")
+        return Finding("table", Severity.NOTE, f"recomputed: it lacked {format_count(result.news, 'match', 'es')}")
     if not result.same:
         text = f"recomputed: it differed by up to {result.max_difference:.2g}"
         return Finding(

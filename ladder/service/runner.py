@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from arena.checks import CheckStep, Severity
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
@@ -202,7 +203,10 @@ class LadderRunner:
             for version in versions_in_match(connection, match.match) if new else ():
                 if has_recent_forfeits(connection, version, streak):
                     auto_disabled += auto_disable_version(
-                        connection, version, f"it forfeited games in its last {streak} matches", now
+                        connection,
+                        version,
+                        f"it forfeited games in its last {format_count(streak, 'match', 'es')}",
+                        now,
                     )
             return new, auto_disabled
 

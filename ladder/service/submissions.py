@@ -26,6 +26,7 @@ from sqlalchemy import Connection
 from arena import with_extra
 from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submission_in_process, shipped_files
 from arena.escaping import escape_control, escape_csv_cell
+from arena.formatting import format_count
 from arena.sandbox import scratch_folder
 from ladder.permissions import hide_fields
 from ladder.service.clock import format_local_time, require_past
@@ -223,7 +224,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     if new.received_at is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
         raise LadderError(
-            f"{describe_party(login, party)} has submitted {today} of {most} versions allowed today.\n"
+            f"{describe_party(login, party)} has submitted {today} of {format_count(most, 'version')} allowed today.\n"
             f"Try again in {wait} h."
         )
     called, number = known.name if known else name, 1 + len(versions)
@@ -379,7 +380,7 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
     most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
-            f"the quota of {most} bots for a user or team is used up: {', '.join(names)}.\n"
+            f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
             f'Submit a version of one of them: --name {names[0]}, or the field "Name of the bot" on the page.'
         )
 

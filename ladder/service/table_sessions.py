@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from arena.bots import normal_name
 from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.service.chat import limit_chat_mode
 from ladder.service.ladder import Ladder, get_accepted_version, get_acting_user, get_version
@@ -150,9 +151,11 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
                 )
         counts = count_open_sessions(connection)
         if counts.get(login, 0) >= most.max_per_user and not owner.staff:
-            raise LadderError(f"you have {counts[login]} open tables, and no more are allowed.\nClose one first.")
+            raise LadderError(
+                f"you have {format_count(counts[login], 'open table')}, and no more are allowed.\nClose one first."
+            )
         if sum(counts.values()) >= most.max_total:
-            raise LadderError(f"{most.max_total} tables are open, and no more are allowed.\nTry again later.")
+            raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
         slots = [SessionSlot(BOT, version.id) for version in bots]
         names = {PERSON: owner.pseudonym, PROGRAM: program}
         slots += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]

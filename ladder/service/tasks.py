@@ -542,12 +542,14 @@ def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Se
         if sum(each.id == version.id for each in table) > 1:
             raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
     if len(table) > seats:
-        raise LadderError(f"a table has {seats} seats, but {len(table)} bots are named.\nName {seats - 1} opponents.")
+        raise LadderError(
+            f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
+        )
     there = {version.bot for version in table}
     spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
     table += spare[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(
-            f"a table has {seats} seats, and there are too few reference bots to fill it.\nName {seats - 1} opponents."
+            f"a table has {seats} seats: too few reference bots to fill it.\nOpponents to name: {seats - 1}."
         )
     return table

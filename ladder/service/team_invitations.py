@@ -8,6 +8,7 @@ user joins: the user's bots beyond it are disabled.
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.formatting import format_count
 from ladder.service.ladder import Ladder, get_acting_user, get_user
 from ladder.service.settings import LadderError
 from ladder.service.submissions import bots_of_party, disable_bot_row, is_bot_disabled
@@ -66,11 +67,13 @@ def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
     def act(connection: Connection) -> None:
         inviter = _get_inviter(ladder, connection, secret)
         if sum(each.team == inviter.team for each in current_memberships(connection).values()) >= most:
-            raise LadderError(f"the team {escape_control(inviter.team)} is full: it has {most} members.\nForm another.")
+            raise LadderError(
+                f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
+            )
         surplus = _surplus_bots(ladder, connection, login, inviter)
         _join(ladder, connection, login, inviter.team, f"{INVITED} {inviter.login}")
         for bot in surplus:
-            why = f"the quota of {ladder.settings.quotas.max_bots_per_user} bots is used up"
+            why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
             disable_bot_row(connection, bot, login, why, ladder.clock())
 
     ladder.database.write(act)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from arena.checks import Finding
+from arena.formatting import format_count
 from ladder.permissions import hide_fields
 from ladder.store import (
     CHECK_STEP,
@@ -208,7 +209,7 @@ def _list_problems(
         found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
     for final in finals:
         if final.key is None and final.abandoned:
-            text = f"Final {final.name}: {len(final.abandoned)} matches were abandoned. Retry the matches"
+            text = f"Final {final.name}: {format_count(len(final.abandoned), 'abandoned match', 'es')}. Play them again"
             found.append((text, f"/finals/{final.name}"))
         elif final.state == "complete":
             found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends
@@ -109,6 +109,7 @@ def _environment() -> Environment:
     env.filters |= {
         "when": format_time,
         "duration": _format_duration,
+        "counted": formatting.format_count,
         "points": scale_ratings,
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
@@ -259,16 +260,19 @@ def _etag(of: object) -> str:
     return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
 
 
-def format_time(at: float | None, exact: bool = False) -> Markup:
+def format_time(at: float | None, show: Literal["", "exact", "both"] = "") -> Markup:
     """Return a time as HTML in UTC; "-" for None.
 
-    The browser's script shows it relative to now, with the time in the reader's zone on hover; if `exact`, that time.
+    The browser's script shows it relative to now, with the time in the reader's zone on hover; if `exact`, that time;
+    `both`: that time, and relative to now.
     """
     if at is None:
         return Markup("-")
     text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
     machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
-    return Markup('<time datetime="{}"{}>{} UTC</time>').format(machine, Markup(" data-exact" if exact else ""), text)
+    return Markup('<time datetime="{}"{}>{} UTC</time>').format(
+        machine, Markup(f' data-show="{show}"' if show else ""), text
+    )
 
 
 def _format_duration(seconds: float) -> str:

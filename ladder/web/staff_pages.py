@@ -28,8 +28,9 @@ from ladder.service import (
     STAFF_USER,
     Ladder,
     LadderError,
+    RosterEncodingError,
     UnconfirmedError,
-    UserImport,
+    UnfinishedTasksError,
     activate_version,
     approve_applicant,
     change_settings,
@@ -246,7 +247,8 @@ def add(
     """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
     taken = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
-    return _render_import_result(request, taken, login.strip(), _user_url(login.strip()))
+    namesakes = f"/admin/users?search={quote(name.strip())}"
+    return RedirectResponse(namesakes if taken.remarks and name.strip() else _user_url(login.strip()), 303)
 
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
@@ -255,8 +257,13 @@ def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
     name, data = roster.filename or "the roster", roster.file.read()
     if len(data) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
-    taken = preview_import(request.ladder, parse_roster(data, name), name)
-    return render_form(request, "import_preview.html", taken=taken, name=name, data=base64.b64encode(data).decode())
+    try:
+        people, converted = parse_roster(data, name), False
+    except RosterEncodingError as error:
+        data, converted = error.converted, True
+        people = parse_roster(data, name)
+    taken, text = preview_import(request.ladder, people, name), base64.b64encode(data).decode()
+    return render_form(request, "import_preview.html", taken=taken, name=name, data=text, converted=converted)
 
 
 @users_router.post("/admin/users/import/confirm", include_in_schema=False, max_body_size=4 * MAX_ROSTER_BYTES)
@@ -276,11 +283,7 @@ def import_roster(
     except ValueError:
         raise LadderError("The roster isn't complete.\nUpload it again.") from None
     taken = import_users(request.ladder, people, request.actor, name, partial=partial, take_over=take_over)
-    return _render_import_result(request, taken, name, "/admin/users#links")
-
-
-def _render_import_result(request: RequestContext, taken: UserImport, of: str, to: str) -> Response:
-    return render_form(request, "import_result.html", taken=taken, of=of, to=to)
+    return RedirectResponse(f"/admin/users?added={taken.added}&changed={taken.changed}#links", 303)
 
 
 @users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
@@ -374,11 +377,28 @@ def leave(request: CurrentContext, login: str, reason: Reason, withdrawn: Annota
 
 
 @users_router.post("/admin/users/{login:path}/erase", include_in_schema=False)
-def erase(request: CurrentContext, login: str, reason: Reason, confirmed: Annotated[str, Form()] = "") -> Response:
-    """Erase the personal data of a user, whose login is typed once more as a confirmation."""
-    if confirmed.strip() != login:
-        raise LadderError(f"\"{confirmed.strip()}\" isn't this user's login.\nNothing was erased.")
-    return RedirectResponse(_user_url(erase_user(request.ladder, login, request.actor, reason)), 303)
+def erase(
+    request: CurrentContext,
+    login: str,
+    reason: Reason,
+    typed: Annotated[str, Form()] = "",
+    confirmed: Confirmed = False,
+) -> Response:
+    """Erase the personal data of a user, whose login is typed once more, or offer to withdraw the user until then."""
+    if typed.strip() != login:
+        raise LadderError(f"\"{typed.strip()}\" isn't this user's login.\nNothing was erased.")
+    try:
+        login = erase_user(request.ladder, login, request.actor, reason)
+    except UnfinishedTasksError as error:
+        later = "the data can be erased when its matches have ended"
+        if not confirmed:
+            problem = str(error).partition("\n")[0]
+            raise UnconfirmedError(
+                [f"Nothing is erased yet: {problem}", f"{login} is withdrawn now; {later}"]
+            ) from None
+        if not set_withdrawn(request.ladder, login, True, request.actor, f"{reason}; {later}"):
+            raise
+    return RedirectResponse(_user_url(login), 303)
 
 
 @users_router.post("/admin/users/join", include_in_schema=False)

@@ -655,11 +655,14 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
     return ladder.database.write(act)
 
 
+class UnfinishedTasksError(LadderError):
+    """A user can't be erased yet: a check or a match needs the files of the user's bots."""
+
+
 def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
     """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
 
-    Results stay under the pseudonym. Raises LadderError as `set_withdrawn`, for staff, and while a check or match,
-    such as one of a final, needs the files of the user's bots.
+    Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError.
     """
 
     def act(connection: Connection) -> str:
@@ -669,9 +672,9 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
         set_user_withdrawn(connection, user.id, True)
         _stop_versions(connection, user, "its owner left the course", now)
         if has_unfinished_tasks(connection, user.id):
-            raise LadderError(
+            raise UnfinishedTasksError(
                 f"a bot of {escape_control(login)} is being checked, or plays, perhaps in a final or at a table.\n"
-                "Nothing was erased. Wait until this has ended."
+                "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
             )
         erased = erase_user_rows(connection, user.id, now, _rename_player)
         for action in ("leave", "erase"):

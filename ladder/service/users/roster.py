@@ -45,6 +45,14 @@ _SHORTENED = re.compile(r"\d{15}0+")  # spreadsheets keep 15 digits
 _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a digest
 
 
+class RosterEncodingError(LadderError):
+    """A CSV file isn't UTF-8, but may be Windows-1252. converted: its contents, converted to UTF-8."""
+
+    def __init__(self, message: str, converted: bytes) -> None:
+        super().__init__(message)
+        self.converted = converted
+
+
 @dataclass(frozen=True, slots=True)
 class RosterEntry:
     """A person in a roster; fields are None if the roster lacks them.
@@ -83,7 +91,7 @@ class Roster:
 
 
 def parse_roster(data: bytes, file: str) -> Roster:
-    """Parse a roster. Raises LadderError if it isn't one."""
+    """Parse a roster. Raises LadderError if it isn't one, RosterEncodingError if it isn't UTF-8."""
     rows = read_rows(data, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
@@ -145,10 +153,11 @@ def _text(data: bytes, file: str) -> str:
         text = data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
-        raise LadderError(
-            f"{file}, line {line}: byte {data[error.start]:#04x} isn't valid UTF-8; the file may be Latin-1.\n"
-            f"{advice} Or: iconv -f latin1 -t utf-8"
-        ) from None
+        message = (
+            f"{file}, line {line}: byte {data[error.start]:#04x} isn't valid UTF-8; the file may be Windows-1252.\n"
+        )
+        message += f"{advice} Or: iconv -f windows-1252 -t utf-8"
+        raise RosterEncodingError(message, data.decode("cp1252", "replace").encode()) from None
     if "\0" in text:
         raise LadderError(
             f"{file}, line {1 + text.count(chr(10), 0, text.index(chr(0)))}: a NUL character isn't valid in CSV.\n"

@@ -30,7 +30,9 @@ function localTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     time.title = localTime(at);
-    time.textContent = "exact" in time.dataset ? time.title : relativeTime(at);
+    const relative = relativeTime(at);
+    const both = time.title.startsWith(relative) ? time.title : `${time.title}, ${relative}`;
+    time.textContent = { exact: time.title, both }[time.dataset.show] ?? relative;
   }
 }
 
@@ -70,6 +72,8 @@ function unfold() {
 
 localTimes(document);
 unfold();
+const page = document.querySelector(".top nav [aria-current]");
+if (page) page.parentElement.scrollLeft = page.offsetLeft - page.parentElement.offsetLeft - 32; // where the pages take more than a row
 // Nothing needs htmx before the first paint; the pages of an exported site never do.
 if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) })))));
 addEventListener("hashchange", unfold);
@@ -202,6 +206,10 @@ document.addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
+
+// Back and reload lead from the answer to a form to the form's page: they don't send the form again.
+if (document.querySelector("[data-answer]") && sessionStorage.form) history.replaceState(null, "", sessionStorage.form);
+document.addEventListener("submit", ({ target }) => target.method === "post" && (sessionStorage.form = location.href));
 
 // A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.
 let sent = new Map();

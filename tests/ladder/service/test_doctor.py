@@ -132,7 +132,7 @@ def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
 
 def test_outdated_standings_are_computed(ladder: Ladder) -> None:
     play(ladder, 2)
-    assert "2 matches behind" in found(ladder, deep=True)["table"].message
+    assert "lacked 2 matches" in found(ladder, deep=True)["table"].message
     assert found(ladder, deep=True)["table"].severity is Severity.OK
 
 

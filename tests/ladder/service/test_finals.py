@@ -118,7 +118,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert state.commitment in published
     assert all(version_ref in published for version_ref in ("a@1", "b@1", "one@1", "two@1"))
     assert final.key.hex() not in published
-    with pytest.raises(LadderError, match="matches of the final last haven't ended"):
+    with pytest.raises(LadderError, match="the final last has 4 unfinished matches of 4"):
         reveal_final_results(ladder, "last", "teacher")
     with pytest.raises(LadderError, match="isn't revealed yet"):
         export_final(ladder, "last", tmp_path / "last")
@@ -247,11 +247,11 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
 
     abandoned, _ = ladder.database.write(give_up)
     serve(ladder)
-    with pytest.raises(LadderError, match=f"1 matches of the final last were abandoned, such as match {abandoned}"):
+    with pytest.raises(LadderError, match=f"abandoned in the final last: 1 match, such as {abandoned}"):
         reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
     assert retry_final(ladder, "last", "teacher").pending == 1
-    assert "queued 1 abandoned matches again" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
+    assert "queued 1 abandoned match again" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
     assert ladder.database.write(give_up) == (abandoned, 3), "its attempts start at 0"
     retry_final(ladder, "last", "teacher")
     serve(ladder)
@@ -315,7 +315,7 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
             elif (state.extra_rounds, state.progress, listed.progress) not in ended:
                 ended.append((state.extra_rounds, state.progress, listed.progress))
                 if state.extra_rounds == 0:
-                    with pytest.raises(LadderError, match="haven't ended"):
+                    with pytest.raises(LadderError, match="unfinished"):
                         reveal_final_results(ladder, "last", "teacher")
     words = ["deciding a tie (round 1 of at most 2)", "deciding a tie (round 2 of at most 2)", "complete"]
     assert ended == [(number, word, word) for number, word in enumerate(words)]

@@ -142,7 +142,7 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     extend_deadline(ladder, "cleo", "second", None, None, 1, "t", "a trip")
     found = grade_of(ladder, "cleo")
     assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
-    with pytest.raises(LadderError, match="has 1 late days left, not 2"):
+    with pytest.raises(LadderError, match="has 1 late day left, not 2"):
         extend_deadline(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
 
 

@@ -210,7 +210,7 @@ def test_submissions_by_staff_do_not_count_against_quotas(ladder: Ladder) -> Non
     for code in range(3):
         assert sent(ladder, code, EARLIER + code)[0] == code + 1
     assert sent(ladder, 8)[0] == 4
-    with pytest.raises(LadderError, match="of 1 versions allowed"):
+    with pytest.raises(LadderError, match="of 1 version allowed"):
         sent(ladder, 9)
     assert sent(ladder, 10, NOW)[0] == 5
 

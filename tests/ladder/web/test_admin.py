@@ -50,10 +50,10 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
 
 
 def import_roster(staff: TestClient, name: str, text: str) -> str:
-    """Import a roster as its preview offers it, and return the result's page."""
+    """Import a roster as its preview offers it, and return the path of the result's page."""
     preview = post(staff, "/admin/users/import", 200, files={"roster": (name, text)})
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', preview))
-    return post(staff, "/admin/users/import/confirm", 200, **fields)
+    return post(staff, "/admin/users/import/confirm", **fields)
 
 
 def person(ladder: Ladder, login: str) -> views.UserAdminPage:
@@ -81,7 +81,7 @@ def test_users_are_found_by_any_of_their_fields(staff: TestClient) -> None:
 
 def test_users_are_found_by_what_they_have_not_done(web: Pages, staff: TestClient) -> None:
     """Suspended users and staff are in no state."""
-    post(staff, "/admin/users", 200, login="kay", section="B")
+    post(staff, "/admin/users", login="kay", section="B")
 
     def found(**query: str) -> dict[str, tuple[bool, bool, bool]]:
         rows = staff.get("/api/admin/users", params=query).json()["items"]
@@ -120,15 +120,31 @@ def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, sta
     assert "isn&#39;t complete" in post(staff, "/admin/users/import/confirm", 400, name="b.csv", data="a")
 
 
+def test_an_import_redirects_to_its_result(web: Pages, staff: TestClient) -> None:
+    to = import_roster(staff, "b.csv", "login,name\nada,Ada L\nkay,Kay\n")
+    assert '<p class="panel status" role="status">1 user added, 1 changed.</p>' in staff.get(to).text
+    assert post(staff, "/admin/users", login="lee", name="Lee") == "/admin/users/lee"
+    assert post(staff, "/admin/users", login="lee2", name="Lee") == "/admin/users?search=Lee"  # both of this name
+
+
+def test_a_roster_in_windows_1252_is_previewed_as_utf_8(staff: TestClient) -> None:
+    roster = "login,name\nkay,K\xe4y \u20ac\n".encode("cp1252")
+    text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", roster)})
+    assert "b.csv isn't UTF-8" in text
+    assert "<b>K\xe4y \u20ac</b>" in text
+    broken = post(staff, "/admin/users/import", 400, files={"roster": ("b.csv", "login\nkay\n".encode("utf-16"))})
+    assert "UTF-16" in broken
+
+
 def test_a_preview_offers_to_take_accounts_over(web: Pages, staff: TestClient) -> None:
     link = issue_secret(web.ladder, "staff", "join", "staff", "join").secret
     create_account(web.ladder, link, "kay", "Mallory", "")
     text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", "login,name\nkay,Kay\n")})
     assert '<input type="checkbox" name="take_over" value="kay"> Take over kay' in text
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
-    post(staff, "/admin/users/import/confirm", 200, **fields)
+    post(staff, "/admin/users/import/confirm", **fields)
     assert person(web.ladder, "kay").user.name == "Mallory"
-    post(staff, "/admin/users/import/confirm", 200, **fields, take_over="kay")
+    post(staff, "/admin/users/import/confirm", **fields, take_over="kay")
     assert person(web.ladder, "kay").user.name == "Kay"
 
 
@@ -144,7 +160,7 @@ def _list_texts(ladder: Ladder) -> set[str]:
 
 
 def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, own: Term) -> None:
-    post(staff, "/admin/users", 200, login="ada", name="Ada Quux", email="quux@example.org")
+    post(staff, "/admin/users", login="ada", name="Ada Quux", email="quux@example.org")
     add_settings(web.ladder, BASELINES)
     ada = web.visitor("ada")
     post(ada, "/account/tokens", 200, scope="read", days="1")
@@ -153,7 +169,12 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     ids = {user.login: user.id for user in web.ladder.database.write(all_users)}
     web.ladder.database.write(lambda connection: connection.execute(line.values(user_id=ids["ada"])))
     post(staff, "/finals", name="last", games=6)
-    assert "or plays" in post(staff, "/admin/users/ada/erase", 400, confirmed="ada", reason="asked for it")
+    erasure = {"typed": "ada", "reason": "asked for it"}
+    assert "ada is withdrawn now" in post(staff, "/admin/users/ada/erase", 409, **erasure)
+    assert person(web.ladder, "ada").user.withdrawal_reason is None
+    post(staff, "/admin/users/ada/erase", confirmed="true", **erasure)
+    assert "when its matches have ended" in (person(web.ladder, "ada").user.withdrawal_reason or "")
+    post(staff, "/admin/users/ada/leave", withdrawn="false", reason="plays in the final")
     own.run()
     post(staff, "/finals/last/reveal")
     post(staff, "/admin/grades", name="grades", final="last")
@@ -162,8 +183,8 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     results = staff.get("/api/matches").json()["items"]
     own.arena("rerate")
     ratings = {row["bot"]: row["rating"] for row in staff.get("/api/standings").json()["standings"]["items"]}
-    assert "isn&#39;t this user" in post(staff, "/admin/users/ada/erase", 400, confirmed="bob", reason="asked for it")
-    page = post(staff, "/admin/users/ada/erase", confirmed="ada", reason="asked for it")
+    assert "isn&#39;t this user" in post(staff, "/admin/users/ada/erase", 400, typed="bob", reason="asked for it")
+    page = post(staff, "/admin/users/ada/erase", **erasure)
     texts = _list_texts(web.ladder)
     assert [text for text in texts if "quux" in text.lower() or text == "ada" or '"ada"' in text] == []
     user = person(web.ladder, page.rpartition("/")[2]).user
@@ -183,7 +204,7 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
 
 
 def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestClient) -> None:
-    post(staff, "/admin/users", 200, login="kay", name="=Kay", section="B")
+    post(staff, "/admin/users", login="kay", name="=Kay", section="B")
     got = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
     assert got.headers["cache-control"] == "no-store"
     rows = list(csv.DictReader(io.StringIO(got.text)))
@@ -208,7 +229,7 @@ def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
 def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: TestClient, own: Term) -> None:
     """Rosters, links and tokens are audit entries, also for the user's own account."""
     import_roster(staff, "b.csv", "login,section\nkay,B\nlee,B\n")
-    post(staff, "/admin/users", 200, login="kay", name="Kay")
+    post(staff, "/admin/users", login="kay", name="Kay")
     output = post(staff, "/admin/users/links", 200, section="B")
     secrets = re.findall(r"/sign-in\?link=([\w-]+)<", output)
     token = web.visitor("ada").post("/account/tokens", data={"scope": "read", "days": "1"}).text
@@ -455,7 +476,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
     assert "was abandoned: no space" in staff.get("/finals/last").text
-    assert "were abandoned" in post(staff, "/finals/last/reveal", 400)
+    assert "abandoned in the final last" in post(staff, "/finals/last/reveal", 400)
     assert post(staff, "/finals/last/retry") == "/finals/last"
     own.run()
     assert "Reveal results" in staff.get("/finals/last").text

@@ -267,6 +267,31 @@ def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: R
     assert field.get_attribute("type") == "password"
 
 
+def test_the_answer_to_a_form_is_no_page_to_reload_or_to_go_back_to(browser: Reader, server: LadderServer) -> None:
+    page, _ = window(browser, server, "staff")
+    page.goto(f"{server.url}/admin/users")
+    page.locator("summary", has_text="Import a roster").click()
+    roster = {"name": "b.csv", "mimeType": "text/csv", "buffer": b"login\nkay\n"}
+    page.get_by_label("Roster", exact=True).set_input_files(roster)
+    page.get_by_role("button", name="Preview").click()
+    page.get_by_role("heading", name="Import b.csv?").wait_for()
+    page.goto(f"{server.url}/bots")
+    page.go_back()
+    page.get_by_role("heading", name="Users", exact=True).wait_for()
+    page.context.close()
+
+
+def test_on_a_phone_the_frame_takes_two_rows(browser: Reader, server: LadderServer) -> None:
+    page, _ = window(browser, server, "staff", viewport={"width": 390, "height": 800})
+    page.goto(f"{server.url}/admin")
+    rows = page.locator(".top a, .top button").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect().y >> 5)"
+    )
+    assert len(set(rows)) == 2, rows
+    assert page.locator(".top [aria-current]").evaluate("link => link.getBoundingClientRect().right <= innerWidth")
+    page.context.close()
+
+
 def test_without_javascript_a_match_is_shown_as_text(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "ada", java_script_enabled=False)
     with closing(open_ladder(server.folder)) as ladder:

@@ -223,7 +223,7 @@ def test_a_course_runs_without_a_shell(trial: Trial, place: Place) -> None:
         staff.send("Preview")
         assert f"{STUDENTS} users will be added" in staff.text()
         staff.send("Import")
-        staff.click("link", "Create sign-in links")
+        assert f"{STUDENTS} users added" in staff.text()
     with trial.step("staff: print sign-in cards"):
         staff.send("Cards to print", staff.fold("Create sign-in links"))
         cards = staff.page.locator(".card").all_inner_texts()

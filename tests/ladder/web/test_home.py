@@ -10,6 +10,7 @@ from ladder.service import submit_bot
 from ladder.store import User, find_bot, save_users
 from ladder.views import list_lost_games
 from tests.cli_workspace import QUICK_BOT
+from tests.ladder.service.classes import add_settings, deadline
 from tests.ladder.service.ladders import pass_all
 from tests.ladder.service.term import Term, write
 from tests.ladder.web.visitors import Pages, pages
@@ -54,3 +55,15 @@ def test_a_lost_game_links_to_the_moment_of_elimination_in_the_own_seat(web: Pag
     assert "late loses the " in game.cause
     with web.ladder.reading(Viewer("bob")) as context:
         assert list_lost_games(context, bot, 1) == ()
+
+
+def test_words_and_dates_need_no_other_page_and_no_script(web: Pages) -> None:
+    """Each is there once, and a count agrees with its noun."""
+    add_settings(web.ladder, deadline("first", 4e9))
+    ada = web.visitor("ada")
+    assert ": reference bots of the ladder itself" in ada.get("/standings").text
+    assert "in its check. It isn&#39;t rated" in ada.get("/matches?kind=qualifying").text
+    assert "A forfeit is a game" in ada.get("/bots/late").text
+    assert ada.get("/submit").text.count(">2096-10-02 07:06 UTC</time>") == 1
+    text = web.visitor("staff").get("/admin/users?search=ada").text
+    assert "1 user match" in text

@@ -110,7 +110,7 @@ def test_users_form_a_team_and_invite_others_up_to_the_limit(web: Pages, own: Te
     secret = invite(ada)
     page = bob.get(f"/account/team?invitation={secret}").text
     assert "Join the team Red &lt;b&gt;" in page
-    assert "quota is 1 bots. When you join, broken will be disabled." in page
+    assert "quota is 1 bot. When you join, broken will be disabled." in page
     assert web.visitor("anonymous").get(f"/account/team?invitation={secret}").status_code == 303
     assert "unknown or has expired" in post(bob, "/account/team", 400, invitation="x" + secret)
     assert post(bob, "/account/team", invitation=secret) == "/account"
