@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, median
 
 import click
 
@@ -288,11 +287,11 @@ def release(
     if as_json or form != "plain":
         _print_grades(folder, result.grades, form, as_json)
         return
-    points = [grade.points for grade in result.grades.grades if grade.open_until is None]
-    print_parts(f"{format_count(len(points), 'grade')}, at most {result.grades.max_points:g} points each")
-    if points:
-        without = sum(not each for each in points)
-        print_parts(f"mean {mean(points):.1f}, median {median(points):g}, {without} without points")
+    numbers, possible = result.grades.statistics, f"at most {result.grades.max_points:g} points each"
+    print_parts(f"{format_count(numbers.total if numbers else 0, 'grade')}, {possible}")
+    if numbers:
+        without = sum(grade.graded_points == 0 for grade in result.grades.grades)
+        print_parts(f"mean {numbers.mean:.1f}, median {numbers.median:g}, {without} without points")
     if open_ones := describe_open_grades(result.grades):
         print_parts(open_ones)
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
+from statistics import mean, median
 
 from arena.escaping import escape_control, escape_csv_cell
 from arena.rating import Estimate
@@ -82,6 +83,52 @@ class Grades:
     unchecked: tuple[str, ...]
     isolated: bool
     games: int = 0
+
+    def sort_by(self, column: str) -> list[Grade]:
+        """Return the grades by "name", "section", "points", "version" or the index of a baseline, after "-" in reverse.
+
+        Any other column leaves their order.
+        """
+
+        def make_key(grade: Grade) -> tuple[bool, object]:
+            values: dict[str, object] = {
+                str(i): (each.points, each.value or 0) for i, each in enumerate(grade.baselines)
+            }
+            values |= {"name": grade.user.name, "section": grade.user.section}
+            values |= {"points": grade.points, "version": grade.version}
+            value = values.get(column.removeprefix("-"))
+            return value is None, value.casefold() if isinstance(value, str) else value
+
+        return sorted(self.grades, key=make_key, reverse=column.startswith("-"))
+
+    @property
+    def statistics(self) -> "GradeStatistics | None":
+        """The statistics of all grades that are final; None without any."""
+        points = [grade.points for grade in self.grades if grade.open_until is None]
+        if not points:
+            return None
+        bins = [0] * HISTOGRAM_BINS
+        for each in points:
+            bins[min(int(HISTOGRAM_BINS * each / (self.max_points or 1)), HISTOGRAM_BINS - 1)] += 1
+        passed = [sum(grade.baselines[i].passed for grade in self.grades) for i in range(len(self.baselines))]
+        return GradeStatistics(len(points), mean(points), median(points), tuple(bins), tuple(passed))
+
+
+HISTOGRAM_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class GradeStatistics:
+    """Statistics of final grades: their number, mean, median and a histogram from 0 to the largest number of points.
+
+    passed: how many of all users pass each baseline.
+    """
+
+    total: int
+    mean: float
+    median: float
+    histogram: tuple[int, ...]
+    passed: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
