@@ -103,7 +103,7 @@ ladder.views: arena.escaping arena.formatting arena.rating arena.referee arena.c
 ladder.service: arena arena.coup arena.escaping arena.formatting arena.schedule arena.rating arena.rating.matches
   arena.workers arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.rounds ladder.standings
   ladder.permissions ladder.store ladder.worker ladder.views
-ladder.service.users: arena.coup arena.escaping arena.referee ladder.permissions ladder.store
+ladder.service.users: arena.coup arena.escaping arena.formatting arena.referee ladder.permissions ladder.store
 ladder.table_server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
   ladder.service
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks

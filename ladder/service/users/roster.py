@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
 from arena.escaping import escape_control, escape_csv_cell
+from arena.formatting import format_count
 from ladder.service.settings import LadderError
 from ladder.store import User
 
@@ -42,6 +43,7 @@ _MANGLED = re.compile(
     r"|\d{1,2}-(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(-\d+)?"
 )
 _SHORTENED = re.compile(r"\d{15}0+")  # spreadsheets keep 15 digits
+_SUFFIX = re.compile(r"(Jr|Sr|II|III|IV|Ph\.?D|M\.?D|M\.?Sc|B\.?Sc)\.?", re.IGNORECASE)  # after a name and a comma
 _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a digest
 
 
@@ -101,6 +103,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
     remarks: list[RosterRemark] = []
     people: list[RosterEntry] = []
     first: dict[tuple[str, str], int] = {}
+    turned: list[tuple[int, str, str | None]] = []
     for line, row in rows[1:]:
         if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row):
             continue  # rows of a Canvas export: points possible, posting policies
@@ -116,6 +119,8 @@ def parse_roster(data: bytes, file: str) -> Roster:
                 continue
             _refuse_twin(person, first)
             people.append(person)
+            cell = row[places["name"]] if places.get("name", len(row)) < len(row) else ""
+            turned += [(line, cell, person.name)] if cell not in ("", person.name) else []
             remarks += [
                 RosterRemark(line, f"a spreadsheet may have removed digits from {text}") for text in _shortened(person)
             ]
@@ -123,6 +128,10 @@ def parse_roster(data: bytes, file: str) -> Roster:
             wrong.append(RosterRemark(line, str(error)))
     if not people and not wrong:
         raise LadderError(f"{file} has a header, but no users.\nAdd a line for each user.")
+    if turned:
+        line, cell, name = turned[0]
+        more = f", and so on in {format_count(len(turned) - 1, 'other line')}" if turned[1:] else ""
+        remarks.append(RosterRemark(line, f'"{escape_control(cell)}" becomes "{name}"{more}'))
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
 
 
@@ -252,9 +261,7 @@ def _person(line: int, row: dict[str, str]) -> RosterEntry:
     if not any(texts[column] for column in IDENTITY_COLUMNS):
         raise ValueError("no login, email or student_id")
     full = " ".join(filter(None, (row.get("first"), row.get("last"))))
-    texts["name"] = (
-        (_forwards(texts["name"]) if texts["name"] and "canvas_id" in row else texts["name"]) or full or None
-    )
+    texts["name"] = _forwards(texts["name"] or "") or full or None
     by_canvas = f"canvas-{texts['canvas_id']}" if texts["canvas_id"] else None
     texts["login"] = texts["login"] or texts["email"] or texts["student_id"] or by_canvas
     person = RosterEntry(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
@@ -263,9 +270,11 @@ def _person(line: int, row: dict[str, str]) -> RosterEntry:
 
 
 def _forwards(name: str) -> str:
-    """Return a name in spoken order: "Ada Lovelace" for "Lovelace, Ada"."""
-    last, *rest = (part.strip() for part in name.split(","))
-    return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:]]) if rest else name
+    """Return a name in spoken order: "Ada Lovelace" for "Lovelace, Ada", but "Martin King, Jr." as it is."""
+    parts = [part.strip() for part in name.split(",")]
+    suffixes = [part for part in parts[1:] if _SUFFIX.fullmatch(part)]
+    last, *rest = (part for part in parts if part not in suffixes)
+    return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:], *suffixes]) if rest else name
 
 
 def _yes(answer: str) -> bool:

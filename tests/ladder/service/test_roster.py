@@ -67,7 +67,10 @@ def test_a_canvas_export_is_read_without_rows_that_are_no_students() -> None:
         ("ada", "Ada Lovelace", None, "U0007", "CS1-01", None),
         ("charles", "Charles Babbage", None, "U0008", "CS1-01 and CS1-02", None),
     ]
-    assert output(CANVAS) == [f"{line}: skipped: Test Student is Canvas' test student" for line in (6, 7)]
+    assert output(CANVAS) == [
+        *(f"{line}: skipped: Test Student is Canvas' test student" for line in (6, 7)),
+        '4: "Lovelace, Ada" becomes "Ada Lovelace", and so on in 1 other line',
+    ]
 
 
 def test_a_moodle_export_is_read_with_the_email_as_login() -> None:
@@ -118,9 +121,21 @@ def test_moodles_participants_and_its_grading_worksheet_are_read() -> None:
     assert (blind.login, blind.moodle_id) == (None, "Participant 123")
 
 
+@pytest.mark.parametrize("start", ["name,login", "Student,SIS Login ID,ID", "Full name,Username,Identifier"])
+def test_names_are_written_in_spoken_order_with_a_remark(start: str) -> None:
+    rows = ('"Lovelace, Ada",ada,1', '"King, Jr., Martin",martin,2', '"Rob King, Ph.D.",rob,3', "Kay Li,kay,4")
+    lines = [start, *(row if start.count(",") == 2 else row[:-2] for row in rows)]
+    roster = parse_roster("\n".join(lines).encode(), "b.csv")
+    names = [person.name for person in roster.people]
+    assert names == ["Ada Lovelace", "Martin King, Jr.", "Rob King, Ph.D.", "Kay Li"]
+    assert [remark.text for remark in roster.remarks] == [
+        '"Lovelace, Ada" becomes "Ada Lovelace", and so on in 1 other line'
+    ]
+
+
 def test_an_id_column_alone_is_not_canvas() -> None:
     [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
-    assert (ada.canvas_id, ada.name) == (None, "Lovelace, Ada")
+    assert (ada.canvas_id, ada.name) == (None, "Ada Lovelace")
 
 
 @pytest.mark.parametrize(
@@ -129,7 +144,7 @@ def test_an_id_column_alone_is_not_canvas() -> None:
 )
 def test_all_separators_of_spreadsheets_are_read(separator: str, start: str, end: str) -> None:
     text = f'{start}login|name|section{end}ada|"Lovelace, Ada; of A"|A{end}'.replace("|", separator)
-    assert people(text) == [("ada", "Lovelace, Ada; of A", None, None, "A", None)]
+    assert people(text) == [("ada", "Ada; of A Lovelace", None, None, "A", None)]
 
 
 @each(
@@ -272,6 +287,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
     term, roster = Term(ladder.path), tmp_path / "roster.csv"
     roster.write_text(CANVAS)
     assert term.arena("users import", roster).err.splitlines() == [
+        'line 4: "Lovelace, Ada" becomes "Ada Lovelace", and so on in 1 other line',
         "line 6: skipped: Test Student is Canvas' test student",
         "line 7: skipped: Test Student is Canvas' test student",
         "2 users added, 0 changed",
