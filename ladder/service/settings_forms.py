@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -23,19 +23,27 @@ from ladder.service.settings import SETTINGS_FILE, LadderError, LadderSettings, 
 from ladder.store import AuditEntry, accepted_versions, all_releases, find_bot, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
+# Headings and labels of forms, where the name of the table or the beginning of the description isn't one.
+_TITLES = {"auto_disable": "Failing bots", "checks": "Checks of submissions", "retention": "Storage", "web": "Pages"}
+_TITLES["tables"] = "Live tables"
+_LABELS = {"title": "Name of the course", "logo": "Icon", "name": "Name", "at": "Closes at", "points": "Points"}
+_LABELS |= {"beats": "Beats", "min_games": "Plays", "max_fault_percent": "Faults", "min_win_rate_percent": "Win rate"}
+_LABELS |= {"public": "Public", "banner": "Notice", "allow_guests": "Guests", "pace": "Pace"}
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingField:
-    """A setting in a form. kind: boolean, integer, number, string, choice or date-time.
+    """A setting in a form. kind: boolean, integer, number, string, choice, bot or date-time.
 
-    value: as the form shows it, "" if the file doesn't set it and there is no default. choices: of a choice.
+    label, help: the question, and what explains it, maybe "".
+    value: as the form shows it, "" if the file doesn't set it and there is no default. choices: of a choice or bot.
     attributes: the limits as attributes of an HTML input.
     """
 
     name: str
     kind: str
+    label: str
     help: str
     value: str
     choices: tuple[str, ...]
@@ -47,14 +55,18 @@ class SettingForm:
     """The form of a table, or of an item of a list of tables. index: of the item; None for a new one, or no list."""
 
     table: str
+    title: str
     is_list: bool
     index: int | None
     help: str
     fields: tuple[SettingField, ...]
 
 
-def list_setting_forms(settings: LadderSettings) -> tuple[SettingForm, ...]:
-    """Return the forms of all settings that staff may change; lists end with the form of a new item."""
+def list_setting_forms(settings: LadderSettings, bots: Sequence[str] = ()) -> tuple[SettingForm, ...]:
+    """Return the forms of all settings that staff may change; lists end with the form of a new item.
+
+    bots: the names that are offered where a setting is a bot.
+    """
     forms = []
     for table, (definition, is_list) in _list_tables().items():
         given = settings.model_dump(mode="python")[table]
@@ -63,11 +75,11 @@ def list_setting_forms(settings: LadderSettings) -> tuple[SettingForm, ...]:
             if values.get("grace_minutes") == settings.lateness.grace_minutes and is_list:
                 values |= {"grace_minutes": None}  # it was filled in
             fields = tuple(
-                _make_field(name, shape, values.get(name), name not in definition.get("required", ()))
+                _make_field(name, shape, values.get(name), name not in definition.get("required", ()), bots)
                 for name, shape in definition["properties"].items()
                 if name not in LOCKED_KEYS
             )
-            forms.append(SettingForm(table, is_list, index, definition["description"], fields))
+            forms.append(SettingForm(table, definition["title"], is_list, index, definition["description"], fields))
     return tuple(forms)
 
 
@@ -157,7 +169,8 @@ def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
         shape = schema["properties"][name]
         if name not in LOCKED_TABLES:
             reference = shape.get("items", shape).get("$ref") or shape["allOf"][0]["$ref"]
-            found[name] = (_resolve(schema, schema["$defs"][reference.rpartition("/")[2]]), "items" in shape)
+            definition = _resolve(schema, schema["$defs"][reference.rpartition("/")[2]])
+            found[name] = (definition | {"title": _TITLES.get(name, name.capitalize())}, "items" in shape)
     return found
 
 
@@ -175,8 +188,8 @@ def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, An
 _ATTRIBUTES = {"minimum": "min", "maximum": "max", "maxLength": "maxlength"}
 
 
-def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool) -> SettingField:
-    kind = "choice" if "enum" in shape else str(shape.get("format", shape["type"]))
+def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
+    kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
     attributes |= {} if optional else {"required": True}
     attributes |= {"step": 1 if kind == "integer" else "any"} if kind in ("integer", "number") else {}
@@ -185,7 +198,10 @@ def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool) ->
     else:
         text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         text = text.lower() if isinstance(value, bool) else text
-    return SettingField(name, kind, shape["description"], text, tuple(shape.get("enum", ())), attributes)
+    choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
+    help = shape["description"].replace("`", "")
+    label = _LABELS.get(name) or re.split("[,:;.]", help)[0]
+    return SettingField(name, kind, label, help.removeprefix(label).lstrip(",:;. "), text, choices, attributes)
 
 
 def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[str, str]) -> list[str]:

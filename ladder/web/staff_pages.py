@@ -160,12 +160,15 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     current = request.ladder.settings
     with request.ladder.reading(request.viewer) as context:
         users = views.view_dashboard(context).users
+        bots = [bot.bot for bot in views.list_bots(context, limit=None).items]
     return render_form(
         request,
         "settings.html",
         200 if refused is None else 400,
         refused=refused,
-        tables={table: list(rows) for table, rows in groupby(list_setting_forms(current), lambda form: form.table)},
+        tables={
+            table: list(rows) for table, rows in groupby(list_setting_forms(current, bots), lambda form: form.table)
+        },
         current=current,
         users=users,
         info=describe_ladder(request.ladder),

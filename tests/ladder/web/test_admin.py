@@ -216,6 +216,11 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     assert "No user of this section needs a link" in post(staff, "/admin/users/links", 400, section="Z")
 
 
+def test_the_code_of_an_invitation_can_fill_a_slide(staff: TestClient) -> None:
+    page = post(staff, "/admin/users/join", 200)
+    assert re.search(r'<div id="slide"><h2>spring</h2><svg.*</div>\n<p><a [^>]*href="#slide">Fill the screen', page)
+
+
 def test_revoked_credentials_are_refused(web: Pages, staff: TestClient) -> None:
     ada = web.visitor("ada")
     assert ada.get("/bots").status_code == 200
@@ -343,6 +348,9 @@ def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClie
     assert "2026-12-01T23:59" in page
     assert "Submissions of a user or team each day" in page
     assert "sqlite" not in page
+    assert "<label><b>Closes at</b> <input" in page
+    assert re.search(r'name="beats">(<option[^>]*>\w+</option>)+</select>', page)
+    assert '<option value="late">late</option>' in page
     (own.path / "ladder.toml").write_text("[quotas]\nmax_bots_per_user = 0\n")
     answered = staff.get("/admin/settings")
     assert (answered.status_code, "quotas.max_bots_per_user" in answered.text) == (400, True)
