@@ -279,7 +279,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FinalState": {
         _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned is_open"
         " extra_rounds max_extra_rounds featured_match champion champion_owner standings podium"
-        " podium_owners decisive_matches isolated revision state"
+        " podium_owners decisive_matches isolated revision state remaining_s"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases"},
@@ -314,7 +314,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "SimilarityPair": {_STAFF: "version owner overlap_percent other_version other_owner other_overlap_percent"},
     "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},
     "RunnerSummary": {_STAFF: "id host pid capacity leases matches is_dead"},
-    "QueuedCheck": {_ANYBODY: "version_ref pseudonym status submitted_at"},
+    "QueuedCheck": {_ANYBODY: "version_ref pseudonym status submitted_at done_at"},
     "ChatPage": {_ANYBODY: "table items revision"},
     "ChatLineSummary": {_ANYBODY: "id name text created_at", _STAFF: "muted"},
     "PlayerList": {_ANYBODY: "items revision"},

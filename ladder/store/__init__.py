@@ -115,6 +115,7 @@ from ladder.store.results import (
     all_results,
     count_ladder,
     faulty_games,
+    find_check_interval,
     find_latest_snapshot,
     find_match_interval,
     find_next_round_s,

@@ -553,7 +553,17 @@ MAX_PACE_MATCHES = 100  # that the pace is computed from
 def find_match_interval(connection: Connection) -> float | None:
     """Return the mean seconds between the ends of the last matches, without pauses; None before three matches."""
     query = select(matches.c.ended_at).where(matches.c.end_sequence.is_not(None), matches.c.ended_at.is_not(None))
-    ends = list(connection.scalars(query.order_by(matches.c.end_sequence.desc()).limit(MAX_PACE_MATCHES)))
+    return _find_interval(connection, query.order_by(matches.c.end_sequence.desc()))
+
+
+def find_check_interval(connection: Connection) -> float | None:
+    """Return the mean seconds between the ends of the last checks, without pauses; None before three checks."""
+    query = select(versions.c.checked_at).where(versions.c.checked_at.is_not(None))
+    return _find_interval(connection, query.order_by(versions.c.checked_at.desc()))
+
+
+def _find_interval(connection: Connection, query: Select[tuple[float | None]]) -> float | None:
+    ends: list[float] = list(connection.scalars(query.limit(MAX_PACE_MATCHES)).all())  # type: ignore[arg-type]
     gaps = sorted(max(0.0, later - earlier) for later, earlier in pairwise(ends))
     if len(gaps) < 2:
         return None

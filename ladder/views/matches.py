@@ -26,6 +26,7 @@ from ladder.store import (
     WAITING,
     SessionMatch,
     TableSession,
+    find_check_interval,
     find_match_players,
     find_record,
     find_session,
@@ -312,12 +313,16 @@ def _make_replay(context: ViewContext, line: MatchSummary, text: str) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class QueuedCheck:
-    """A version whose check hasn't ended. status: queued or checking."""
+    """A version whose check hasn't ended. status: queued or checking.
+
+    done_at: Unix time when the check will have ended, at the pace of the last checks; None if unknown.
+    """
 
     version_ref: str
     pseudonym: str
     status: str
     submitted_at: float
+    done_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,10 +359,17 @@ def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) 
     """Return the queue, with up to `limit` matches after match `after`."""
     lines = list_matches(context, todo=True, after=after, limit=limit)
     waiting = unchecked_versions(context.connection, context.now)
+    pace_s = find_check_interval(context.connection)
     whole = QueuePage(
         tuple(
-            QueuedCheck(version.version_ref, version.pseudonym, version.status, version.submitted_at)
-            for version in waiting
+            QueuedCheck(
+                version.version_ref,
+                version.pseudonym,
+                version.status,
+                version.submitted_at,
+                None if pace_s is None else context.now + pace_s * place,
+            )
+            for place, version in enumerate(waiting, 1)
         ),
         lines.items,
         lines.next_cursor,

@@ -29,9 +29,9 @@ from ladder.store import (
     release_check,
     unchecked_versions,
 )
-from ladder.views import view_bot
+from ladder.views import view_bot, view_queue
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import Clock, add_settings, deadline, make_ladder
+from tests.ladder.service.classes import Clock, add_settings, deadline, hand_in, make_ladder
 
 NOW, EARLIER = 1e6, 9e5
 PY = f"{QUICK_BOT}#"
@@ -54,6 +54,19 @@ def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_p
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
             submit_bot(ladder, path, "ada", names["bob"].replace(" ", separator))
     assert submit_bot(ladder, path, "ada", names["ada"].replace(" ", "-")).number == 1
+
+
+def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path) -> None:
+    """At the pace of the last checks: eight in 50 s, of them two of reference bots at the start."""
+    for number in range(6):
+        hand_in(ladder, "ada", "bot", NOW + 10 * number)
+    path = tmp_path / "bot.py"
+    for login in ("bob", "dan"):
+        path.write_text(f"{PY}{login}")
+        submit_bot(ladder, path, login, f"bot-of-{login}")
+    with ladder.reading(STAFF_VIEWER) as context:
+        left_s = [(check.done_at or 0.0) - context.now for check in view_queue(context).checks]
+    assert left_s == pytest.approx([50 / 6, 100 / 6])
 
 
 def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder: Ladder, tmp_path: Path) -> None:
