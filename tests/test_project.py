@@ -4,15 +4,18 @@ Source: .ci/run, pyproject.toml, and GitHub's syntax of issue forms.
 """
 
 import ast
+import hashlib
 import re
 import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from tests import mutants
+from tests.test_style import VENDORED
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -60,10 +63,16 @@ def test_a_release_is_published_after_the_tests_with_sums_attestation_and_licenc
     made = [steps.index(words) for words in ("cyclonedx-py", "sha256sum", "attest-build-provenance@", "gh release")]
     assert made == sorted(made)
     # What isn't ours has its licence beside it, and the wheel lists it.
-    licences = {str(path.relative_to(ROOT)) for path in ROOT.glob("ladder/web/static/*LICENSE*")}
-    assert licences | {"LICENSE", "arena/playground/built/licences*.html"} == {*PROJECT["license-files"]}
-    minified = {path.name.partition(".")[0] for path in ROOT.glob("ladder/web/static/*.min.js")}
-    assert minified == {Path(name).name.partition(".")[0] for name in licences}
+    licences = {*ROOT.glob("*/*/static/*.LICENSE")}
+    ours = {"LICENSE", "arena/playground/built/licences*.html"}
+    assert ours | {str(path.relative_to(ROOT)) for path in licences} == {*PROJECT["license-files"]}
+    assert {path.with_suffix(".min.js") for path in licences} == {*ROOT.glob("*/*/static/*.min.js")}
+
+
+@pytest.mark.parametrize("name", sorted(VENDORED))
+def test_a_vendored_file_is_the_one_that_its_licence_names(name: str) -> None:
+    said = (ROOT / name.replace(".min.js", ".LICENSE")).read_text("utf-8")
+    assert re.search(r"^SHA-256: (\w+)$", said, re.M)[1] == hashlib.sha256((ROOT / name).read_bytes()).hexdigest()
 
 
 def test_a_release_has_compiled_wheels_of_the_pythons_that_the_package_names() -> None:

@@ -7,7 +7,7 @@ server.
 
 Browsers can't import modules from `file:`. So `inline_module` joins modules in dependency order, each as a function
 that returns its exports. An import must be on a line of its own without renaming, and an export must be declared
-where it is written. Pages can import the JavaScript kit.
+where it is written. A vendored module `*.min.js` ends with its exports, and its licence comes with it.
 
 Packed data needs a third of the space; `static/packed.js` unpacks it. Each distinct event is stored once, a step is
 an array, and standard error is cut to the page's limit."""
@@ -26,9 +26,10 @@ from arena.escaping import escape_control
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
 
 _STATIC = Path(__file__).parent / "static"
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)\.js";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)(?:\.min)?\.js";$', re.MULTILINE)
 _OMITTED = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indentation and comments, a fifth of the text
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
+_EXPORT_LIST = re.compile(r"\bexport\{([^}]*)\};\s*$")  # the last statement of a module of others
 
 
 def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
@@ -85,11 +86,17 @@ def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of all modules that a module imports, then of the module itself."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
-    source = _OMITTED.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
-    for _, needed in _IMPORT.findall(source):
-        yield from _modules(needed, (*above, name))
-    exported = ", ".join(_EXPORT.findall(source))
-    inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
+    vendored = (_STATIC / f"{name}.min.js").exists()
+    source = _OMITTED.sub("", (_STATIC / f"{name}{'.min' if vendored else ''}.js").read_text("utf-8"))
+    if vendored:
+        pairs = (pair.split(" as ") for pair in _EXPORT_LIST.findall(source)[0].split(","))
+        exported = ", ".join(f"{public}: {inside}" for inside, public in pairs)
+        inner = f"/* {(_STATIC / f'{name}.LICENSE').read_text('utf-8')} */\n{_EXPORT_LIST.sub('', source)}"
+    else:
+        for _, needed in _IMPORT.findall(source):
+            yield from _modules(needed, (*above, name))
+        exported = ", ".join(_EXPORT.findall(source))
+        inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
     yield name, f"modules.{name} = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();"
 
 
@@ -99,7 +106,7 @@ def _source_list(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
 
 
-LOG_BYTES = 3000  # of standard error for each game on average; in 24 games as much as is kept of one bot
+LOG_BYTES = 2000  # of standard error for each game on average
 
 
 def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -133,7 +140,7 @@ def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
     """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     limit = max(map(len, texts), default=0)
-    while limit > 200 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > LOG_BYTES * len(games):
+    while limit > 100 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > LOG_BYTES * len(games):
         limit //= 2
     return limit
 

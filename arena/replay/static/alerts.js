@@ -1,61 +1,51 @@
 // Alerts for a player: a sound, browser notifications, and a count in the title.
 
-import { h, say } from "./dom.js";
 import { remember, remembered } from "./memory.js";
 
-export class Alerts {
-  constructor() {
-    this.title = document.title;
-    this.missed = 0; // alerts since the page was last seen
-    this.open = false; // whether a request is open
-    this.volume = h("input", { type: "range", min: 0, max: 100, step: 5, "aria-label": "Sound volume", value: remembered("volume") ?? 0 });
-    this.volume.onchange = () => this.set(Number(this.volume.value));
-    this.notifies = h("input", { type: "checkbox", checked: remembered("notify") === "on", onchange: () => this.allow() });
-    this.soundButton = h("button", { class: "tool", onclick: () => this.toggle() });
-    document.addEventListener("visibilitychange", () => {
-      if (!document.hidden) this.missed = 0;
-      this.count();
-    });
-    this.set(Number(this.volume.value), false);
-  }
+const title = document.title;
 
-  set(volume, audible = true) {
-    this.volume.value = volume;
-    remember("volume", String(volume));
-    say(this.soundButton, volume ? "Sound on" : "Sound off");
-    this.soundButton.setAttribute("aria-pressed", String(volume > 0));
-    if (audible && volume) beep(volume / 100);
-  }
+/** `volume`: 0 to 100; `notifies`: whether the player wants notifications; `missed`: alerts since the page was last seen. */
+export const alerts = { volume: Number(remembered("volume") ?? 0), notifies: remembered("notify") === "on", missed: 0, open: false };
 
-  toggle() {
-    this.set(Number(this.volume.value) ? 0 : 50);
-  }
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden) alerts.missed = 0;
+  count();
+});
 
-  async allow() {
-    if (this.notifies.checked && "Notification" in window) this.notifies.checked = (await Notification.requestPermission()) === "granted";
-    remember("notify", this.notifies.checked ? "on" : "off");
-  }
+export function setVolume(volume) {
+  alerts.volume = volume;
+  remember("volume", String(volume));
+  if (volume) beep(volume / 100);
+}
 
-  /** Alert the player to something new; `calls`: whether they have to act. */
-  alert(text, calls) {
-    if (document.hidden) {
-      this.missed += 1;
-      if (this.notifies.checked && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: text, tag: "coup" });
-    }
-    this.count();
-    if (calls && Number(this.volume.value)) beep(Number(this.volume.value) / 100);
-  }
+/** Ask the browser for notifications if they are wanted. */
+export function notify(wanted) {
+  const asked = wanted && "Notification" in window ? Notification.requestPermission() : Promise.resolve("granted");
+  return asked.then((given) => {
+    alerts.notifies = wanted && given === "granted";
+    remember("notify", alerts.notifies ? "on" : "off");
+  });
+}
 
-  /** Show in the title whether a request is open. */
-  mark(open) {
-    this.open = open;
-    this.count();
+/** Alert the player to something new; `calls`: whether they have to act. */
+export function alertTo(text, calls) {
+  if (document.hidden) {
+    alerts.missed += 1;
+    if (alerts.notifies && "Notification" in window && Notification.permission === "granted") new Notification("Coup", { body: text, tag: "coup" });
   }
+  count();
+  if (calls && alerts.volume) beep(alerts.volume / 100);
+}
 
-  count() {
-    const text = `${this.missed ? `(${this.missed}) ` : ""}${this.open ? "● " : ""}${this.title}`;
-    if (document.title !== text) document.title = text;
-  }
+/** Show in the title whether a request is open. */
+export function mark(open) {
+  alerts.open = open;
+  count();
+}
+
+function count() {
+  const text = `${alerts.missed ? `(${alerts.missed}) ` : ""}${alerts.open ? "● " : ""}${title}`;
+  if (document.title !== text) document.title = text;
 }
 
 function beep(volume) {

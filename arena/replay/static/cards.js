@@ -1,6 +1,7 @@
 // Cards, coins, avatars and signs as elements. A role has a colour, a figure, a sign and a name.
 
-import { drawn, h, plain } from "./dom.js";
+import { plain } from "./dom.js";
+import { h } from "./preact.min.js";
 
 // Signs on a field of 24 by 24.
 const SIGNS = {
@@ -92,7 +93,7 @@ const CONTROLS = {
 
 /** A line drawing of 24 by 24. */
 function sign(path, kind) {
-  return drawn("svg", { class: `sign sign-${kind}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, drawn("path", { d: path }));
+  return h("svg", { class: `sign sign-${kind}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, h("path", { d: path }));
 }
 
 /** The drawing on a button. */
@@ -116,7 +117,7 @@ export function card(role, state = "") {
   return h(
     "span",
     { class: `card ${role} ${state}`, title: title(role) },
-    figure(FIGURES[role] ?? [], drawn("path", { class: "strike", d: "M5 66 55 16" })),
+    figure(FIGURES[role] ?? [], h("path", { class: "strike", d: "M5 66 55 16" })),
     h("span", { class: "corner", "aria-hidden": "true" }, short(role)),
     h("span", { class: "role-name" }, title(role)),
     state ? unseen(` (${state})`) : null,
@@ -124,9 +125,8 @@ export function card(role, state = "") {
 }
 
 function figure(shapes, ...more) {
-  const paths = shapes.map(([fill, d]) => drawn("path", { d }));
-  paths.forEach((path, place) => path.style.setProperty("fill", `var(--${shapes[place][0]})`));
-  return drawn("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, drawn("g", {}, paths), more);
+  const paths = shapes.map(([fill, d]) => h("path", { d, style: { fill: `var(--${fill})` } }));
+  return h("svg", { class: "figure", viewBox: "0 0 60 84", "aria-hidden": "true" }, h("g", {}, paths), more);
 }
 
 /** The sign of a move: that of the role that it claims or names, else its own. `row`: its row of the action table, if any. */
@@ -145,9 +145,13 @@ export function price(cost) {
 /** A player's avatar: the first character of the handle on a coloured disc; letters from A to J have ten colours. */
 export function avatar(handle) {
   const sum = [...handle].reduce((total, character) => (total * 31 + character.codePointAt(0)) % 9973, 0);
-  const disc = h("span", { class: "avatar", title: plain(handle), "aria-hidden": "true" }, plain([...handle.toUpperCase()][0] ?? "?"));
-  disc.style.setProperty("--hue", 36 * (sum % 10));
-  return disc;
+  const style = { "--hue": 36 * (sum % 10) };
+  return h("span", { class: "avatar", style, title: plain(handle), "aria-hidden": "true" }, plain([...handle.toUpperCase()][0] ?? "?"));
+}
+
+/** An untrusted name, isolated from the text around it if its direction differs. */
+export function name(text) {
+  return h("bdi", { class: "name", title: plain(text) }, plain(text));
 }
 
 /** A claim as a small badge; `outcome` as in state.js. */
@@ -175,7 +179,7 @@ export function coins(number, change) {
     h("span", { class: "coin", "aria-hidden": "true" }),
     h("span", { class: "count" }, String(number)),
     unseen(number === 1 ? " coin" : " coins"),
-    change ? h("span", { class: change > 0 ? "change more" : "change less" }, change > 0 ? `+${change}` : `−${-change}`) : null,
+    change ? h("span", { key: `${number} ${change}`, class: change > 0 ? "change more" : "change less" }, change > 0 ? `+${change}` : `−${-change}`) : null,
   ];
 }
 

@@ -1,7 +1,10 @@
 // Details of a moment: requests with answers and times, claims with their odds, and standard error.
 
-import { badge, OUTCOMES, percent, time, title } from "./cards.js";
-import { h, name, plain, refill } from "./dom.js";
+import { badge, name, OUTCOMES, percent, time } from "./cards.js";
+import { plain } from "./dom.js";
+import { h } from "./preact.min.js";
+import { likelihood, moveText } from "./scene.js";
+import { answers, faults } from "./view.js";
 
 /** What each kind of request asks, as a heading. */
 const ASKED = {
@@ -18,113 +21,75 @@ const ASKED = {
   allegiance: "Which side?",
 };
 
-/** The answers of a step, with their times as bars and faults. */
-export class Answers {
-  constructor() {
-    this.title = h("h2", { id: "answers-title" });
-    this.body = h("div", {});
-    this.element = h("section", { class: "panel answers", "aria-labelledby": "answers-title" }, this.title, this.body);
-  }
-
-  /**
-   * `rows`: { name, text, us, fault } of each answer shown; `sealed`: how many others answered unseen. `unattributed`:
-   * { name, code, count } of the game's faults that belong to no step.
-   */
-  show(kind, rows, sealed, unattributed) {
-    this.title.textContent = kind === null ? "Before the first turn" : (ASKED[kind] ?? kind);
-    const most = Math.max(1, ...rows.map((row) => row.us ?? 0));
-    refill(
-      this.body,
-      rows.length
-        ? h(
-            "table",
-            {},
-            h("thead", {}, h("tr", {}, ...["who", "answer", "thought"].map((text) => h("th", { scope: "col" }, text)))),
-            h("tbody", {}, rows.map((row) => answer(row, most))),
-          )
-        : null,
-      kind === null ? h("p", { class: "muted" }, "The cards are dealt.") : null,
-      unattributed.map((stray) =>
-        h("p", {}, name(stray.name), h("span", { class: "fault-code" }, `${plain(stray.code)} × ${stray.count}`), " in this game"),
-      ),
-      sealed
-        ? h("p", { class: "muted" }, `${sealed} ${rows.length ? "more " : ""}${sealed === 1 ? "answer" : "answers"} that this seat wasn't shown`)
-        : null,
-    );
-  }
-}
-
-function answer(row, most) {
-  const bar = h("span", { class: "took", "aria-hidden": "true" });
-  bar.style.setProperty("--value", (row.us / most).toFixed(3));
+/** The answers of a step, with their times as bars and faults, and the game's faults that belong to no step. */
+export function answersPanel(scene, index) {
+  const { game, moments, players, seat } = scene;
+  const { step } = moments[index];
+  const given = step ? answers(step, seat) : [];
+  const codes = new Map(step ? faults(step, seat) : []);
+  const sealed = step ? step.answers.length - given.length : 0;
+  const most = Math.max(1, ...given.map(([, , us]) => us ?? 0));
+  const rows = given.map(([giver, word, us]) => answer(players[giver].name, moveText(scene, word), codes.get(giver), us, most));
+  const stray = step ? [] : (game.unattributed_faults ?? []).filter(([by]) => seat === null || by === seat);
   return h(
-    "tr",
-    {},
-    h("td", {}, name(row.name)),
-    h("td", {}, row.text, row.fault ? h("span", { class: "fault-code" }, plain(row.fault)) : null),
-    h("td", { class: "number" }, row.us === null || row.us === undefined ? "" : [time(row.us), bar]),
+    "section",
+    { class: "panel answers", "aria-labelledby": "answers-title" },
+    h("h2", { id: "answers-title" }, step ? (ASKED[step.kind] ?? step.kind) : "Before the first turn"),
+    rows.length ? h("table", {}, head("who", "answer", "thought"), h("tbody", {}, rows)) : null,
+    step ? null : h("p", { class: "muted" }, "The cards are dealt."),
+    stray.map(([by, code, count]) => h("p", {}, name(players[by].name), h("span", { class: "fault-code" }, `${plain(code)} × ${count}`), " in this game")),
+    sealed ? h("p", { class: "muted" }, `${sealed} ${rows.length ? "more " : ""}${sealed === 1 ? "answer" : "answers"} that this seat wasn't shown`) : null,
   );
 }
 
+/** The head of a table. */
+export function head(...texts) {
+  return h("thead", {}, h("tr", {}, texts.map((text) => h("th", { scope: "col" }, text))));
+}
+
+function answer(who, text, fault, us, most) {
+  return h(
+    "tr",
+    {},
+    h("td", {}, name(who)),
+    h("td", {}, text, fault ? h("span", { class: "fault-code" }, plain(fault)) : null),
+    h("td", { class: "number" }, us === null || us === undefined ? "" : [time(us), meter(us / most)]),
+  );
+}
+
+function meter(share) {
+  return h("span", { class: "took", "aria-hidden": "true", style: { "--value": share.toFixed(3) } });
+}
+
 /** All claims of the game so far, latest first: probability, truth and result of each. */
-export class Claims {
-  constructor() {
-    this.looker = h("p", { class: "muted small" });
-    this.body = h("tbody", {});
-    this.table = h(
-      "table",
-      {},
-      h("thead", {}, h("tr", {}, ...["turn", "claim", "likely", "in truth", "outcome"].map((text) => h("th", { scope: "col" }, text)))),
-      this.body,
-    );
-    this.element = h(
-      "section",
-      { class: "panel claims-panel", "aria-labelledby": "claims-title" },
-      h("h2", { id: "claims-title" }, "Claims and odds"),
-      this.looker,
-      h("div", { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "claims-title" }, this.table),
-    );
-  }
-
-  /** Reset for another game or viewer, given as text. `any`: whether the viewer knows the truth of any claim. */
-  load(looker, truth, any) {
-    this.truth = truth;
-    this.table.classList.toggle("untold", !any);
-    this.rows = new Map(); // by claim: a decided claim is a new object
-    this.now = null;
-    this.looker.textContent = looker;
-  }
-
-  /** `claims`: those of a moment (state.js); `more(claim)` gives { name, likely, href }, likely null for the viewer's own. */
-  show(claims, more, index) {
-    this.table.hidden = !claims.length;
-    const rows = claims.map((claim) => {
-      if (!this.rows.has(claim)) this.rows.set(claim, this.row(claim, more(claim)));
-      return this.rows.get(claim);
-    });
-    const now = claims.at(-1)?.index === index ? rows.at(-1) : null;
-    if (now !== this.now) {
-      this.now?.classList.remove("now");
-      now?.classList.add("now");
-      this.now = now;
-    }
-    if (rows.length !== this.body.children.length || rows.some((row, place) => row !== this.body.children[rows.length - 1 - place])) {
-      refill(this.body, rows.reverse());
-    }
-  }
-
-  row(claim, { name: who, likely, href }) {
-    const truth = this.truth || likely === null;
+export function claimsPanel(scene, index) {
+  const { match, moments, players, seat, labels, truth, href } = scene;
+  const { claims } = moments[index];
+  const all = seat === null || truth;
+  const guess = match.ruleset.draft ? " After a draft it is only an estimate." : "";
+  const row = (claim) => {
+    const likely = likelihood(scene, claim);
     return h(
       "tr",
-      {},
-      h("td", {}, h("a", { href }, String(claim.turn))),
-      h("td", {}, name(who), " ", badge(claim), h("span", { class: "muted small" }, claim.block ? " to block" : "")),
-      h("td", { class: "number" }, likely === null ? "own" : meter(likely)),
-      h("td", {}, truth ? verdict(claim.honest) : h("span", { class: "muted" }, "hidden")),
+      { key: claim.index, class: claim.index === index ? "now" : "" },
+      h("td", {}, h("a", { href: href(moments[claim.index]) }, String(claim.turn))),
+      h("td", {}, name(players[claim.seat].name), " ", badge(claim), h("span", { class: "muted small" }, claim.block ? " to block" : "")),
+      h("td", { class: "number" }, likely === null ? "own" : [percent(likely), meter(likely)]),
+      h("td", {}, all || likely === null ? verdict(claim.honest) : h("span", { class: "muted" }, "hidden")),
       h("td", {}, OUTCOMES[claim.outcome]),
     );
-  }
+  };
+  return h(
+    "section",
+    { class: "panel claims-panel", "aria-labelledby": "claims-title" },
+    h("h2", { id: "claims-title" }, "Claims and odds"),
+    h("p", { class: "muted small" }, `How likely each claim was for ${labels[seat] ?? "a spectator"} when it was made, given the visible cards.${guess}`),
+    h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-labelledby": "claims-title" },
+      h("table", { class: seat !== -1 || truth ? "" : "untold", hidden: !claims.length }, head("turn", "claim", "likely", "in truth", "outcome"), h("tbody", {}, claims.toReversed().map(row))),
+    ),
+  );
 }
 
 /** Whether a claim is true, as text. */
@@ -132,41 +97,18 @@ export function verdict(honest) {
   return h("span", { class: honest ? "honest" : "bluffed" }, honest ? "true" : "bluff");
 }
 
-function meter(likely) {
-  const bar = h("span", { class: "took", "aria-hidden": "true" });
-  bar.style.setProperty("--value", likely.toFixed(3));
-  return [percent(likely), bar];
-}
-
-/** The bots' standard error in a turn. */
-export class Stderr {
-  constructor() {
-    this.title = h("h2", { id: "stderr-title" }, "Standard error");
-    this.body = h("div", {});
-    this.element = h("section", { class: "panel stderr", "aria-labelledby": "stderr-title" }, this.title, this.body);
-    this.shown = "";
-  }
-
-  /** `entries`: { name, text } of the turn; `any`: whether other turns of the game have entries. */
-  show(entries, where, any) {
-    this.element.hidden = !any;
-    const key = JSON.stringify([entries, where]);
-    if (key === this.shown) return;
-    this.shown = key;
-    refill(
-      this.body,
-      entries.length
-        ? entries.map((entry) => h("figure", {}, h("figcaption", {}, name(entry.name), ` · ${where}`), output(entry)))
-        : h("p", { class: "muted" }, `No output in ${where}.`),
-    );
-  }
-}
-
-function output({ text }) {
-  return h("pre", { tabindex: "0", role: "group", "aria-label": "standard error" }, plain(text, true));
-}
-
-/** A claim in words: "claims to have a Duke". */
-export function claiming(role) {
-  return role.startsWith("not_") ? `claims to have no ${title(role.slice(4))}` : `claims the ${title(role)}`;
+/** The bots' standard error in the turn of a moment; null if the game has none. */
+export function stderrPanel({ entries, moments, players }, index) {
+  if (!entries.length) return null;
+  const { turn } = moments[index];
+  const here = entries.filter((entry) => (entry.turn ?? 0) === (index ? turn : 0));
+  const where = index ? `turn ${turn}` : "the start of the game";
+  const output = ({ seat, text }) =>
+    h("figure", {}, h("figcaption", {}, name(players[seat].name), ` · ${where}`), h("pre", { tabindex: "0", role: "group", "aria-label": "standard error" }, plain(text, true)));
+  return h(
+    "section",
+    { class: "panel stderr", "aria-labelledby": "stderr-title" },
+    h("h2", { id: "stderr-title" }, "Standard error"),
+    h("div", {}, here.length ? here.map(output) : h("p", { class: "muted" }, `No output in ${where}.`)),
+  );
 }

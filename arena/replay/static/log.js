@@ -1,8 +1,9 @@
 // The game as text, turn by turn. On the page of a record each line links to its moment.
 
 import { badge } from "./cards.js";
-import { h, plain, refill } from "./dom.js";
-import { MARKS } from "./scrubber.js";
+import { plain } from "./dom.js";
+import { Component, createRef, h } from "./preact.min.js";
+import { MARKS } from "./timeline.js";
 
 const MEANING = Object.fromEntries(MARKS);
 
@@ -28,59 +29,62 @@ export function stepText(tellers, kind, events, names) {
   return [spoken, gains, result].filter(Boolean).join(" · ");
 }
 
-export class Log {
-  constructor() {
-    this.list = h("ol", { class: "turns", tabindex: 0, "aria-labelledby": "log-title" });
-    this.element = h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), this.list);
-    this.scrolling = null;
-    this.load([]);
+const NEAR_PX = 40; // from the end of a list, for a reader who follows it
+
+/** A list that stays scrolled to its end, unless its reader scrolls up. It is drawn again where `of` is another object. */
+export class Following extends Component {
+  list = createRef();
+
+  shouldComponentUpdate(next) {
+    return next.of !== this.props.of;
   }
 
-  /**
-   * `lines`: for each moment { turn, title, text, href, marks, claims }, or null for a moment without text. `href` is
-   * null without a link; `claims` are those made at the moment.
-   */
-  load(lines) {
-    this.lines = [];
-    this.current = null;
-    const turns = [];
-    lines.forEach((line, index) => {
-      if (line === null) return;
-      if (turns.at(-1)?.turn !== line.turn) turns.push({ turn: line.turn, title: line.title, items: [] });
-      const link = h(
-        line.href === null ? "div" : "a",
-        { class: "line", href: line.href },
-        h("span", { class: "text" }, line.text),
-        line.claims.map(badge),
-        line.marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", title: MEANING[mark], "aria-label": MEANING[mark] })),
-      );
-      this.lines[index] = link;
-      turns.at(-1).items.push(h("li", {}, link));
-    });
-    refill(
-      this.list,
-      turns.length ? turns.map(({ title, items }) => h("li", { class: "turn" }, h("h3", {}, title), h("ol", {}, items))) : h("li", {}, "The game begins."),
-    );
+  getSnapshotBeforeUpdate() {
+    const { scrollHeight, scrollTop, clientHeight } = this.list.current;
+    return scrollHeight - scrollTop - clientHeight < NEAR_PX;
   }
 
-  /** Mark the line of a moment, or the last line before it. */
-  show(index) {
-    let place = index;
-    while (place > 0 && !this.lines[place]) place--;
-    const line = this.lines[place];
-    if (line === this.current) return;
-    const first = this.current === null;
-    this.current?.removeAttribute("aria-current");
-    this.current = line ?? null;
-    if (!line) return;
-    line.setAttribute("aria-current", "step");
-    if (first) this.scroll();
-    else this.scrolling ??= setTimeout(() => this.scroll(), 100); // scrolling costs as much as a whole step
+  componentDidUpdate(before, state, follows) {
+    if (follows) this.list.current.scrollTop = this.list.current.scrollHeight;
   }
 
-  scroll() {
-    this.scrolling = null;
-    if (this.current === this.lines.at(-1)) this.list.scrollTop = this.list.scrollHeight;
-    else if (this.current) this.list.scrollTop = this.current.offsetTop - this.list.clientHeight / 2;
+  render({ list, children }) {
+    return h("ol", { ...list, ref: this.list }, children);
   }
+}
+
+/**
+ * The lines of a game by turn, each { turn, title, entries: [[index, line]] }. `lines`: for each moment { turn, title, text,
+ * href, marks, claims }, or null for a moment without text. `href` is null without a link; `claims` are those made then.
+ */
+export function byTurn(lines) {
+  const found = [];
+  lines.forEach((line, index) => {
+    if (line === null) return;
+    if (found.at(-1)?.turn !== line.turn) found.push({ turn: line.turn, title: line.title, entries: [] });
+    found.at(-1).entries.push([index, line]);
+  });
+  return found;
+}
+
+/** A turn of `byTurn`; `current`: the index of the line to mark, if it is in this turn. */
+export function turnItem({ turn, title, entries }, current = null) {
+  return h("li", { class: "turn", key: turn }, h("h3", {}, title), h("ol", {}, entries.map(([index, line]) => h("li", { key: index }, entry(line, index === current)))));
+}
+
+function entry({ href, text, claims, marks }, current) {
+  return h(
+    href === null ? "div" : "a",
+    { class: "line", href, "aria-current": current ? "step" : null },
+    h("span", { class: "text" }, text),
+    claims.map(badge),
+    marks.map((mark) => h("i", { class: `mark ${mark}`, role: "img", title: MEANING[mark], "aria-label": MEANING[mark] })),
+  );
+}
+
+export const LOG_LIST = { class: "turns", tabindex: 0, "aria-labelledby": "log-title" };
+
+/** The panel of the log around its list. */
+export function logPanel(list) {
+  return h("section", { class: "panel log", "aria-labelledby": "log-title" }, h("h2", { id: "log-title" }, "The game"), list);
 }

@@ -1,7 +1,8 @@
 // The rules of a game, for the rules page and the dialog of a live table.
 
 import { card, moveSign, price, title } from "./cards.js";
-import { h, plain, read, refill } from "./dom.js";
+import { plain, read } from "./dom.js";
+import { h, render } from "./preact.min.js";
 
 const called = (action) => action.replace("_", " ");
 
@@ -46,5 +47,5 @@ const page = document.getElementById("rules-page"); // on the rules page
 if (page) {
   const home = read("home");
   const heading = h("h1", {}, home && h("a", { href: home[0] }, plain(home[1])), home && " · ", `Rules: ${plain(read("rules").name)}`);
-  refill(page, heading, rulesView(read("rules"), "h2"));
+  render([heading, rulesView(read("rules"), "h2")], page);
 }
