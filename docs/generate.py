@@ -24,7 +24,9 @@ from arena import __version__
 from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
 from arena.referee import FAULTS
-from ladder.service import LadderSettings, RunnerMetrics, describe_setting, open_ladder
+from ladder.ladder import open_ladder
+from ladder.runner import RunnerMetrics
+from ladder.settings import LadderSettings, describe_setting
 from ladder.web import ROUTERS, make_app
 from protocol import escape_bytes
 

@@ -40,7 +40,7 @@ LOADS = (
 )
 LOADS += ("rich.console", "rich.table", "arena.rating.ratings_and_intervals", "numpy.ma")
 LOADS_OF = {  # the first words of a command
-    "ladder": ("ladder.service", "alembic.config", "arena.workers.cluster", "scipy.special"),
+    "ladder": ("ladder.bots", "ladder.tasks", "alembic.config", "arena.workers.cluster", "scipy.special"),
     "ladder serve": ("ladder.web", "ladder.web.staff_pages", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
 }
 LIMIT_S = 120  # of every command that a test starts; on an idle machine none takes 10

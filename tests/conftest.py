@@ -61,15 +61,15 @@ TOGETHER = (
 # Files for `make test-all`.
 LONG = re.compile(
     # Runners, workers, servers, clusters and disks fail at random moments.
-    r"ladder/service/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
+    r"ladder/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|workers/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
     # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
     r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/test_table_server\.py"
-    r"|ladder/service/test_(check|readme|similar|talk)\.py|ladder/test_similarity\.py"
+    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
+    r"|ladder/bots/test_check\.py|ladder/test_readme\.py|ladder/tables/test_talk\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # An older ladder is upgraded by a copy of the code.
     r"|compatibility/test_upgrade\.py"
@@ -78,15 +78,15 @@ LONG = re.compile(
 )
 # Long tests of other files.
 LONG_ALONE = re.compile(
-    r"ladder/test_collusion\.py::test_frequent_interim_tests"
+    r"ladder/standings/test_collusion\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
     r"|bots/test_submission_archive\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"
-    r"|ladder/service/test_finals\.py::test_a_final_by_commands|ladder/service/test_releases\.py::test_another_processor"
-    r"|ladder/service/test_operation\.py::test_a_(?:runner|second)|ladder/web/test_openid\.py::test_an_old_response"
-    r"|ladder/service/test_runner\.py::test_a_cluster|ladder/service/test_standings\.py::test_collusion_is_found"
+    r"|ladder/grading/test_finals\.py::test_a_final_by_commands|ladder/grading/test_releases\.py::test_another_processor"
+    r"|ladder/test_operation\.py::test_a_(?:runner|second)|ladder/web/test_openid\.py::test_an_old_response"
+    r"|ladder/test_runner\.py::test_a_cluster|ladder/standings/test_standings\.py::test_collusion_is_found"
     r"|oracle/test_side_by_side\.py::.*\[[0-5]\]|local/test_local\.py::test_a_sweep_pairs"
     r"|exploit/test_exploit\.py::test_a_bluff|playground/test_trial\.py::test_a_version_is_compared"
     r"|run/test_preflight\.py::test_(?:all_bots|skipped|a_run_of|a_silent|an_interrupted)|referee/test_leaks\.py::test_processes_leave"

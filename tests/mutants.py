@@ -29,12 +29,12 @@ FILES = {
     "judge": "arena/referee/process/judge.py",
     "knowledge": "arena/coup/knowledge.py",
     "permissions": "ladder/permissions.py",
-    "grades": "ladder/service/grades.py",
-    "finals": "ladder/service/finals.py",
-    "submissions": "ladder/service/submissions.py",
-    "accounts": "ladder/service/users/accounts.py",
-    "chat": "ladder/{service,views}/chat.py arena/tables/chat.py",
-    "settings": "ladder/service/settings{,_forms}.py",
+    "grades": "ladder/grading/{grades,gradebook}.py",
+    "finals": "ladder/grading/finals.py",
+    "submissions": "ladder/bots/submissions.py",
+    "accounts": "ladder/users/accounts.py",
+    "chat": "ladder/chat.py arena/tables/chat.py",
+    "settings": "ladder/settings{,_forms}.py",
 }
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
@@ -42,14 +42,16 @@ TESTS = {
     "clock": "referee/test_{clock,own_time,table,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,table,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{view,examples}.py",
-    "permissions": "ladder/test_permissions.py ladder/views ladder/service/test_{users,grades,teams,privacy,chat}.py"
+    "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"
     " ladder/web/test_gate.py",
-    "grades": "ladder/service/test_{grades,lateness,one_number,deadlines,releases,roster}.py",
-    "finals": "ladder/service/test_{finals,grades,deadlines,lateness,rounds,ladder}.py ladder/web/test_admin.py",
-    "submissions": "ladder/service/test_{submissions,quotas,attempts,users,deadlines,ladder,teams}.py",
-    "accounts": "ladder/service/test_{accounts,users,teams}.py ladder/web/test_{account,join,passwords}.py",
-    "chat": "ladder/service/test_chat.py tables/test_{chat,table}.py ladder/web/test_chat.py",
-    "settings": "ladder/service/test_{settings,operation,grades,deadlines}.py ladder/web/test_{course,admin,openid}.py",
+    "grades": "ladder/grading ladder/test_deadlines.py ladder/users/test_roster.py",
+    "finals": "ladder/grading ladder/test_{deadlines,played_rounds,ladder}.py ladder/web/test_admin.py",
+    "submissions": "ladder/bots/test_{submissions,quotas,attempts}.py ladder/users/test_{users,teams}.py"
+    " ladder/test_{deadlines,ladder}.py",
+    "accounts": "ladder/users/test_{accounts,users,teams}.py ladder/web/test_{account,join,passwords}.py",
+    "chat": "ladder/test_chat.py tables/test_{chat,table}.py ladder/web/test_chat.py",
+    "settings": "ladder/test_{settings,operation,deadlines}.py ladder/grading/test_grades.py"
+    " ladder/web/test_{course,admin,openid}.py",
 }
 SWAPS = {"<": "<=", ">": ">=", "==": "!=", "is": "is not", "in": "not in", "and": "or", "+": "-", "True": "False"}
 SWAPS |= {after: before for before, after in SWAPS.items()}

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 from tests.cases import each
@@ -90,28 +89,65 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
   arena.review arena.exploit arena.play arena.tables arena.tables.live_match arena.connect
 ladder:
-ladder.rounds: arena.schedule
-ladder.collusion: arena.rating arena.rating.matches arena.rating.laplace_approximation arena.rating.winner_model
-ladder.standings: arena.rating arena.rating.matches arena.run ladder.collusion
-ladder.similarity:
-ladder.permissions:
 ladder.store: arena.referee
-ladder.worker: arena arena.formatting arena.schedule arena.workers arena.sandbox arena.referee arena.referee.process
+ladder.permissions:
+ladder.rounds: arena.schedule
+ladder.settings:
+ladder.worker: arena arena.schedule arena.formatting arena.workers arena.sandbox arena.referee arena.referee.process
   arena.bots arena.checks arena.run arena.stats arena.review
-ladder.views: arena.escaping arena.formatting arena.rating arena.referee arena.checks arena.replay arena.run
-  arena.review ladder.rounds ladder.standings ladder.permissions ladder.store
-ladder.service: arena arena.coup arena.escaping arena.formatting arena.schedule arena.rating arena.rating.matches
-  arena.workers arena.sandbox arena.referee arena.bots arena.checks arena.run ladder.rounds ladder.standings
-  ladder.permissions ladder.store ladder.worker ladder.views
-ladder.service.users: arena.coup arena.escaping arena.formatting arena.referee ladder.permissions ladder.store
-ladder.table_server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
-  ladder.service
+ladder.standings.collusion: arena.rating arena.rating.matches arena.rating.laplace_approximation
+  arena.rating.winner_model
+ladder.bots.similarity:
+ladder.view_context: ladder.store ladder.permissions
+ladder.clock: arena.escaping ladder.settings
+ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.standings.collusion
+ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
+  ladder.permissions ladder.settings ladder.view_context
+ladder.chat: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
+ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
+ladder.health: ladder.store ladder.settings ladder.ladder
+ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.store ladder.permissions ladder.settings
+  ladder.view_context ladder.clock ladder.ladder
+ladder.settings_forms: arena.escaping ladder.store ladder.settings ladder.ladder ladder.deadlines
+ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.users
+ladder.matches: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
+  ladder.view_context ladder.ladder ladder.audit_log
+ladder.standings: arena.rating arena.rating.matches arena.run ladder.store ladder.permissions ladder.view_context
+  ladder.ladder ladder.matches
+ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
+  arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
+  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
+  ladder.audit_log ladder.matches ladder.standings
+ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.bots ladder.store ladder.permissions
+  ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users ladder.standings ladder.bots
+ladder.tasks: arena.escaping arena.schedule arena.workers arena.referee arena.bots arena.run ladder.store
+  ladder.rounds ladder.settings ladder.worker ladder.ladder ladder.bots
+ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users
+  ladder.bots
+ladder.maintenance: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store
+  ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.users ladder.standings ladder.tasks
+ladder.tables.server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
+  ladder.settings ladder.ladder ladder.chat ladder.tasks
+ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
+  ladder.settings ladder.view_context ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
+  ladder.standings ladder.maintenance
+ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder.maintenance
+ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions ladder.view_context ladder.users
+  ladder.audit_log ladder.matches ladder.bots ladder.grading
+ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
+  ladder.deadlines ladder.users ladder.matches ladder.standings ladder.bots ladder.grading
+ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
+  ladder.settings ladder.worker ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
-  arena.replay arena.tables arena.playground ladder.standings ladder.permissions ladder.store ladder.views
-  ladder.service
+  arena.replay arena.tables arena.playground ladder.store ladder.permissions ladder.settings ladder.view_context
+  ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health ladder.users
+  ladder.settings_forms ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tables ladder.tasks
+  ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
-  arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.standings ladder.permissions
-  ladder.store ladder.views ladder.service ladder.table_server ladder.web
+  arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
+  ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users
+  ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tasks ladder.maintenance ladder.tables.server
+  ladder.grading ladder.upgrade ladder.dashboards ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}
@@ -277,25 +313,6 @@ def test_the_packages_have_no_circle() -> None:
     assert left == {}
 
 
-def test_the_nouns_of_the_ladder_have_no_circle() -> None:
-    """A noun, such as finals, has its modules of the same name in both layers; submissions are the bots'."""
-    layers = ("ladder.views", "ladder.service")
-    defined_in = {(layer, name): module for layer in layers for module, name in imports(MODULES[layer])}
-    needed: dict[str, set[str]] = {}
-    for module, path in MODULES.items():
-        if module.startswith(layers) and module not in layers:
-            used = [defined_in.get(each, each[0]) for each in imports(path)]
-            needed.setdefault(noun_of(module), set()).update(
-                noun_of(each) for each in used if each.startswith(layers) and noun_of(each) != noun_of(module)
-            )
-    TopologicalSorter(needed).prepare()
-
-
-def noun_of(module: str) -> str:
-    name = module.split(".")[2]
-    return "bots" if name == "submissions" else name
-
-
 @each("module", [name for name in MODULES if any(is_in(pure, name) for pure in PURE)])
 def test_pure_packages_have_no_clock_no_io_and_no_global_randomness(module: str) -> None:
     assert {name.split(".")[0] for name in modules_of(MODULES[module])} & IMPURE == set()
@@ -339,12 +356,12 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.cli.console",
         "arena.cli.submit",  # responses of a server
         "arena.compare.report",
-        "ladder.service.grades",  # content of a release, as JSON
-        "ladder.standings",
+        "ladder.grading.grades",  # content of a release, as JSON
+        "ladder.standings.computation",
         "arena.tables.websocket",  # the first line of a relay
-        "ladder.views.bots",
+        "ladder.bots.pages",
         "arena.run.report",
-        "ladder.service.settings",
+        "ladder.settings",
         "ladder.web.rendering",
         "arena.stats.report",
     }
@@ -386,7 +403,7 @@ def test_a_worker_of_a_ladder_imports_no_database() -> None:
 
 
 def test_opening_a_ladder_imports_no_migrations_numpy_or_argon2() -> None:
-    loaded = run_python("import sys, ladder.service; print(*sorted(sys.modules))").split()
+    loaded = run_python("import sys, ladder.ladder, ladder.bots; print(*sorted(sys.modules))").split()
     assert {"alembic", "numpy", "argon2"} & set(loaded) == set()
 
 

@@ -14,29 +14,30 @@ from arena.bots import find_sample
 from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.submit import print_submission
 from arena.escaping import escape_control
-from ladder import views
-from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
-from ladder.cli.results import write_log
-from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.service import (
+from ladder.bots import (
     AcceptedSubmission,
-    ActionResult,
+    BotPage,
+    BuildLog,
     BulkSubmission,
-    QueuedChallenge,
+    SimilarityReport,
     activate_version,
     deadlines_of_bot,
     disable_bot,
     find_similar_versions,
-    format_local_time,
-    get_bot,
-    parse_time,
-    queue_challenges,
-    set_frozen,
-    set_suspended,
-    set_void,
+    inactive_reason,
     submit_bot,
     submit_folder,
+    view_bot,
+    view_build_log,
 )
+from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
+from ladder.cli.results import write_log
+from ladder.clock import format_local_time, parse_time
+from ladder.ladder import ActionResult, get_bot, set_frozen
+from ladder.matches import QueuePage, set_void, view_queue
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.tasks import QueuedChallenge, queue_challenges
+from ladder.users import set_suspended
 
 
 @click.command()
@@ -112,7 +113,7 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
 @option("--version", "number", type=click.IntRange(1), metavar="N", help="Version to show.  [the newest]")
 @option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
 @option("--build-log", is_flag=True, help="Print only the output of the version's build.")
-@json_option(views.BotPage, views.BuildLog)
+@json_option(BotPage, BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Show a bot: versions, rank, faults, times and matches.
 
@@ -122,16 +123,16 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
         owner = Viewer(get_bot(context.connection, name).login)
         as_owner = replace(context, viewer=owner)
         if build_log:
-            view: views.BotPage | views.BuildLog | None = views.view_build_log(as_owner, name, number)
+            view: BotPage | BuildLog | None = view_build_log(as_owner, name, number)
         else:
-            view = views.view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
+            view = view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
     if view is None:
         usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
     if as_json:
         print_json(view)
-    elif isinstance(view, views.BotPage):
+    elif isinstance(view, BotPage):
         playing = next((version for version in view.versions if version.is_active), None)
-        what = views.inactive_reason(view) if playing is None else f"version {playing.number} plays"
+        what = inactive_reason(view) if playing is None else f"version {playing.number} plays"
         print_text(escape_control(f"{view.bot}: {what}"))
         print_view(view, as_json)
     elif view.text:
@@ -259,7 +260,7 @@ def print_decision(new: bool, now: str, as_json: bool) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@json_option(views.SimilarityReport)
+@json_option(SimilarityReport)
 def similar(folder: Path, as_json: bool) -> None:
     """List bots of different owners with similar source code.
 
@@ -276,11 +277,11 @@ def similar(folder: Path, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
-@json_option(views.QueuePage)
+@json_option(QueuePage)
 def queue(folder: Path, last: int, after: int | None, as_json: bool) -> None:
     """List pending checks and matches."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        waiting = views.view_queue(context, after, last)
+        waiting = view_queue(context, after, last)
     if not (as_json or waiting.checks or waiting.matches):
         print_note("the queue is empty")
     else:

@@ -48,9 +48,11 @@ from arena.rating import Estimate
 from arena.run import FaultReport, RulesetError, cache_folder
 from arena.sandbox import SandboxError
 from arena.workers import ExecutorLostError
-from ladder.service import Ladder, LadderError, get_version_archive, open_ladder
+from ladder.audit_log import DecisionSummary, describe_decision
+from ladder.ladder import Ladder, get_version_archive, open_ladder
+from ladder.matches import MatchParticipant
+from ladder.settings import LadderError
 from ladder.store import DatabaseError, SchemaError, all_bots
-from ladder.views import DecisionSummary, MatchParticipant, describe_decision
 
 
 def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:

@@ -21,21 +21,25 @@ from arena.cli.console import (
 )
 from arena.escaping import escape_control
 from arena.formatting import NO_INTERVALS, format_count, have_no_intervals
-from ladder import views
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
 from ladder.cli.results import TRUSTED, standings_table
-from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
-from ladder.service import (
+from ladder.deadlines import extend_deadline, withdraw_extension
+from ladder.grading import (
     EXTRA_ROUNDS,
     FINAL_GAMES,
-    ActionResult,
-    ExportedFiles,
-    Ladder,
+    GRADEBOOK_FORMATS,
+    FinalList,
+    FinalState,
+    Grade,
+    GradeChanges,
+    Grades,
     ReproducedRelease,
     create_final,
+    describe_missing_ids,
+    describe_open_grades,
     export_final,
-    extend_deadline,
+    format_gradebook,
     get_commitment_file,
     get_final_state,
     get_grades,
@@ -45,17 +49,10 @@ from ladder.service import (
     reproduce_release,
     retry_final,
     reveal_final_results,
-    withdraw_extension,
 )
-from ladder.views import (
-    GRADEBOOK_FORMATS,
-    Grade,
-    GradeChanges,
-    Grades,
-    describe_missing_ids,
-    describe_open_grades,
-    format_gradebook,
-)
+from ladder.ladder import ActionResult, Ladder
+from ladder.maintenance import ExportedFiles
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 
 NAME_ARGUMENT = click.argument("name", metavar="NAME")
 LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
@@ -81,7 +78,7 @@ def final() -> None:
 @option("--open", "is_open", is_flag=True, help="Show results to all viewers while the final is played.")
 @option("--extra-rounds", "rounds", type=click.IntRange(0), metavar="N", default=EXTRA_ROUNDS, help="Maximum at a tie.")
 @ACTOR_OPTION
-@json_option(views.FinalState)
+@json_option(FinalState)
 def create(
     folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
 ) -> None:
@@ -105,7 +102,7 @@ def create(
 
 @final.command("list")
 @FOLDER_ARGUMENT
-@json_option(views.FinalList)
+@json_option(FinalList)
 def list_all(folder: Path, as_json: bool) -> None:
     """List all finals."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
@@ -124,7 +121,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @LOGINS_OPTION
-@json_option(views.FinalState)
+@json_option(FinalState)
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
     """Show the progress of a final or, once it is revealed, its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
@@ -135,7 +132,7 @@ def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> Non
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @ACTOR_OPTION
-@json_option(views.FinalState)
+@json_option(FinalState)
 def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
     """Queue abandoned matches again, with the same deals."""
     with open_ladder_or_exit(folder) as ladder:
@@ -149,7 +146,7 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
 @option("--incomplete", is_flag=True, help="Reveal the final even if matches were abandoned.")
 @LOGINS_OPTION
 @ACTOR_OPTION
-@json_option(views.FinalState)
+@json_option(FinalState)
 def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: str, as_json: bool) -> None:
     """Publish the standings and key of a final. All its matches must have ended."""
     with open_ladder_or_exit(folder) as ladder:
@@ -219,7 +216,7 @@ def grades() -> None:
 @option("--owner", "login", metavar="LOGIN", help="Show the grade of one user, baseline by baseline.")
 @FORMAT_OPTION
 @ACTOR_OPTION
-@json_option(views.Grades, views.Grade)
+@json_option(Grades, Grade)
 def show(
     folder: Path,
     final: str | None,
@@ -262,7 +259,7 @@ def show(
 @option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
 @FORMAT_OPTION
 @ACTOR_OPTION
-@json_option(views.Grades)
+@json_option(Grades)
 def release(
     folder: Path,
     name: str,

@@ -48,43 +48,38 @@ from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrus
 from arena.schedule import require_even_match_games
 from arena.workers import Idle
 from arena.workers.cluster import Tls
+from ladder.bots import read_reference, save_reference
 from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
-from ladder.service import (
+from ladder.health import serve_metrics
+from ladder.ladder import (
     STAFF_USER,
-    AttemptFailed,
-    BackupFile,
-    CheckFinished,
-    Checkup,
-    ClockBehind,
     CreatedLadder,
+    LadderFormat,
+    PruneResult,
+    create_ladder,
+    prune_expired,
+    require_sandbox,
+)
+from ladder.maintenance import BackupFile, Checkup, check_ladder, restore_backup, write_backup
+from ladder.runner import LadderRunner, RunnerMetrics
+from ladder.store import RETRY_TIMEOUT_S
+from ladder.tasks import (
+    AttemptFailed,
+    CheckFinished,
+    ClockBehind,
     DependencyLost,
     DependencyRestored,
-    LadderFormat,
-    LadderRunner,
-    LadderUpgrade,
     MatchFinished,
-    PruneResult,
     RunnerEventEntry,
-    RunnerMetrics,
     RunnerUpdate,
     SettingsUnreadable,
     VersionAutoDisabled,
     WorkerExcluded,
     WorkerRefused,
-    check_ladder,
-    create_ladder,
     event_kind,
-    issue_secret,
-    prune_expired,
-    read_reference,
-    require_sandbox,
-    restore_backup,
-    save_reference,
-    serve_metrics,
-    upgrade_ladder,
-    write_backup,
 )
-from ladder.store import RETRY_TIMEOUT_S
+from ladder.upgrade import LadderUpgrade, upgrade_ladder
+from ladder.users import issue_secret
 
 REFERENCES = ("sample:random_bot", "sample:turtle", "sample:honest", "sample:opportunist")
 
@@ -377,7 +372,7 @@ def serve_tables(folder: Path) -> None:
     starts it. A match in progress when it stops is void; its finished games are kept.
     """
     with require_extras():
-        from ladder import table_server as server
+        from ladder.tables import server
     log = Journal()
 
     with open_ladder_or_exit(folder, RETRY_TIMEOUT_S, log) as ladder:

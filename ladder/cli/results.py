@@ -34,7 +34,7 @@ from arena.formatting import (
     format_rating,
     have_no_intervals,
 )
-from ladder import views
+from ladder.bots import BotLogs, view_logs
 from ladder.cli.common import (
     FOLDER_ARGUMENT,
     complete_bots,
@@ -44,10 +44,20 @@ from ladder.cli.common import (
     open_ladder_or_exit,
     print_view,
 )
+from ladder.dashboards import EventList, list_events
+from ladder.ladder import get_bot
+from ladder.maintenance import ExportedFiles, export_ladder, write_csv
+from ladder.matches import MatchList, MatchPage, find_match_summary, find_record_text, list_matches, view_match
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
-from ladder.service import ExportedFiles, RebuiltStandings, export_ladder, get_bot, rebuild_standings, write_csv
-from ladder.standings import CollusionSuspects, Standings, StandingsRow
-from ladder.views import STANDINGS_COLUMNS, MatchPage, make_standings_cells
+from ladder.standings import (
+    SORTS,
+    STANDINGS_COLUMNS,
+    RebuiltStandings,
+    make_standings_cells,
+    rebuild_standings,
+    view_standings,
+)
+from ladder.standings.computation import CollusionSuspects, Standings, StandingsRow
 from protocol import escape_bytes
 
 TRUSTED = "Bots run as plain processes without isolation: this ladder trusts their authors."
@@ -56,7 +66,7 @@ MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
 
 @click.command()
 @FOLDER_ARGUMENT
-@option("--sort", type=click.Choice(list(views.SORTS)), default="rank", help="Order of the rows.")
+@option("--sort", type=click.Choice(list(SORTS)), default="rank", help="Order of the rows.")
 @option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to this day in UTC.")
 @option("--show-logins", is_flag=True, help="Show owners' logins, and suspected collusion.")
 @json_option(Standings)
@@ -71,7 +81,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
         open_ladder_or_exit(folder) as ladder,
         ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as context,
     ):
-        table = views.view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
+        table = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.items:
         print_note(
             "no matches were rated by that day"
@@ -154,12 +164,12 @@ def _csv(ranking: Standings) -> str:
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @option("--record", is_flag=True, help="Print the record, which `arena verify` checks.")
-@json_option(views.MatchPage)
+@json_option(MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Show a match: its bots, games, faults and times."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        view = views.view_match(context, match)
-        text = views.find_record_text(context, match) if record else None
+        view = view_match(context, match)
+        text = find_record_text(context, match) if record else None
     if view is None:
         usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
     if record:
@@ -183,14 +193,14 @@ def _missing_record_reason(view: MatchPage) -> str:
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
 @option("--after", type=click.IntRange(1), metavar="MATCH", help="Only matches after this one in the list.")
-@json_option(views.MatchList)
+@json_option(MatchList)
 def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
     """List recent matches, the newest first, with the wins of each version."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         bot = None if name is None else get_bot(context.connection, name).id
-        page = views.list_matches(context, bot, kind, todo, after, last)
+        page = list_matches(context, bot, kind, todo, after, last)
     if not page.items and not as_json:
         print_note("no matches are running or queued" if todo else "no match has ended yet")
     else:
@@ -202,7 +212,7 @@ def matches(
 @option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
 @option("--follow", is_flag=True, help="Also print new events, until interrupted.")
-@json_option(views.EventList)
+@json_option(EventList)
 def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) -> None:
     """Print the event log, the oldest event first.
 
@@ -211,7 +221,7 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
     with open_ladder_or_exit(folder) as ladder:
         while True:
             with ladder.reading(STAFF_VIEWER) as context:
-                happened = views.list_events(context, after, limit)
+                happened = list_events(context, after, limit)
             if as_json and (happened.items or not follow):
                 print_json(happened)
             for line in () if as_json else happened.items:
@@ -229,17 +239,17 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 @FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @click.argument("bot", metavar="BOT", shell_complete=complete_bots)
-@json_option(views.BotLogs)
+@json_option(BotLogs)
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     """Print a bot's standard error from a match.
 
     Each process of the bot has its own part. Control characters are escaped.
     """
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        line = views.find_match_summary(context.connection, match)
+        line = find_match_summary(context.connection, match)
         if line is None:
             usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
-        logs = views.view_logs(context, line, bot)
+        logs = view_logs(context, line, bot)
     if logs is None:
         there = ", ".join(seat.version_ref for seat in line.players)
         usage_error(f"{escape_control(bot)} didn't play in match {match}.\nIts bots are {there}.")

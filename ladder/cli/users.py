@@ -8,27 +8,32 @@ from arena.cli import console
 from arena.cli.console import json_option, option, print_json, print_note, print_text, usage_error
 from arena.escaping import escape_control
 from arena.formatting import format_count
-from ladder import views
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
+from ladder.clock import parse_time
+from ladder.ladder import ActionResult
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import (
+from ladder.users import (
     APPROVAL_SCOPE,
     TOKEN_SCOPES,
-    ActionResult,
+    CredentialList,
     IssuedSecret,
     TeamChanges,
+    TeamList,
     UserImport,
+    UserList,
     approve_applicant,
     import_teams,
     import_users,
     issue_secret,
     join_teams,
     leave_teams,
+    list_credentials,
+    list_teams,
+    list_users,
     make_roster_entry,
     merge_users,
     parse_roster,
-    parse_time,
     refuse_applicant,
     revoke_credential,
     set_withdrawn,
@@ -50,11 +55,11 @@ TAKE_OVER_OPTION = option(
 
 @users.command("list")
 @FOLDER_ARGUMENT
-@json_option(views.UserList)
-def list_users(folder: Path, as_json: bool) -> None:
+@json_option(UserList)
+def print_users(folder: Path, as_json: bool) -> None:
     """List all users with their logins and pseudonyms."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        listing = views.list_users(context)
+        listing = list_users(context)
     print_view(listing, as_json)
 
 
@@ -195,11 +200,11 @@ def access() -> None:
 @access.command("list")
 @FOLDER_ARGUMENT
 @option("--owner", "login", metavar="LOGIN", help="Only credentials of this user.")
-@json_option(views.CredentialList)
+@json_option(CredentialList)
 def list_access(folder: Path, login: str | None, as_json: bool) -> None:
     """List sign-in links, sessions, tokens and passwords, without their secrets."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        listed = views.list_credentials(context, login)
+        listed = list_credentials(context, login)
     print_view(listed, as_json)
 
 
@@ -286,11 +291,11 @@ def teams() -> None:
 
 @teams.command("list")
 @FOLDER_ARGUMENT
-@json_option(views.TeamList)
-def list_teams(folder: Path, as_json: bool) -> None:
+@json_option(TeamList)
+def print_teams(folder: Path, as_json: bool) -> None:
     """List all teams with their present and former members."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
-        listed = views.list_teams(context)
+        listed = list_teams(context)
     print_view(listed, as_json)
 
 

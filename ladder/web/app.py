@@ -10,8 +10,11 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
+from ladder.deadlines import UnconfirmedError
+from ladder.health import HealthMonitor
+from ladder.ladder import Ladder
 from ladder.permissions import ROUTES
-from ladder.service import HealthMonitor, Ladder, LadderError, UnconfirmedError
+from ladder.settings import LadderError
 from ladder.store import DatabaseError
 from ladder.web.documents import router as documents_router
 from ladder.web.health import PagesMetrics, RequestLog

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 
-from ladder.service import HealthMonitor, LadderHealth, LadderMetrics
+from ladder.health import HealthMonitor, LadderHealth, LadderMetrics
 
 router = APIRouter()
 log = logging.getLogger(__name__)

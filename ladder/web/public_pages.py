@@ -13,24 +13,31 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from arena.playground import find_build
 from arena.replay import replay_page
-from ladder import views
-from ladder.permissions import PUBLIC_VIEWER
-from ladder.service import Ladder, deadlines_of_bot, describe_ladder, get_remaining_quota, write_csv
-from ladder.views import (
-    STANDINGS_COLUMNS,
-    BotList,
-    BotPage,
-    HeadToHeadMatrix,
-    HomePage,
+from ladder.bots import BotList, BotPage, deadlines_of_bot, get_remaining_quota, list_bots, view_bot, view_build_log
+from ladder.home import HomePage, describe_ladder, view_home
+from ladder.ladder import Ladder
+from ladder.maintenance import write_csv
+from ladder.matches import (
     MatchList,
     MatchPage,
     MatchReplay,
     QueuePage,
-    StandingsPage,
-    ViewContext,
-    make_standings_cells,
+    list_matches,
+    view_match,
     view_match_replay,
+    view_queue,
 )
+from ladder.permissions import PUBLIC_VIEWER
+from ladder.standings import (
+    STANDINGS_COLUMNS,
+    HeadToHeadMatrix,
+    StandingsPage,
+    make_standings_cells,
+    view_head_to_head,
+    view_standings,
+    view_standings_page,
+)
+from ladder.view_context import ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document, static_files
 from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, RowId, authorize
 
@@ -55,20 +62,20 @@ def standings(
 
     `search` filters by bot name and pseudonym; staff can also filter by `section`.
     """
-    return views.view_standings_page(context, sort, day, search, section, first)
+    return view_standings_page(context, sort, day, search, section, first)
 
 
 @page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)
 def head_to_head(ladder: Ladder, context: ViewContext, first: First = 1) -> HeadToHeadMatrix:
     """Return the head-to-head results of twenty bots of the standings, from position `first`."""
-    return views.view_head_to_head(context, first)
+    return view_head_to_head(context, first)
 
 
 @standings_router.get("/head-to-head.csv", include_in_schema=False)
 def head_to_head_as_csv(request: CurrentContext) -> Response:
     """Return the results of all pairs of versions that met, as CSV."""
     with request.ladder.reading(request.viewer) as context:
-        table = views.view_head_to_head(context, count=None)
+        table = view_head_to_head(context, count=None)
     rows = (
         (one, other, record.wins, record.losses, record.games, record.matches)
         for one, row in zip(table.version_refs, table.rows, strict=True)
@@ -82,7 +89,7 @@ def head_to_head_as_csv(request: CurrentContext) -> Response:
 def standings_as_csv(request: CurrentContext, day: Day = None) -> Response:
     """Return the standings, current or of `day`, as CSV."""
     with request.ladder.reading(request.viewer) as context:
-        rows = views.view_standings(context, "rank", day).items
+        rows = view_standings(context, "rank", day).items
     return _csv(STANDINGS_COLUMNS, map(make_standings_cells, rows))
 
 
@@ -98,26 +105,26 @@ bots_router = APIRouter(route_class=AuthorizedRoute)
 @page_and_json(bots_router, "/bots", "bots.html")
 def bots(ladder: Ladder, context: ViewContext, search: str = "", after: str | None = None) -> BotList:
     """Return fifty bots in order of name, from the one after `after`. `search` filters by bot name and owner."""
-    return views.list_bots(context, search, after)
+    return list_bots(context, search, after)
 
 
 @page_and_json(bots_router, "/bots/{name}", "bot.html", fresh_s=60)
 def bot(ladder: Ladder, context: ViewContext, name: str) -> BotPage | None:
     """Return a bot. Viewers with permission also get the check of its newest version."""
-    return views.view_bot(context, name, due=deadlines_of_bot(ladder, context, name))
+    return view_bot(context, name, due=deadlines_of_bot(ladder, context, name))
 
 
 @page_and_json(bots_router, "/bots/{name}/{number}", "bot.html", fresh_s=60)
 def version(ladder: Ladder, context: ViewContext, name: str, number: RowId) -> BotPage | None:
     """Return a bot. Viewers with permission also get the check of the version with this number."""
-    return views.view_bot(context, name, number, due=deadlines_of_bot(ladder, context, name))
+    return view_bot(context, name, number, due=deadlines_of_bot(ladder, context, name))
 
 
 @bots_router.get("/bots/{name}/{number}/build-log", include_in_schema=False)
 def build_log(request: CurrentContext, name: str, number: RowId) -> Response:
     """Return the output of a version's build, as text."""
     with request.ladder.reading(request.viewer) as context:
-        log = views.view_build_log(context, name, number)
+        log = view_build_log(context, name, number)
     if log is None:
         raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     return Response(log.text, media_type="text/plain; charset=utf-8", headers={"Cache-Control": "private, no-cache"})
@@ -136,13 +143,13 @@ def matches(
     after: RowId | None = None,
 ) -> MatchList:
     """Return fifty ended matches, newest first, from the one after match `after`. `kind` filters them."""
-    return views.list_matches(context, kind=kind, after=after, limit=MATCHES_PER_PAGE)
+    return list_matches(context, kind=kind, after=after, limit=MATCHES_PER_PAGE)
 
 
 @page_and_json(matches_router, "/matches/{id}", "match.html")
 def match(ladder: Ladder, context: ViewContext, id: RowId) -> MatchPage | None:
     """Return a match."""
-    return views.view_match(context, id)
+    return view_match(context, id)
 
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
@@ -169,7 +176,7 @@ queue_router = APIRouter(route_class=AuthorizedRoute)
 @page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
 def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> QueuePage:
     """Return the checks and matches that are queued or running; of the matches fifty, from the one after `after`."""
-    return views.view_queue(context, after, 50)
+    return view_queue(context, after, 50)
 
 
 home_router = APIRouter(route_class=AuthorizedRoute)
@@ -184,7 +191,7 @@ CACHE_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 @page_and_json(home_router, "/", "home.html", shared=True, personal=True, fresh_s=60)
 def home(ladder: Ladder, context: ViewContext) -> HomePage:
     """Return the ladder's description, the leaders, the latest match, the finals, and the user's account."""
-    return views.view_home(context, describe_ladder(ladder), get_remaining_quota(ladder, context).deadlines)
+    return view_home(context, describe_ladder(ladder), get_remaining_quota(ladder, context).deadlines)
 
 
 @home_router.get("/static/{tag}/{name}", include_in_schema=False, dependencies=[Depends(authorize)])

@@ -27,9 +27,11 @@ from arena.escaping import escape_control
 from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
 from arena.samples import sample_folder
+from ladder.audit_log import describe_decision
+from ladder.bots import DailyRating
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.standings import StandingsRow
-from ladder.views import DailyRating, ViewContext, describe_decision
+from ladder.standings.computation import StandingsRow
+from ladder.view_context import ViewContext
 from ladder.web.downloads import wheel_name
 from ladder.web.request_context import HTTPError, RequestContext, authorize
 
@@ -343,7 +345,7 @@ def page_and_json(
     """Return a decorator that serves a function's value as a page at `path`, and as JSON below /api.
 
     The function takes the ladder, a ViewContext and the parameters of the path and the query. It returns a value of
-    `ladder.views`, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`. personal: of a shared page,
+    the ladder, or None for a 404 error. `shared` and `fresh_s` are as in `render_page`. personal: of a shared page,
     users with a login get their own.
     """
 

@@ -21,9 +21,10 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, HTTPConnection
 
+from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
-from ladder.service import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, Ladder, authenticate_secret
 from ladder.store import DatabaseError, last_lobby_line
+from ladder.users import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, authenticate_secret
 from ladder.web.health import PagesMetrics
 from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 

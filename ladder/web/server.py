@@ -16,7 +16,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena.sandbox import cleanup_all_stale, remove_dead_scratch
 from arena.tables import MAX_FRAME_BYTES, PING_S
-from ladder.service import Ladder, LadderError, serve_metrics
+from ladder.health import serve_metrics
+from ladder.ladder import Ladder
+from ladder.settings import LadderError
 from ladder.web.app import make_app
 from ladder.web.health import watch
 from ladder.web.rendering import compile_templates

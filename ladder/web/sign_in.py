@@ -22,23 +22,18 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from requests import RequestException
 
-from ladder import views
-from ladder.service import (
+from ladder.bots import get_remaining_quota
+from ladder.home import AccountPage, view_account
+from ladder.ladder import Ladder
+from ladder.settings import LadderError, OpenIDSettings
+from ladder.team_invitations import accept_invitation, find_invitation, form_team, invite_to_team, list_surplus_bots
+from ladder.users import (
     APPROVAL_SCOPE,
     AuthenticationError,
     IssuedSecret,
-    Ladder,
-    LadderError,
-    OpenIDSettings,
-    accept_invitation,
     create_account,
-    find_invitation,
     find_join_link,
-    form_team,
-    get_remaining_quota,
-    invite_to_team,
     issue_secret,
-    list_surplus_bots,
     log_failed_sign_in,
     remove_password,
     revoke_credential,
@@ -49,7 +44,7 @@ from ladder.service import (
     sign_in_by_provider,
     sign_out,
 )
-from ladder.views import AccountPage, ViewContext
+from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form
 from ladder.web.request_context import (
     AuthorizedRoute,
@@ -164,7 +159,7 @@ ALWAYS_STALE_S = 1e-6  # credentials change without events: render the page each
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
 def account(ladder: Ladder, context: ViewContext) -> AccountPage | None:
     """Return the user's account, with bots, credentials and deadlines."""
-    return views.view_account(context, get_remaining_quota(ladder, context).deadlines)
+    return view_account(context, get_remaining_quota(ladder, context).deadlines)
 
 
 @account_router.post("/account/tokens", include_in_schema=False)

@@ -19,80 +19,75 @@ from fastapi import APIRouter, Depends, Form, Query, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
-from ladder import views
-from ladder.permissions import PUBLIC_VIEWER
-from ladder.service import (
-    APPROVAL_SCOPE,
+from ladder.audit_log import AuditLog, list_audit_log
+from ladder.bots import SimilarityReport, activate_version, disable_bot, get_remaining_quota, list_bots
+from ladder.bots import find_similar_versions as all_similar
+from ladder.clock import parse_time
+from ladder.dashboards import (
+    Dashboard,
+    UserAdminList,
+    UserAdminPage,
+    list_users_for_admin,
+    view_dashboard,
+    view_user_for_admin,
+)
+from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
+from ladder.grading import (
     EXTRA_ROUNDS,
     FINAL_GAMES,
-    STAFF_USER,
-    Ladder,
-    LadderError,
-    RosterEncodingError,
-    UnconfirmedError,
-    UnfinishedTasksError,
-    activate_version,
-    approve_applicant,
-    change_settings,
-    check_ladder,
+    FinalList,
+    FinalState,
+    Grades,
+    GradesPage,
+    PublishedGrades,
     create_final,
-    describe_ladder,
-    disable_bot,
-    erase_user,
-    extend_deadline,
     extend_finals,
     find_final_state,
     find_newest_release,
+    format_gradebook,
     get_commitment_file,
     get_final_state,
     get_published_grades,
-    get_remaining_quota,
-    hash_settings,
+    list_final_states,
+    list_finals,
+    list_release_summaries,
+    preview_final,
+    retry_final,
+    reveal_final_results,
+)
+from ladder.grading import get_grades as all_grades
+from ladder.grading import release_grades as hand_out
+from ladder.home import describe_ladder
+from ladder.ladder import STAFF_USER, Ladder, set_frozen
+from ladder.maintenance import check_ladder, write_csv
+from ladder.matches import set_void
+from ladder.permissions import PUBLIC_VIEWER
+from ladder.settings import LadderError
+from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
+from ladder.users import (
+    APPROVAL_SCOPE,
+    RosterEncodingError,
+    UnfinishedTasksError,
+    UserSummary,
+    approve_applicant,
+    erase_user,
     import_teams,
     import_users,
     issue_secret,
     issue_secrets,
     join_teams,
     leave_teams,
-    list_final_states,
-    list_release_summaries,
-    list_setting_forms,
+    list_users,
     make_roster_entry,
     merge_users,
     parse_roster,
-    parse_time,
-    preview_final,
     preview_import,
     refuse_applicant,
-    retry_final,
-    reveal_final_results,
     revoke_credential,
-    set_frozen,
     set_suspended,
-    set_void,
     set_withdrawn,
-    withdraw_extension,
-    write_csv,
 )
-from ladder.service import find_similar_versions as all_similar
-from ladder.service import get_grades as all_grades
-from ladder.service import release_grades as hand_out
-from ladder.views import (
-    AuditLog,
-    Dashboard,
-    FinalList,
-    FinalState,
-    Grades,
-    GradesPage,
-    PublishedGrades,
-    SimilarityReport,
-    UserAdminList,
-    UserAdminPage,
-    UserSummary,
-    ViewContext,
-    format_gradebook,
-    list_finals,
-)
+from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form, render_page
 from ladder.web.request_context import (
     AuthorizedRoute,
@@ -116,7 +111,7 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
     finals = list_final_states(ladder, context).items
-    return views.view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals)
+    return view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals)
 
 
 def _settings_problem(ladder: Ladder) -> str | None:
@@ -140,7 +135,7 @@ def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
 @page_and_json(admin_router, "/admin/audit-log", "audit_log.html")
 def acts(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> AuditLog:
     """Return fifty entries of the audit log, newest first, older than entry `after`."""
-    return views.list_audit_log(context, after)
+    return list_audit_log(context, after)
 
 
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
@@ -159,8 +154,8 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     """Return the page of settings. refused: a form that stays filled in, with the problem of a field."""
     current = request.ladder.settings
     with request.ladder.reading(request.viewer) as context:
-        users = views.view_dashboard(context).users
-        bots = [bot.bot for bot in views.list_bots(context, limit=None).items]
+        users = view_dashboard(context).users
+        bots = [bot.bot for bot in list_bots(context, limit=None).items]
     return render_form(
         request,
         "settings.html",
@@ -229,13 +224,13 @@ def people(
     except LadderError:  # the page of grades shows it
         grades = None
     points = None if grades is None else {grade.user.login: grade.points for grade in grades.grades}
-    return views.list_users_for_admin(context, search, after, section=section, state=state, points=points)
+    return list_users_for_admin(context, search, after, section=section, state=state, points=points)
 
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
 def person(ladder: Ladder, context: ViewContext, login: str) -> UserAdminPage | None:
     """Return a user with bots, teams, credentials, remaining quota and audit log."""
-    return views.view_user_for_admin(context, login, get_remaining_quota(ladder, context, login))
+    return view_user_for_admin(context, login, get_remaining_quota(ladder, context, login))
 
 
 @users_router.post("/admin/users", include_in_schema=False)
@@ -327,7 +322,7 @@ def links(
     Links are shown only this once. Without a login, staff and suspended, withdrawn or unapproved users get none.
     """
     with request.ladder.reading(request.viewer) as context:
-        owners = views.list_users(context).items
+        owners = list_users(context).items
     if login:
         chosen = [owner for owner in owners if owner.login == login]
     else:

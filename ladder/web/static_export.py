@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ladder.ladder import Ladder
+from ladder.matches import list_matches
 from ladder.permissions import PUBLIC_VIEWER
-from ladder.service import Ladder
-from ladder.views import list_matches
 from ladder.web.app import make_app
 
 MAX_EXPORTED_MATCHES = 200

@@ -20,17 +20,18 @@ from starlette.requests import ClientDisconnect
 
 from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
-from ladder import views
-from ladder.service import (
+from ladder.bots import (
     AcceptedSubmission,
-    Ladder,
+    RemainingQuota,
     choose_version,
+    find_version_archive,
     get_remaining_quota,
-    parse_time,
-    queue_challenges,
     submit_bot,
 )
-from ladder.views import RemainingQuota, ViewContext
+from ladder.clock import parse_time
+from ladder.ladder import Ladder
+from ladder.tasks import queue_challenges
+from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json
 from ladder.web.request_context import (
     AuthorizedRoute,
@@ -72,7 +73,7 @@ def download_files(request: CurrentContext, name: str, number: int) -> Response:
     """Return a version's files as a tar archive."""
     count_try(request, "files")
     with request.ladder.reading(request.viewer) as context:
-        data = views.find_version_archive(context, name, number)
+        data = find_version_archive(context, name, number)
     if data is None:
         raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"

@@ -19,15 +19,16 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response, Streamin
 from arena.coup import PRESETS, make_rules_object
 from arena.replay import replay_page, rules_page, table_page
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
-from ladder import views
+from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, view_chat, write_lobby_line
+from ladder.ladder import Ladder
+from ladder.matches import TableList, TablePage, TableReplay, list_tables, view_table, view_table_replay
 from ladder.permissions import Viewer
-from ladder.service import (
-    ChatAction,
-    ChatMode,
-    Ladder,
-    LadderError,
+from ladder.settings import ChatMode, LadderError
+from ladder.store import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
+from ladder.tables import (
     OpenedSession,
     OpenTableRequest,
+    PlayerList,
     TableAccess,
     close_session,
     find_program_access,
@@ -36,18 +37,15 @@ from ladder.service import (
     get_rules,
     is_invited,
     join_table,
-    limit_chat_mode,
-    moderate_chat,
+    list_players,
     open_session,
     quick_play,
     record_presence,
     renew_invitation,
     renew_program_token,
     usual_seats,
-    write_lobby_line,
 )
-from ladder.store import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
-from ladder.views import ChatPage, PlayerList, TableList, TablePage, TableReplay, ViewContext
+from ladder.view_context import ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
 from ladder.web.request_context import (
     AppState,
@@ -98,7 +96,7 @@ class CreatedTable:
 @page_and_json(tables_router, "/tables", "tables.html", fresh_s=1)
 def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> TableList:
     """Return the open tables, and thirty ended ones, from the one after table `after`."""
-    return views.list_tables(context, after, TABLES_PER_PAGE)
+    return list_tables(context, after, TABLES_PER_PAGE)
 
 
 @tables_router.get("/tables/new", include_in_schema=False)
@@ -158,7 +156,7 @@ def close_plain(request: CurrentContext, id: RowId) -> None:
 @page_and_json(tables_router, "/tables/players", "players.html")
 def players(ladder: Ladder, context: ViewContext) -> PlayerList:
     """Return the users with finished games at tables: most wins first, then most games."""
-    return views.list_players(context)
+    return list_players(context)
 
 
 @page_and_json(tables_router, "/tables/chat", "chat.html", fresh_s=ALWAYS_STALE_S)
@@ -166,7 +164,7 @@ def chat(ladder: Ladder, context: ViewContext, table: RowId | None = None) -> Ch
     """Return the newest lines of chat in the lobby; for staff, also those of a table."""
     if ladder.last_settings.tables.chat is ChatMode.OFF and not context.viewer.staff:
         return None
-    return views.view_chat(context, table)
+    return view_chat(context, table)
 
 
 @tables_router.post("/tables/chat", include_in_schema=False)
@@ -186,7 +184,7 @@ def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annot
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
 def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
     """Return a table with its players and ended matches."""
-    return views.view_table(context, id)
+    return view_table(context, id)
 
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
@@ -314,11 +312,11 @@ def replay(request: CurrentContext, id: RowId, number: RowId) -> Response:
 @tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
 def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match at a table, step by step, redacted for the viewer."""
-    return json_response(request, TableReplay, lambda context: views.view_table_replay(context, id, number))
+    return json_response(request, TableReplay, lambda context: view_table_replay(context, id, number))
 
 
 def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
-    shown = views.view_table_replay(context, id, number)
+    shown = view_table_replay(context, id, number)
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 

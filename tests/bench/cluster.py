@@ -15,11 +15,12 @@ from pathlib import Path
 
 from sqlalchemy import Connection, func, select, text
 
-from ladder.service import create_ladder, submit_reference
+from ladder.bots import submit_reference
+from ladder.ladder import create_ladder
 from ladder.store import METADATA
 from tests.bench.ladder import PLAY, ROOT
 from tests.dask import Cluster
-from tests.ladder.service.ladders import pass_all
+from tests.ladder.ladders import pass_all
 from tests.postgres import Postgres, postgres
 
 WARM_UP, MATCHES = 10, 100

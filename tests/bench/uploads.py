@@ -16,7 +16,8 @@ from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.samples import sample_file
 from arena.sandbox import SandboxChoice
-from ladder.service import LadderFormat, create_ladder, submit_bot, submit_reference
+from ladder.bots import submit_bot, submit_reference
+from ladder.ladder import LadderFormat, create_ladder
 from ladder.store import METADATA, User, save_users
 
 UPLOADS = 150

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ladder.service import Ladder, StandingsUpdater, issue_secret, sign_in_by_link
+from ladder.ladder import Ladder
+from ladder.standings import StandingsUpdater
+from ladder.users import issue_secret, sign_in_by_link
 from ladder.web import make_app
 from tests.bench.ladder import GAMES, fill, new_ladder, real_record, save_one_by_one
 

@@ -1,4 +1,4 @@
-"""`--json` and `--json-schema`: the output follows the schema. For a ladder see tests/ladder/views."""
+"""`--json` and `--json-schema`: the output follows the schema. For a ladder see tests/ladder/test_answers.py."""
 
 import json
 from collections.abc import Iterator

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli_workspace import QUICK_BOT, Place, Ran
-from tests.ladder.service.term import begin_ladder
+from tests.ladder.term import begin_ladder
 
 # A bot whose moves go by its seed; this one always takes the first.
 FIRST = QUICK_BOT.replace("% moves", "* 0")

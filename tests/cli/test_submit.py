@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from ladder import views
+from ladder.dashboards import list_events
+from ladder.ladder import open_ladder
 from ladder.permissions import Viewer
-from ladder.service import issue_secret, open_ladder
+from ladder.users import issue_secret
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import Waiting, freeze, ladder_in
+from tests.ladder.ladders import Waiting, freeze, ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 
 
@@ -67,7 +68,7 @@ def test_each_step_is_shown_before_the_check_has_ended(server: tuple[Place, Ladd
         heard = {}
         for login in ("ada", "bob"):
             with ladder.reading(Viewer(login)) as context:
-                events = views.list_events(context, limit=1000).items
+                events = list_events(context, limit=1000).items
             heard[login] = {event.type for event in events if (event.version or "").startswith("ada@")}
     assert heard["ada"] - heard["bob"] == {"check_step"}
     wait_for(lambda: '"status":"accepted"' in web.get("/api/bots/ada", ada))

@@ -53,8 +53,10 @@ def restore_file(folder: Path) -> Path:
 
 
 def make() -> None:
-    from ladder.service import OpenTableRequest, open_ladder, open_session, write_lobby_line
-    from tests.ladder.service.term import BROKEN, LATE, begin_ladder, hand_in, write
+    from ladder.chat import write_lobby_line
+    from ladder.ladder import open_ladder
+    from ladder.tables import OpenTableRequest, open_session
+    from tests.ladder.term import BROKEN, LATE, begin_ladder, hand_in, write
 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)

@@ -22,7 +22,7 @@ from arena.bots import load_bots
 from arena.cli import cli
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, read_record, verify_record, write_record
-from ladder.service import LadderSettings, read_settings
+from ladder.settings import LadderSettings, read_settings
 from tests.cases import each
 from tests.cli.test_answers import COMMANDS
 from tests.cli_workspace import Place

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from ladder.service import open_ladder, restore_backup, upgrade_ladder
+from ladder.ladder import open_ladder
+from ladder.maintenance import restore_backup
 from ladder.store import METADATA, NEWEST_REVISION, Database, clone_from_file, end_runner, register_runner
+from ladder.upgrade import upgrade_ladder
 from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
 from tests.compatibility.test_promises import ROOT, missing
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ladder.service import Ladder, open_ladder, submit_bot
-from tests.ladder.service.ladders import pass_all
-from tests.ladder.service.term import Term, begin_ladder, write
+from ladder.bots import submit_bot
+from ladder.ladder import Ladder, open_ladder
+from tests.ladder.ladders import pass_all
+from tests.ladder.term import Term, begin_ladder, write
 from tests.shared_setup import made_once
 
 BOT = '''"""Weighs each move."""

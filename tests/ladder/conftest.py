@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, event
 
-from tests.ladder.service.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
+from tests.ladder.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
 from tests.shared_setup import made_once
 
 intake_process = importlib.import_module("arena.bots.submission_archive")  # patched below

@@ -9,46 +9,98 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.referee import GameResult, PlayedMatch
-from ladder import views
+from ladder.audit_log import AuditLog, list_audit_log
+from ladder.bots import (
+    BotList,
+    BotLogs,
+    BotPage,
+    BuildLog,
+    RemainingQuota,
+    SimilarityReport,
+    list_bots,
+    view_bot,
+    view_build_log,
+    view_logs,
+)
+from ladder.chat import ChatPage
+from ladder.dashboards import (
+    Dashboard,
+    EventList,
+    EventSummary,
+    UserAdminList,
+    UserAdminPage,
+    list_events,
+    list_users_for_admin,
+    view_dashboard,
+    view_user_for_admin,
+)
+from ladder.grading import FinalList, FinalState, GradesPage, list_finals
+from ladder.home import AccountPage, HomePage, describe_ladder, view_account, view_home
+from ladder.ladder import open_ladder
+from ladder.matches import (
+    MatchList,
+    MatchPage,
+    MatchReplay,
+    QueuePage,
+    TableList,
+    TablePage,
+    TableReplay,
+    list_matches,
+    view_match,
+    view_match_replay,
+    view_queue,
+)
 from ladder.permissions import FIELD_LEVELS, PERMISSIONS, PUBLIC_VIEWER, STAFF_VIEWER, AccessLevel, Viewer, hide_fields
-from ladder.service import describe_ladder, open_ladder, set_suspended
-from ladder.standings import Standings
+from ladder.standings import HeadToHeadMatrix, view_head_to_head, view_standings
+from ladder.standings.computation import Standings
 from ladder.store import FINAL, Final, insert_final, queue_matches, save_match
+from ladder.tables import PlayerList
+from ladder.users import (
+    CredentialList,
+    TeamList,
+    UserList,
+    UserSummary,
+    list_credentials,
+    list_teams,
+    list_users,
+    set_suspended,
+)
+from ladder.view_context import ViewContext
 from tests.cases import each
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
 
 ANSWERS = (
-    views.AccountPage,
-    views.ChatPage,
-    views.PlayerList,
-    views.RemainingQuota,
+    AccountPage,
+    ChatPage,
+    PlayerList,
+    RemainingQuota,
     Standings,
-    views.AuditLog,
-    views.BotPage,
-    views.BotList,
-    views.HeadToHeadMatrix,
-    views.HomePage,
-    views.BuildLog,
-    views.CredentialList,
-    views.EventList,
-    views.FinalList,
-    views.FinalState,
-    views.GradesPage,
-    views.BotLogs,
-    views.MatchPage,
-    views.MatchList,
-    views.Dashboard,
-    views.UserList,
-    views.UserAdminList,
-    views.UserAdminPage,
-    views.QueuePage,
-    views.MatchReplay,
-    views.SimilarityReport,
-    views.TableList,
-    views.TablePage,
-    views.TableReplay,
-    views.TeamList,
+    AuditLog,
+    BotPage,
+    BotList,
+    HeadToHeadMatrix,
+    HomePage,
+    BuildLog,
+    CredentialList,
+    EventList,
+    FinalList,
+    FinalState,
+    GradesPage,
+    BotLogs,
+    MatchPage,
+    MatchList,
+    Dashboard,
+    UserList,
+    UserAdminList,
+    UserAdminPage,
+    QueuePage,
+    MatchReplay,
+    SimilarityReport,
+    TableList,
+    TablePage,
+    TableReplay,
+    TeamList,
 )
 MATE = Viewer("cleo", mates=frozenset({"ada"}))
 VIEWERS = {
@@ -96,28 +148,26 @@ def test_the_table_names_only_existing_fields() -> None:
 
 def all_views(term: Term, viewer: Viewer) -> list[Any]:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(viewer) as context:
-        listed = views.list_matches(context, limit=100)
-        matches = [
-            view(context, line.id) for line in listed.items for view in (views.view_match, views.view_match_replay)
-        ]
-        bots = [views.view_bot(context, name) for name in ("late", "broken", "one")]
-        logs = [views.view_logs(context, line, "late") for line in listed.items]
-        lists = [listed, views.list_users(context), views.view_queue(context), views.list_finals(context)]
-        lists += [*views.list_events(context).items, views.list_credentials(context)]
+        listed = list_matches(context, limit=100)
+        matches = [view(context, line.id) for line in listed.items for view in (view_match, view_match_replay)]
+        bots = [view_bot(context, name) for name in ("late", "broken", "one")]
+        logs = [view_logs(context, line, "late") for line in listed.items]
+        lists = [listed, list_users(context), view_queue(context), list_finals(context)]
+        lists += [*list_events(context).items, list_credentials(context)]
         lists += [
-            views.list_bots(context),
-            replace(views.view_home(context, describe_ladder(ladder)), account=None),  # the account is another view
-            views.view_head_to_head(context),
+            list_bots(context),
+            replace(view_home(context, describe_ladder(ladder)), account=None),  # the account is another view
+            view_head_to_head(context),
         ]
         lists += [
-            views.list_audit_log(context),
-            views.list_users_for_admin(context),
-            views.view_user_for_admin(context, "ada"),
-            views.view_account(context),
+            list_audit_log(context),
+            list_users_for_admin(context),
+            view_user_for_admin(context, "ada"),
+            view_account(context),
         ]
-        lists += [views.list_teams(context)]
-        lists += [views.view_dashboard(context)]
-        return [views.view_standings(context), *lists, *matches, *bots, *logs, views.view_build_log(context, "late")]
+        lists += [list_teams(context)]
+        lists += [view_dashboard(context)]
+        return [view_standings(context), *lists, *matches, *bots, *logs, view_build_log(context, "late")]
 
 
 @pytest.mark.parametrize("name", VIEWERS)
@@ -125,26 +175,18 @@ def test_no_viewer_gets_fields_without_permission(term: Term, name: str) -> None
     """Each field of each value is compared to the table; hidden ones are None everywhere."""
     viewer = VIEWERS[name]
     for view in all_views(term, viewer):
-        late = isinstance(view, views.BuildLog | views.BotLogs)
-        about = (
-            view.bot
-            if isinstance(view, views.BotPage)
-            else view.version
-            if isinstance(view, views.EventSummary)
-            else None
-        )
+        late = isinstance(view, BuildLog | BotLogs)
+        about = view.bot if isinstance(view, BotPage) else view.version if isinstance(view, EventSummary) else None
         owner = "ada" if late else OWNERS.get((about or "").partition("@")[0], "")
-        mine = viewer.login == owner or isinstance(view, views.AccountPage)
+        mine = viewer.login == owner or isinstance(view, AccountPage)
         other = (
             AccessLevel.MATE if owner in viewer.mates else AccessLevel.PERSON if viewer.login else AccessLevel.ANYBODY
         )
         who = AccessLevel.STAFF if viewer.staff else AccessLevel.OWNER if mine else other
         for value in values_in(view):
-            if isinstance(value, views.UserSummary) and value.pseudonym == f"pseudonym of {name}":
+            if isinstance(value, UserSummary) and value.pseudonym == f"pseudonym of {name}":
                 continue  # it is the viewer
-            known = (
-                isinstance(value, views.UserSummary) and value.pseudonym.removeprefix("pseudonym of ") in viewer.mates
-            )
+            known = isinstance(value, UserSummary) and value.pseudonym.removeprefix("pseudonym of ") in viewer.mates
             for field, least in FIELD_LEVELS[type(value).__name__].items():
                 assert max(who, AccessLevel.MATE if known else who) >= least or getattr(value, field) is None, (
                     type(value),
@@ -163,7 +205,7 @@ def test_the_public_reads_no_names_and_no_bot_output(term: Term) -> None:
 def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
     """A row of the table is a relation: the same user sees less of another's bot."""
     with closing(open_ladder(term.path)) as ladder, ladder.reading(Viewer("ada")) as context:
-        own, other = views.view_bot(context, "late"), views.view_bot(context, "broken")
+        own, other = view_bot(context, "late"), view_bot(context, "broken")
     assert own is not None
     assert other is not None
     assert own.fault_reports
@@ -174,10 +216,10 @@ def test_an_owner_reads_private_fields_of_their_bots_only(term: Term) -> None:
 
 def test_lists_continue_from_a_cursor(term: Term) -> None:
     with closing(open_ladder(term.path)) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
-        whole = views.list_users(context)
+        whole = list_users(context)
         assert (len(whole.items), whole.next_cursor) == (4, None)
-        first = views.list_users(context, limit=3)
-        rest = views.list_users(context, after=first.next_cursor, limit=3)
+        first = list_users(context, limit=3)
+        rest = list_users(context, after=first.next_cursor, limit=3)
         assert (first.items + rest.items, rest.next_cursor) == (whole.items, None)
 
 
@@ -189,14 +231,14 @@ def test_matches_of_a_final_are_sealed_until_its_end(own: Term) -> None:
         match = ladder.database.write(store_final)
         for viewer, sealed in ((PUBLIC_VIEWER, True), (Viewer("ada"), True), (STAFF_VIEWER, False)):
             with ladder.reading(viewer) as context:
-                assert (views.view_match(context, match) is None) is sealed
-                assert (match in [line.id for line in views.list_matches(context, limit=100).items]) is not sealed
+                assert (view_match(context, match) is None) is sealed
+                assert (match in [line.id for line in list_matches(context, limit=100).items]) is not sealed
                 assert played(context) == before + (not sealed)
 
 
-def played(context: views.ViewContext) -> int:
+def played(context: ViewContext) -> int:
     """Return how many matches of a bot the viewer sees."""
-    bot = views.view_bot(context, "late")
+    bot = view_bot(context, "late")
     assert bot is not None
     return bot.versions[0].all_matches.matches
 
@@ -218,12 +260,10 @@ def test_a_teammate_reads_all_of_a_bot_but_the_reason_of_its_owners_suspension(o
         set_suspended(ladder, "ada", True, "teacher", "she copied it")
         set_suspended(ladder, "ada", False, "teacher", "she didn't")
         with ladder.reading(MATE) as context, ladder.reading(Viewer("ada")) as owners:
-            mates, owned = views.view_bot(context, "late"), views.view_bot(owners, "late")
-            output = [
-                repr([view(each) for view in (views.list_events, views.list_users)]) for each in (context, owners)
-            ]
+            mates, owned = view_bot(context, "late"), view_bot(owners, "late")
+            output = [repr([view(each) for view in (list_events, list_users)]) for each in (context, owners)]
             grade = [each.viewer.can("grades:read", "ada") for each in (context, owners)]
-            kept = [len(views.list_credentials(each, "ada").items) for each in (context, owners)]
+            kept = [len(list_credentials(each, "ada").items) for each in (context, owners)]
     assert mates is not None
     assert owned is not None
     assert {act.action for act in owned.audit_log or ()} - {act.action for act in mates.audit_log or ()} == {
@@ -293,4 +333,4 @@ def test_staff_may_do_everything_and_the_public_nothing(act: str) -> None:
 
 def test_a_type_missing_in_the_table_is_hidden_from_all() -> None:
     with pytest.raises(KeyError):
-        hide_fields(views.ViewContext(STAFF_VIEWER, None, 0.0, 2, 1, "", True), STAFF_VIEWER)  # type: ignore[arg-type]
+        hide_fields(ViewContext(STAFF_VIEWER, None, 0.0, 2, 1, "", True), STAFF_VIEWER)  # type: ignore[arg-type]

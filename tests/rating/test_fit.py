@@ -208,7 +208,7 @@ def test_numpy_and_scipy_are_imported_only_for_ratings() -> None:
         "    counted = gather_matches(row // 2, bots, wins, np.ones(len(row)), 3)\n"
         "    fitted = found.rate(counted, found.RatedField(3))\n"
         "    found.assess_leader(fitted)\n"
-        "    from ladder.collusion import find_collusion\n"
+        "    from ladder.standings.collusion import find_collusion\n"
         "    find_collusion(fitted)\n"
         "    print(sorted({'numpy', 'scipy'} & set(sys.modules)))\n"
     )

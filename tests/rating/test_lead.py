@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from arena.rating import RatedField, estimate_lead
-from tests.ladder.test_collusion import SEATS, fit_random, make_spread, no_effects
+from tests.ladder.standings.test_collusion import SEATS, fit_random, make_spread, no_effects
 
 
 def test_a_lead_is_the_difference_of_win_rates_and_antisymmetric() -> None:

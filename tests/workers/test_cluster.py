@@ -1,7 +1,7 @@
 """Tests of the executor on a Dask cluster. Source: the docstring of arena/workers/cluster.py.
 
 The scheduler and the workers are the real programs, as separate processes. Calls are functions of the standard
-library. tests/ladder/service/test_kills_on_dask.py plays matches on a cluster.
+library. tests/ladder/test_kills_on_dask.py plays matches on a cluster.
 """
 
 import importlib.util

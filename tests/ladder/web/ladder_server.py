@@ -12,9 +12,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-from ladder.service import issue_secret, open_ladder
+from ladder.ladder import open_ladder
+from ladder.users import issue_secret
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import cache
+from tests.ladder.ladders import cache
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,10 @@ from urllib.parse import urlencode, urlsplit
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from ladder.service import issue_secret, open_ladder
+from ladder.ladder import open_ladder
+from ladder.users import issue_secret
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import cache
+from tests.ladder.ladders import cache
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 
 WAIT_S = 90.0  # only a failure takes this long

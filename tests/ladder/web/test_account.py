@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from ladder.service import AuthenticationError, authenticate_secret, issue_secret
+from ladder.users import AuthenticationError, authenticate_secret, issue_secret
 from tests.cases import each
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 
 

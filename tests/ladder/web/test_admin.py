@@ -12,9 +12,11 @@ import pytest
 from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
-from ladder import views
+from ladder.audit_log import list_audit_log
+from ladder.dashboards import UserAdminPage, view_user_for_admin
+from ladder.deadlines import extend_deadline
+from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import Ladder, create_account, extend_deadline, issue_secret
 from ladder.store import (
     CHALLENGE,
     METADATA,
@@ -24,8 +26,9 @@ from ladder.store import (
     queue_matches,
     register_runner,
 )
-from tests.ladder.service.classes import add_settings
-from tests.ladder.service.term import Term
+from ladder.users import create_account, issue_secret
+from tests.ladder.classes import add_settings
+from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
 from tests.ladder.web.visitors import Pages, pages
 
@@ -56,16 +59,16 @@ def import_roster(staff: TestClient, name: str, text: str) -> str:
     return post(staff, "/admin/users/import/confirm", **fields)
 
 
-def person(ladder: Ladder, login: str) -> views.UserAdminPage:
+def person(ladder: Ladder, login: str) -> UserAdminPage:
     with ladder.reading(STAFF_VIEWER) as context:
-        found = views.view_user_for_admin(context, login)
+        found = view_user_for_admin(context, login)
     assert found is not None
     return found
 
 
 def last_entry(ladder: Ladder) -> tuple[str, str, str]:
     with ladder.reading(STAFF_VIEWER) as context:
-        line = views.list_audit_log(context).items[0]
+        line = list_audit_log(context).items[0]
     return line.actor, line.action, line.reason
 
 

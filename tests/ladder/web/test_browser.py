@@ -13,13 +13,15 @@ from sqlalchemy import select
 
 from arena.checks import CheckStep, Severity
 from arena.playground import make_program_fragment
-from ladder.service import Ladder, disable_bot, issue_secret, open_ladder, set_void, submit_bot
+from ladder.bots import disable_bot, serialize_step, submit_bot
+from ladder.ladder import Ladder, open_ladder
+from ladder.matches import set_void
 from ladder.store import METADATA, User, finish_check, save_users
-from ladder.views import serialize_step
+from ladder.users import issue_secret
 from tests.chromium import Reader
 from tests.cli_workspace import QUICK_BOT, Place
-from tests.ladder.service.ladders import freeze, pass_all
-from tests.ladder.service.term import Term, write
+from tests.ladder.ladders import freeze, pass_all
+from tests.ladder.term import Term, write
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.ladder.web.visitors import paths
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ladder.permissions import STAFF_VIEWER
-from ladder.service import OpenTableRequest, close_session, open_session
 from ladder.store import save_session_match
-from tests.ladder.service.term import Term
+from ladder.tables import OpenTableRequest, close_session, open_session
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e"

@@ -19,7 +19,7 @@ import arena
 from arena.bots import LANGUAGES, new_bot, read_submission
 from ladder.web import list_document_files, make_app
 from tests.cases import each
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages, public
 
 ROOT = Path(__file__).parents[3]

@@ -8,11 +8,12 @@ from urllib.error import HTTPError
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import issue_secret, open_ladder, set_suspended, sign_in_by_link
+from ladder.ladder import open_ladder
+from ladder.users import issue_secret, set_suspended, sign_in_by_link
 from ladder.web import make_app
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in, run_two
-from tests.ladder.service.term import Term
+from tests.ladder.ladders import ladder_in, run_two
+from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 from tests.ladder.web.test_uploads import program, token, upload
 from tests.postgres import Postgres, postgres, postgres_problem

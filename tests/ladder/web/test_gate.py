@@ -14,10 +14,11 @@ from fastapi import APIRouter
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from ladder.permissions import ROUTES, AccessLevel
-from ladder.service import OpenTableRequest, issue_secret, open_session, set_suspended
+from ladder.tables import OpenTableRequest, open_session
+from ladder.users import issue_secret, set_suspended
 from ladder.web import ROUTERS, make_app
 from tests.cases import each
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.test_permissions import NEEDED_LEVELS
 from tests.ladder.web.visitors import KINDS, URL, Pages, pages, public
 

@@ -10,7 +10,7 @@ from prometheus_client import generate_latest
 from sqlalchemy import text
 
 from ladder.store import end_runner, register_runner
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
 

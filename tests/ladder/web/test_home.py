@@ -5,14 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from ladder.bots import list_lost_games, submit_bot
 from ladder.permissions import Viewer
-from ladder.service import submit_bot
 from ladder.store import User, find_bot, save_users
-from ladder.views import list_lost_games
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.classes import add_settings, deadline
-from tests.ladder.service.ladders import pass_all
-from tests.ladder.service.term import Term, write
+from tests.ladder.classes import add_settings, deadline
+from tests.ladder.ladders import pass_all
+from tests.ladder.term import Term, write
 from tests.ladder.web.visitors import Pages, pages
 
 

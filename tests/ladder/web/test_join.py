@@ -7,9 +7,10 @@ from contextlib import closing
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import create_account, issue_secret, open_ladder
+from ladder.ladder import open_ladder
 from ladder.store import find_user
-from tests.ladder.service.term import Term
+from ladder.users import create_account, issue_secret
+from tests.ladder.term import Term
 from tests.ladder.web.test_admin import post
 from tests.ladder.web.visitors import Pages, pages
 

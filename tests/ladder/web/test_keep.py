@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.service import submit_bot
+from ladder.bots import submit_bot
 from ladder.store import deactivate_bot, find_bot
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.term import LATE, Term, write
+from tests.ladder.term import LATE, Term, write
 from tests.ladder.web.visitors import Pages, pages
 
 HOSTILE = "# <script>alert(1)</script> \x1b[31m\n"

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient, WebSocketDenialResponse
 from arena.tables import UNKNOWN, UNREACHABLE
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import pages
 
 BOUNDARY = "0123456789abcdef0123456789abcdef"

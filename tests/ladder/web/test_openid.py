@@ -17,8 +17,8 @@ import pytest
 import requests
 from starlette.testclient import TestClient
 
-from ladder.service import LadderError, OpenIDSettings
-from tests.ladder.service.term import Term
+from ladder.settings import LadderError, OpenIDSettings
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 from tests.ports import free_port
 

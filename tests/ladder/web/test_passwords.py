@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from ladder import views
+from ladder.dashboards import list_events
 from ladder.permissions import PUBLIC_VIEWER, Viewer
-from ladder.service import AuthenticationError, issue_secret, set_suspended, sign_in_by_password
+from ladder.users import AuthenticationError, issue_secret, set_suspended, sign_in_by_password
 from tests.cases import each
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import URL, Pages, pages
 
 WORDS = "a horse in a boat"
@@ -135,7 +135,7 @@ def test_staff_sees_sign_ins_and_failures(web: Pages, own: Term) -> None:
     ]
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
         with web.ladder.reading(viewer) as context:
-            assert views.list_events(context, before).items == ()
+            assert list_events(context, before).items == ()
 
 
 def test_staff_removes_a_password_and_its_sessions(web: Pages, own: Term) -> None:

@@ -10,8 +10,8 @@ from arena.playground import find_build, make_program_fragment
 from arena.playground.build import ROOT
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in
-from tests.ladder.service.term import Term
+from tests.ladder.ladders import ladder_in
+from tests.ladder.term import Term
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.visitors import Pages, pages
 

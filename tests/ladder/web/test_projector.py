@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
-from ladder.service import create_final, reveal_final_results
+from ladder.grading import create_final, reveal_final_results
 from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import Place
-from tests.ladder.service.classes import hand_in, make_ladder, serve
+from tests.ladder.classes import hand_in, make_ladder, serve
 from tests.ladder.web.ladder_server import serve_ladder
 
 DOCUMENT = "document.querySelector('.featured iframe').contentDocument"

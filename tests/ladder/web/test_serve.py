@@ -15,10 +15,12 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from ladder.service import issue_secret, open_ladder, write_lobby_line
+from ladder.chat import write_lobby_line
+from ladder.ladder import open_ladder
+from ladder.users import issue_secret
 from tests.cases import each
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import PLAY, ladder_in, owners
+from tests.ladder.ladders import PLAY, ladder_in, owners
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder, wait_for
 
 

@@ -7,12 +7,13 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
+from ladder.bots import submit_bot
+from ladder.ladder import open_ladder
+from ladder.matches import list_matches
 from ladder.permissions import PUBLIC_VIEWER
-from ladder.service import open_ladder, submit_bot
-from ladder.views import list_matches
 from ladder.web import export_static_site
 from tests.cli_workspace import BOT
-from tests.ladder.service.term import Term, write
+from tests.ladder.term import Term, write
 
 ODD = ("a?b#c&d=%3C é ~+;..", "index.html", "data.csv", "after=1", "new", "1", "~2e", "..a", "\U0001f600" * 40)
 

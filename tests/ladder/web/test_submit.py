@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.service.ladders import owners
-from tests.ladder.service.term import Term
+from tests.ladder.ladders import owners
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
 TOML = 'name = "mine"\nrun = "./bot.py"\n'

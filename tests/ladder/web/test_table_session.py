@@ -2,7 +2,7 @@
 
 from tests.chromium import Reader
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.ladders import ladder_in
 from tests.ladder.web.players import at_once, serve_tables
 from tests.tables.test_page import played
 

@@ -11,10 +11,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.referee import read_record, verify_record
-from ladder.service import open_ladder, revoke_credential
+from ladder.ladder import open_ladder
 from ladder.store import all_credentials, find_session_record, list_session_ids
+from ladder.users import revoke_credential
 from tests.cli_workspace import Place
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
 from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
 

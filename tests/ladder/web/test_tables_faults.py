@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from arena.referee import read_record, verify_record
-from ladder.service import open_ladder
+from ladder.ladder import open_ladder
 from ladder.store import find_session_record, list_session_matches
 from tests.cli_workspace import SETTLE_S, Place
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import serve_ladder, wait_for
 from tests.ladder.web.players import WAIT_S, Player, ServedTables, at_once, over, serve_tables
 from tests.postgres import Postgres, postgres, postgres_problem

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 from starlette.testclient import TestClient
 
-from ladder.service import join_teams
 from ladder.store import User, save_users
+from ladder.users import join_teams
 from tests.cli_workspace import BOT
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 from tests.ladder.web.visitors import Pages, pages
 
 

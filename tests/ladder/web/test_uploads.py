@@ -17,13 +17,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from ladder.bots import find_version_archive
+from ladder.ladder import open_ladder
 from ladder.permissions import Viewer
-from ladder.service import issue_secret, open_ladder
 from ladder.store import find_bot, versions_of
-from ladder.views import find_version_archive
+from ladder.users import issue_secret
 from tests.cli_workspace import QUICK_BOT, Place
-from tests.ladder.service.invariants import require_sound
-from tests.ladder.service.ladders import ladder_in
+from tests.ladder.invariants import require_sound
+from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import LadderServer, serve_ladder
 from tests.postgres import postgres_problem
 

@@ -9,11 +9,12 @@ from urllib.parse import quote
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
-from ladder import views
+from ladder.ladder import Ladder, open_ladder
+from ladder.matches import list_matches, list_tables
 from ladder.permissions import ROUTES, STAFF_VIEWER
-from ladder.service import Ladder, issue_secret, open_ladder, set_suspended, sign_in_by_link
+from ladder.users import issue_secret, set_suspended, sign_in_by_link
 from ladder.web import make_app
-from tests.ladder.service.term import Term
+from tests.ladder.term import Term
 
 URL = "http://127.0.0.1:8000"
 KINDS = ("anonymous", "ada", "bob", "staff", "suspended", "reading token", "token", "staff token")
@@ -74,8 +75,8 @@ def public(term: Term) -> Iterator[None]:
 def paths(ladder: Ladder, bots: Sequence[str], finals: Sequence[str] = (), matches: int = 1000) -> Iterator[str]:
     """Yield the paths of all pages, with each of these bots and finals, and this many matches, in place of a name."""
     with ladder.reading(STAFF_VIEWER) as context:
-        ids = [str(line.id) for line in views.list_matches(context, limit=matches).items]
-        tables = [str(line.id) for line in views.list_tables(context).items]
+        ids = [str(line.id) for line in list_matches(context, limit=matches).items]
+        tables = [str(line.id) for line in list_tables(context).items]
     fills = {"bots": bots, "finals": finals, "matches": ids, "tables": tables, "docs": ["docs/reference/rules.md"]}
     fills["rules"] = ["coup"]
     for route in ROUTES:

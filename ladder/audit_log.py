@@ -1,0 +1,151 @@
+"""Show the audit log, newest entry first, and describe the decisions of users and of the ladder itself."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import or_, select
+
+from ladder.permissions import hide_fields
+from ladder.store import LADDER_ACTOR, METADATA, AuditEntry, find_user
+from ladder.users import UserSummary
+from ladder.view_context import ViewContext
+
+audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_log", "bots", "users", "versions"))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntrySummary:
+    """One decision about a bot, a version (by its number), a match or a user. actor: the login of its author."""
+
+    id: int
+    created_at: float
+    actor: str
+    action: str
+    bot: str | None
+    version: int | None
+    match: int | None
+    login: str | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """Decisions, newest first. next_cursor: the value of `after` for the next page, None at the end."""
+
+    items: tuple[AuditEntrySummary, ...]
+    next_cursor: int | None = None
+    revision: int | None = None
+
+
+def list_audit_log(
+    context: ViewContext,
+    after: int | None = None,
+    limit: int = 50,
+    login: str | None = None,
+    without: Sequence[str] = (),
+) -> AuditLog:
+    """Return up to `limit` decisions older than decision `after`. `login`: only those about a user or their bots.
+
+    without: the actions to leave out.
+    """
+    about = users.alias()
+    of = users.alias()  # the bot's owner
+    query = (
+        select(
+            audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
+            versions.c.number, audit_log.c.match, about.c.login, audit_log.c.reason,
+        )
+        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(bots, bots.c.id == audit_log.c.bot)
+        .outerjoin(of, of.c.id == bots.c.owner_id)
+        .outerjoin(versions, versions.c.id == audit_log.c.version)
+        .order_by(audit_log.c.id.desc())
+        .limit(limit + 1)
+    )  # fmt: skip
+    if after is not None:
+        query = query.where(audit_log.c.id < after)
+    if without:
+        query = query.where(audit_log.c.action.not_in(without))
+    if login is not None:
+        query = query.where(or_(about.c.login == login, of.c.login == login))
+    lines = [AuditEntrySummary(*row) for row in context.connection.execute(query)]
+    more = lines[limit - 1].id if len(lines) > limit else None
+    rows = tuple(hide_fields(line, context.viewer) for line in lines[:limit])
+    return hide_fields(AuditLog(rows, more, context.revision), context.viewer)
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionSummary:
+    """One decision. version: its number, None without one. actor: a login, a pseudonym, or "ladder"."""
+
+    created_at: float
+    action: str
+    version: int | None
+    actor: str | None
+    reason: str
+
+
+_PAST_TENSE = {
+    "activate": "activated {version}",
+    "auto_disable": "auto-disabled {version}",
+    "configure": "changed the settings",
+    "delete_line": "deleted a line of chat",
+    "disable": "disabled the bot",
+    "erase": "erased the data of a user",
+    "extend": "changed the extension of the user",
+    "final": "changed a final",
+    "freeze": "froze the ladder",
+    "import": "imported users",
+    "issue": "created a credential",
+    "leave": "withdrew the user",
+    "merge": "merged two users",
+    "mute": "muted a user or guest in the chat",
+    "receive": "set the time of submission of {version}",
+    "refuse": "rejected an account",
+    "renew": "replaced an invitation link",
+    "release": "released grades",
+    "return": "readmitted the user",
+    "reveal": "revealed a final",
+    "revoke": "revoked a credential",
+    "team": "changed the user's team",
+    "suspend": "suspended the user",
+    "unfreeze": "unfroze the ladder",
+    "unmute": "unmuted a user or guest in the chat",
+    "unsuspend": "lifted the suspension",
+    "unvoid": "counted the match again",
+    "void": "voided the match",
+}
+
+
+def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
+    """Return a decision in words, such as "the ladder activated version 3"."""
+    version = "a version" if act.version is None else f"version {act.version}"
+    who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
+    return f"{who} {_PAST_TENSE.get(act.action, f'decided: {act.action}').format(version=version)}"
+
+
+def summarize_decisions(
+    context: ViewContext, acts: Iterable[AuditEntry], number: Mapping[int, int], owner: str | None = None
+) -> tuple[DecisionSummary, ...]:
+    """Return audit entries as the viewer may see them.
+
+    number: versions' numbers by id. owner: the login of the user, or of the bot's owner, that the entries are about.
+    """
+    return tuple(
+        hide_fields(
+            DecisionSummary(
+                act.created_at, act.action, number.get(act.version or 0), display_actor(context, act.actor), act.reason
+            ),
+            context.viewer,
+            owner,
+        )
+        for act in acts
+    )
+
+
+def display_actor(context: ViewContext, who: str) -> str:
+    """Return an actor's login, or the pseudonym if the viewer may not see a user's login."""
+    if context.viewer.can_view(UserSummary, "login", who):
+        return who
+    person = find_user(context.connection, who)
+    return who if person is None or person.staff else person.pseudonym

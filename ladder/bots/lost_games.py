@@ -1,0 +1,96 @@
+"""List the games that a bot lost, with the events that eliminated it.
+
+The events are those that the bot's own seat received, so a list is for the bot's owner and team alone.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from arena.referee import GameResult, Record, RecordError, read_record
+from arena.replay import describe_turn
+from ladder.matches import outside_finals
+from ladder.permissions import hide_fields
+from ladder.store import METADATA, PLAYED, QUALIFYING, BotRecord, find_record, match_results
+from ladder.view_context import ViewContext
+
+MATCHES_READ = 5
+
+match_players, matches, versions = (METADATA.tables[name] for name in ("match_players", "matches", "versions"))
+
+
+@dataclass(frozen=True, slots=True)
+class LostGame:
+    """A game that a version lost in the turn `turn`. seat: from 0. winner: a version ref, None for a draw.
+
+    cause: the events of that turn, None if they weren't read or the record is no longer stored.
+    """
+
+    match: int
+    game: int
+    version_ref: str
+    seat: int
+    turn: int
+    winner: str | None
+    cause: str | None
+
+
+def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_causes: bool = True) -> tuple[LostGame, ...]:
+    """Return up to `limit` games that a bot lost in its newest MATCHES_READ matches, newest first.
+
+    Check matches and matches of unrevealed finals are left out. with_causes: whether to read the records for `cause`.
+    """
+    if not context.viewer.can("cards:view", bot.login):
+        return ()
+    query = (
+        select(matches.c.id)
+        .join(match_players, match_players.c.match == matches.c.id)
+        .join(versions, versions.c.id == match_players.c.version)
+        .where(versions.c.bot == bot.id, matches.c.outcome == PLAYED, matches.c.kind != QUALIFYING)
+        .where(outside_finals(context.sealed_finals))
+        .order_by(matches.c.id.desc())
+        .distinct()
+        .limit(MATCHES_READ)
+    )
+    found: list[LostGame] = []
+    for match in context.connection.scalars(query).all():
+        lost = [
+            (result, seat, turn)
+            for result in reversed(match_results(context.connection, match))
+            for seat, turn in result.eliminated
+            if result.seats[seat].rpartition("@")[0] == bot.name
+        ][: limit - len(found)]
+        record = _find_record(context, match) if lost and with_causes else None
+        found += [
+            LostGame(
+                match,
+                result.game,
+                result.seats[seat],
+                seat,
+                turn,
+                None if result.winner is None else result.seats[result.winner],
+                None if record is None else _describe_elimination(record, result, seat, turn),
+            )
+            for result, seat, turn in lost
+        ]
+        if len(found) == limit:
+            break
+    return tuple(hide_fields(each, context.viewer, bot.login) for each in found)
+
+
+def _find_record(context: ViewContext, match: int) -> Record | None:
+    text = find_record(context.connection, match)
+    try:
+        return None if text is None else read_record(text)
+    except RecordError:
+        return None
+
+
+def _describe_elimination(record: Record, result: GameResult, seat: int, turn: int) -> str | None:
+    """Return the events of a turn until a seat was out, as that seat received them; None if they can't be read."""
+    names = [name.rpartition("@")[0] for name in result.seats]
+    try:
+        [game] = [game for game in record.games if game.game == result.game]
+        return describe_turn(record.header, game, turn, seat, names) or None
+    except (RecordError, ValueError):
+        return None

@@ -1,0 +1,601 @@
+"""Show bots: versions, checks, ratings, play style, faults, recent matches, win rate by seat, and decisions.
+
+A version's files (as an archive), logs and build log are for its owner. Play styles are shown next to the mean of the
+active bots. Similar sources of different owners are for staff; similarity isn't proof of misconduct."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection, func, select
+
+from arena.checks import CheckStep, CheckStepView
+from arena.rating import Estimate
+from arena.referee import StoredFaultSample
+from arena.review import CostlyDecision
+from arena.run import FaultReport, make_fault_report
+from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
+from ladder.bots.lost_games import LostGame, list_lost_games
+from ladder.deadlines import DeadlineSummary
+from ladder.matches import MatchSummary, list_matches, outside_finals
+from ladder.permissions import hide_fields
+from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
+from ladder.standings import OpponentRecord, compute_trends, list_opponents
+from ladder.standings.computation import FieldStyle, Standings, StandingsRow, Trend
+from ladder.store import (
+    ACCEPTED,
+    METADATA,
+    PLAYED,
+    BotRecord,
+    Version,
+    all_bots,
+    barred_versions,
+    find_bot,
+    find_latest_snapshot,
+    find_next_round_s,
+    find_record,
+    get_archive,
+    get_build_log,
+    get_check_steps,
+    get_log,
+    get_play_style,
+    get_version_by_id,
+    list_audit_entries,
+    list_fault_samples,
+    list_reviewed_decisions,
+    rating_history_of,
+    recent_usage,
+    versions_of,
+)
+from ladder.view_context import ViewContext, paginate
+
+faults, games, match_players, matches, versions = (
+    METADATA.tables[name] for name in ("faults", "games", "match_players", "matches", "versions")
+)
+_STEP, _DECISION = TypeAdapter(CheckStepView), TypeAdapter(CostlyDecision)
+
+
+def serialize_step(step: CheckStep) -> tuple[str, bytes]:
+    """Return a check step as JSON for the database, and its build log."""
+    return _STEP.dump_json(step.view()).decode(), step.log
+
+
+def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepView, ...]:
+    """Return the steps of a version's check."""
+    return tuple(map(_STEP.validate_json, get_check_steps(connection, version)))
+
+
+@dataclass(frozen=True, slots=True)
+class StyleNumber:
+    """A rate of `arena stats`, such as "challenged all": `count` of `total` cases. field_mean: over all active bots."""
+
+    name: str
+    count: int
+    total: int
+    field_mean: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenNumber(StyleNumber):
+    """A rate that depends on hidden cards, or on a reaction that had no effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class BotStyle:
+    """The play style of a bot in its newest rated matches. public: rates that all players can observe."""
+
+    matches: int
+    public: tuple[StyleNumber, ...]
+    hidden: tuple[HiddenNumber, ...] | None
+
+
+def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
+    """Return a version's play style, None if no match was counted. owner: a login. field: the means of all bots."""
+    style, viewer = get_play_style(context.connection, version), context.viewer
+    if not style.matches:
+        return None
+    public: Mapping[str, float] = field.public if field else {}
+    hidden: Mapping[str, float] = (field.hidden if field else None) or {}
+    whole = BotStyle(
+        style.matches,
+        tuple(
+            hide_fields(StyleNumber(name, *cases, public.get(name)), viewer, owner)
+            for name, cases in style.public.items()
+        ),
+        tuple(
+            hide_fields(HiddenNumber(name, *cases, hidden.get(name)), viewer, owner)
+            for name, cases in style.hidden.items()
+        ),
+    )
+    return hide_fields(whole, viewer, owner)
+
+
+@dataclass(frozen=True, slots=True)
+class SeatWinRate:
+    """The rated games and wins in one seat, from 0; a draw among j players counts 1/j."""
+
+    seat: int
+    games: int
+    wins: float
+
+
+def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
+    """Return a version's results in each seat in which it has played, in order of seats."""
+    query = (
+        select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
+        .join(games, games.c.match == match_players.c.match)
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(context.sealed_finals))
+        .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
+    )
+    played, won = [0] * context.seats, [0.0] * context.seats
+    for place, seats, survivors, count in context.connection.execute(query):
+        seat = seats.index(str(place))
+        played[seat] += count
+        if str(seat) in survivors:
+            won[seat] += count / len(survivors)
+    return tuple(SeatWinRate(seat, played[seat], won[seat]) for seat in range(context.seats) if played[seat])
+
+
+MAX_LOST_GAMES = 8  # on a bot's page
+_MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
+_OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
+_OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTotals:
+    """The totals of a version's matches. wins: a draw among j counts 1/j. Times: the bot's own. peak_bytes: maximum."""
+
+    matches: int = 0
+    games: int = 0
+    wins: float = 0.0
+    forfeits: int = 0
+    faults: int = 0
+    requests: int = 0
+    think_time_us: int = 0
+    max_time_us: int = 0
+    peak_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BotVersion:
+    """A version. status: queued, checking, accepted, or rejected for a `reason`. Times: seconds since 1970.
+
+    received_at: when the owner submitted it, if staff entered it later. faults: counts by code, in all played matches,
+    including consequences of other faults. blocked_reason: why its owner may not choose it, None if they may.
+    submitted_by: a login or pseudonym.
+    """
+
+    number: int
+    status: str
+    is_active: bool
+    submitted_at: float
+    received_at: float | None
+    rated_matches: VersionTotals
+    all_matches: VersionTotals
+    faults: dict[str, int] | None
+    digest: str | None
+    reason: str | None
+    checked_at: float | None
+    blocked_reason: str | None
+    submitted_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCheckView:
+    """The check of a version, by its number. has_build_log: whether its build printed anything."""
+
+    version: int
+    steps: tuple[CheckStepView, ...]
+    has_build_log: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DailyRating:
+    """A bot's row in the last standings of a day: rating and adjusted win rate with their intervals."""
+
+    day: str
+    version: int
+    rating: Estimate
+    win_rate_adjusted: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class BotPage:
+    """A bot's page; its owner sees more than others. The selected version is the requested one, else the newest.
+
+    owner: a login. standing: the bot's row of the standings, None if it has none; ranked_total: the number of rows.
+    checks: of the selected version. fault_reports: the first fault of each kind, of the selected and active versions.
+    lost_games, recent_matches: newest first. costly_decisions: of the newest reviews, the costliest first. opponents:
+    names and version refs to challenge. limit_ms: the time limit per request. throttle_reason: why the bot plays less
+    often than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of
+    the active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions:
+    the viewer's, for this bot. next_round_s: until a new version plays, None if unknown.
+    """
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    is_reference: bool
+    standing: StandingsRow | None
+    ranked_total: int
+    fair_win_rate: float | None
+    trend: Trend
+    limit_ms: int
+    throttle_reason: str | None
+    versions: tuple[BotVersion, ...]
+    checks: VersionCheckView | None
+    fault_reports: tuple[FaultReport, ...] | None
+    lost_games: tuple[LostGame, ...] | None
+    costly_decisions: tuple[CostlyDecision, ...] | None
+    opponents: tuple[str, ...] | None
+    recent_matches: tuple[MatchSummary, ...]
+    rating_history: tuple[DailyRating, ...]
+    head_to_head: tuple[OpponentRecord, ...]
+    wins_by_seat: tuple[SeatWinRate, ...]
+    play_style: BotStyle | None
+    audit_log: tuple[DecisionSummary, ...] | None
+    deadlines: tuple[DeadlineSummary, ...] | None
+    permissions: tuple[str, ...]
+    next_round_s: float | None
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildLog:
+    """The output of a version's build."""
+
+    version: int
+    text: bytes
+
+
+def view_bot(
+    context: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
+) -> BotPage | None:
+    """Return a bot's page for the viewer, None if no bot has the name, or no version the number `wanted`.
+
+    last: the maximum number of recent matches. due: the deadlines for this bot and viewer.
+    """
+    connection, viewer = context.connection, context.viewer
+    known = find_bot(connection, name)
+    versions = [] if known is None else versions_of(connection, known.id)
+    asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
+    if known is None or asked is None:
+        return None
+    ids = [version.id for version in versions]
+    number = {version.id: version.number for version in versions}
+    barred = barred_versions(connection, known.id)
+    rated, played = _sum_matches(context, ids, matches.c.is_rated), _sum_matches(context, ids)
+    kinds = _count_faults(context, ids)
+    text = find_latest_snapshot(connection)
+    table = None if text is None else Standings.from_json(text)
+    row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
+    rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
+    acts = list_audit_entries(connection, bot=known.id)
+    if viewer.can("user_decisions:read", known.login):
+        acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OWNER_ACTIONS)
+    whole = BotPage(
+        bot=known.name,
+        pseudonym=known.pseudonym,
+        owner=known.login,
+        is_reference=known.is_reference,
+        standing=None if row is None else hide_fields(row, viewer, known.login),
+        ranked_total=0 if table is None else len(table.items),
+        fair_win_rate=None if table is None else table.fair_win_rate,
+        trend=(compute_trends(connection, rates, context.now) if rates else {}).get(name, Trend()),
+        limit_ms=context.limit_ms,
+        throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
+        versions=tuple(
+            hide_fields(
+                BotVersion(
+                    number=version.number,
+                    status=version.status,
+                    is_active=version.is_active,
+                    submitted_at=version.submitted_at,
+                    received_at=version.received_at,
+                    rated_matches=rated[version.id],
+                    all_matches=played[version.id],
+                    faults=kinds[version.id],
+                    digest=version.digest,
+                    reason=version.rejection_reason,
+                    checked_at=version.checked_at,
+                    blocked_reason=barred.get(version.id),
+                    submitted_by=None if version.submitted_by is None else display_actor(context, version.submitted_by),
+                ),
+                viewer,
+                known.login,
+            )
+            for version in versions
+        ),
+        checks=VersionCheckView(
+            asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
+        ),
+        fault_reports=_list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
+        if viewer.can_view(BotPage, "fault_reports", known.login)
+        else None,
+        lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
+        costly_decisions=tuple(
+            sorted(
+                map(_DECISION.validate_python, list_reviewed_decisions(connection, ids, _MAX_REVIEWS)),
+                key=lambda decision: -decision.cost.value,
+            )[:_MAX_DECISIONS]
+        ),
+        opponents=_list_opponents(context, known, versions),
+        recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
+        head_to_head=list_opponents(context, known.active_version_id or asked.id),
+        wins_by_seat=seat_win_rates(context, known.active_version_id or asked.id),
+        play_style=view_bot_style(
+            context, known.active_version_id or asked.id, known.login, None if table is None else table.play_style
+        ),
+        rating_history=tuple(
+            DailyRating(
+                day,
+                number[point.version],
+                Estimate(point.rating, point.rating_low, point.rating_high),
+                None
+                if point.win_rate_adjusted is None
+                else Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high),
+            )
+            for day, point in rating_history_of(connection, ids)
+        ),
+        audit_log=summarize_decisions(context, sorted(acts, key=lambda act: act.id), number, known.login),
+        deadlines=due,
+        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
+        next_round_s=find_next_round_s(connection),
+        revision=context.revision,
+    )
+    return hide_fields(whole, viewer, known.login)
+
+
+def _list_opponents(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[str, ...]:
+    """Return the names of the active bots, then the version refs of a bot's own other accepted versions."""
+    if not context.viewer.can("bot:challenge", bot.login):
+        return ()
+    names = (each.name for each in all_bots(context.connection) if each.active_version_id and each.id != bot.id)
+    own = (each.version_ref for each in reversed(versions) if each.status == ACCEPTED and not each.is_active)
+    return (*names, *own)
+
+
+def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
+    """Return why an active version plays less often than others, None if it doesn't."""
+    spent = [] if version is None else recent_usage(context.connection, version, RECENT_MATCHES)
+    if not is_slow(spent, context.limit_ms):
+        return None
+    return (
+        "the bot plays only in every second round, because it is slow: it took "
+        f"{mean_response_us(spent) / 1000:.0f} ms "
+        f"a move on average in its last {len(spent)} rated matches, more than {SLOW_TIME_SHARE:.0%} of the time per "
+        "move "
+        f"({context.limit_ms} ms)"
+    )
+
+
+def inactive_reason(page: BotPage) -> str:
+    """Return, for its owner, why no version of a bot plays: by the latest decision, else by the newest check."""
+    for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
+        of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
+        if of_owner and of_owner[-1].action == out:
+            return f"the owner {state}: {of_owner[-1].reason}"
+    decided = [act for act in page.audit_log or () if act.action in ("activate", "auto_disable", "disable")]
+    last = decided[-1] if decided else None
+    if last is not None and last.action in ("auto_disable", "disable"):
+        word = "auto-disabled" if last.action == "auto_disable" else "disabled"
+        return f"the bot is {word}: {last.reason}"
+    newest = page.versions[-1]
+    if newest.status == "rejected":
+        return f"no active version: version {newest.number} is rejected: {newest.reason or ''}"
+    if newest.status == "accepted":  # a decision about the owner, which the viewer may not see
+        return "no active version: ask the staff"
+    return f"no active version yet: version {newest.number} isn't checked yet"
+
+
+@dataclass(frozen=True, slots=True)
+class BotSummary:
+    """A bot in a list. active_version: the number of the version that plays, None without one. versions: a count."""
+
+    bot: str
+    pseudonym: str
+    owner: str | None
+    is_reference: bool
+    active_version: int | None
+    versions: int
+
+
+@dataclass(frozen=True, slots=True)
+class BotList:
+    """Bots, in order of name. next_cursor: the value of `after` for the next page, None at the end."""
+
+    items: tuple[BotSummary, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
+
+
+def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
+    """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
+    count: Counter[int] = Counter()
+    number: dict[int, int] = {}
+    for id, of, which in context.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
+        count[of] += 1
+        number[id] = which
+    lines = [
+        hide_fields(
+            BotSummary(
+                known.name,
+                known.pseudonym,
+                known.login,
+                known.is_reference,
+                number.get(known.active_version_id or 0),
+                count[known.id],
+            ),
+            context.viewer,
+            known.login,
+        )
+        for known in all_bots(context.connection)
+    ]
+    word = search.casefold().strip()
+    matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
+    part, more = paginate(matching, lambda line: line.bot, after, limit)
+    return BotList(tuple(part), more, context.revision)
+
+
+def view_build_log(context: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
+    """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
+    known = find_bot(context.connection, name)
+    if known is None or not context.viewer.can("build_log:read", known.login):
+        return None
+    versions = versions_of(context.connection, known.id)
+    asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    if asked is None:
+        return None
+    return BuildLog(asked.number, get_build_log(context.connection, asked.id))
+
+
+def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
+    """Return reports of the stored fault samples of versions, without matches of unrevealed finals.
+
+    A report has fewer details once the record and the logs of its match have been removed.
+    """
+
+    def report(kept: StoredFaultSample, version: Version) -> FaultReport:
+        logs = [
+            (f"process {number} of match {kept.match}", data)
+            for number, data in get_log(context.connection, kept.match, version.id)
+        ]
+        record = find_record(context.connection, kept.match)
+        return make_fault_report(
+            kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
+        )
+
+    sealed = set(context.connection.scalars(select(matches.c.id).where(matches.c.final.in_(context.sealed_finals))))
+    return tuple(
+        report(kept, version)
+        for version in versions
+        for kept in list_fault_samples(context.connection, version.id)
+        if kept.match not in sealed
+    )
+
+
+def _sum_matches(context: ViewContext, ids: list[int], *conditions: Any) -> defaultdict[int, VersionTotals]:
+    """Return the totals of the played matches that meet all `conditions`, by version."""
+    table = match_players.c
+    query = (
+        select(
+            table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
+            func.sum(table.faults), func.sum(table.requests), func.sum(table.think_time_us),
+            func.max(table.max_time_us), func.max(table.peak_bytes),
+        )
+        .join(matches, matches.c.id == table.match)
+        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(context.sealed_finals))
+        .where(*conditions)
+        .group_by(table.version)
+    )  # fmt: skip
+    sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
+    for version, count, games, wins, *whole, slowest, peak in context.connection.execute(query):
+        lost, faulty, requests, time_us = map(int, whole)
+        sums[version] = VersionTotals(count, int(games), float(wins), lost, faulty, requests, time_us, slowest, peak)
+    return sums
+
+
+def _count_faults(context: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
+    """Return the number of faults by version and code, in order of codes."""
+    query = (
+        select(faults.c.version, faults.c.code, func.sum(faults.c.count))
+        .join(matches, matches.c.id == faults.c.match)
+        .where(faults.c.version.in_(ids), outside_finals(context.sealed_finals))
+        .group_by(faults.c.version, faults.c.code)
+        .order_by(faults.c.version, faults.c.code)
+    )
+    kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for version, code, count in context.connection.execute(query):
+        kinds[version][code] = int(count)
+    return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessLog:
+    """The standard error of one process. version: a version ref. process: numbered from 0 in the match."""
+
+    version: str
+    process: int
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BotLogs:
+    """The standard error of a bot's processes in a match, in order."""
+
+    items: tuple[ProcessLog, ...]
+
+
+def view_logs(context: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
+    """Return the standard error of a bot (honest) or a version (honest@3) in a match, None if it didn't play in it.
+
+    Logs that the viewer may not read are left out.
+    """
+    seats = [seat for seat in line.players if bot in (seat.version_ref, seat.version_ref.rpartition("@")[0])]
+    rows = tuple(
+        ProcessLog(seat.version_ref, number, text)
+        for seat in seats
+        if context.viewer.can("log:read", get_version_by_id(context.connection, seat.version).login)
+        for number, text in get_log(context.connection, line.id, seat.version)
+    )
+    return BotLogs(rows) if seats else None
+
+
+def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
+    """Return a version's files as a tar archive, None if they don't exist or the viewer may not read them."""
+    bot = find_bot(context.connection, name)
+    if bot is None or not context.viewer.can("files:read", bot.login):
+        return None
+    version = next((version for version in versions_of(context.connection, bot.id) if version.number == number), None)
+    try:
+        return None if version is None else get_archive(context.connection, version.digest, version.single_file_name)
+    except KeyError:  # erased with the owner's data
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityPair:
+    """Two versions, their owners' logins, and the percentage of each one's own text that it shares with the other."""
+
+    version: str
+    owner: str
+    overlap_percent: float
+    other_version: str
+    other_owner: str
+    other_overlap_percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityReport:
+    """Pairs of similar versions, the most similar first, None before a comparison.
+
+    versions: the number of compared versions. skipped: sentences about files that weren't compared.
+    """
+
+    versions: int
+    pairs: tuple[SimilarityPair, ...] | None
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemainingQuota:
+    """The remaining quota of a user. bots: the names of their bots. can_add_bot: whether one more is allowed.
+
+    remaining: submissions left today. suggested_name: a name for a first bot.
+    limit: submissions per day; the day ends at resets_at, in seconds since 1970.
+    max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
+    """
+
+    bots: tuple[str, ...]
+    suggested_name: str | None
+    can_add_bot: bool
+    remaining: int
+    limit: int
+    resets_at: float
+    max_upload_mb: int
+    deadlines: tuple[DeadlineSummary, ...]
+    owners: tuple[tuple[str, str], ...] | None

@@ -1,0 +1,583 @@
+"""Accept or reject submissions, activate and disable versions, and compare their sources.
+
+A submission becomes the next version of a bot, or is rejected with the reason.
+
+Similarity is measured by winnowing fingerprints, as in MOSS. copydetect reduces a text: names and strings become a
+letter, comments and blanks are removed. The texts are untrusted: they are compared in a process with limits and never
+run. With PYTHONHASHSEED set, results are reproducible. Similarity isn't proof of misconduct.
+"""
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sqlalchemy import Connection
+
+from arena import with_extra
+from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submission_in_process, shipped_files
+from arena.escaping import escape_control, escape_csv_cell
+from arena.formatting import format_count
+from arena.sandbox import scratch_folder
+from ladder.bots.pages import BotPage, RemainingQuota, SimilarityPair, SimilarityReport
+from ladder.clock import format_local_time, require_past
+from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
+from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_bot, get_user, make_viewer, require_unsuspended
+from ladder.permissions import hide_fields
+from ladder.settings import LadderError, LadderSettings
+from ladder.store import (
+    ACCEPTED,
+    RATED,
+    REJECTED,
+    AuditEntry,
+    BotRecord,
+    Version,
+    accepted_versions,
+    active_versions,
+    add_version,
+    all_bots,
+    all_users,
+    barred_versions,
+    cancel_queued_matches,
+    count_submissions_since,
+    deactivate_bot,
+    disabled_versions,
+    find_bot,
+    find_user,
+    get_archive,
+    get_or_create_bot,
+    get_party,
+    get_version_by_id,
+    insert_archive,
+    list_archives,
+    list_audit_entries,
+    log_action,
+    set_active_version,
+    set_received_at,
+    versions_of,
+)
+from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
+from ladder.view_context import ViewContext
+
+DAY_S = 86_400  # of UTC
+
+_NAMING = 'Use another name: --name NAME, or the field "Name of the bot" on the page.'
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedSubmission:
+    """An accepted submission. late_for: the deadline in whose grace period it came. remaining: for today.
+
+    duplicate: no version was added, because these files are a version already.
+    disabled_reason: why the version can't become active until staff activates it; None if it can.
+    received_at: Unix time of submission; None for a reference bot.
+    """
+
+    version_ref: str
+    name: str
+    number: int
+    version: int
+    duplicate: bool
+    late_for: str | None
+    remaining: int | None
+    disabled_reason: str | None = None
+    received_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A bot's files, to be submitted under a name. submitted_by: a login.
+
+    name: None for the only bot of the user or team, else the name in the files.
+    received_at: the Unix time of submission if staff sets it, replacing an earlier one of the same files; None: now.
+    """
+
+    login: str
+    name: str | None
+    bundle: BotArchive
+    submitted_by: str
+    received_at: float | None = None
+
+
+def submit_bot(
+    ladder: Ladder,
+    path: Path,
+    login: str,
+    name: str | None = None,
+    received: float | None = None,
+    by: str | None = None,
+) -> AcceptedSubmission:
+    """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
+
+    Without a name it becomes the next version of their only bot; else the files name the bot.
+    The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
+    Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
+    LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
+    """
+    settings = ladder.settings
+    with ladder.database.read() as connection:
+        get_acting_user(connection, login)
+    require_past(received, ladder.clock())
+    bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
+    submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
+    now = ladder.clock()
+    return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
+
+
+@dataclass(frozen=True, slots=True)
+class BulkSubmission:
+    """The result of many users' submissions, by login: accepted, or rejected with the reason."""
+
+    accepted: dict[str, AcceptedSubmission]
+    rejected: dict[str, str]
+
+
+def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
+    """Submit the contents of each subfolder for the user whose login is its name.
+
+    They become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError without
+    subfolders, OSError.
+    """
+    found = BulkSubmission({}, {})
+    with ladder.database.read() as connection:
+        owners = all_users(connection)
+        ids = list_signed_up(connection, owners)
+        signed_up = {user.login for user in owners if user.id in ids}
+    for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        held = [path for path in each.iterdir() if not path.name.startswith(".")]
+        try:
+            if any(path.is_symlink() for path in (each, *held)):
+                raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
+            if each.name in signed_up:
+                raise LadderError(f"{escape_control(each.name)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
+            with ladder.database.read() as connection:
+                name = _get_only_bot_name(connection, each.name)
+            path = held[0] if len(held) == 1 else each
+            found.accepted[each.name] = submit_bot(ladder, path, each.name, name, received, by)
+        except (BotError, LadderError) as error:
+            found.rejected[each.name] = str(error)
+    if not (found.accepted or found.rejected):
+        raise LadderError(
+            f"{escape_control(folder)} has no subfolders.\n"
+            "Put each user's files into a subfolder with the login as its name."
+        )
+    return found
+
+
+def _get_only_bot_name(connection: Connection, login: str) -> str:
+    """Return the name of a user's or team's only bot, or one for a first. Raises LadderError if there are several."""
+    owner = get_user(connection, login)
+    own = [bot.name for bot in bots_of_party(connection, get_party(connection, owner))]
+    if len(own) > 1:
+        raise LadderError(
+            f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, with --name."
+        )
+    return own[0] if own else "-".join(owner.pseudonym.split())
+
+
+def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
+    """Store a submission as a version, unless it is a duplicate. Raises LadderError."""
+    login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
+    acting = get_acting_user(connection, login)
+    owner, party = acting.id, get_party(connection, acting)
+    bots = [] if new.name else bots_of_party(connection, party)
+    name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
+    known = find_bot_ignoring_case(connection, name)
+    viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
+    if known is not None and not viewer.can("bot:submit", known.login):
+        raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
+    if known is None:
+        if is_pseudonym(connection, name, party):
+            raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
+        _check_bots(connection, party, settings)
+    else:
+        require_unsuspended(connection, known)
+    versions = [] if known is None else versions_of(connection, known.id)
+    same = _same(versions, new, received)
+    if same is not None:
+        corrected = same.received_at != same.submitted_at and received != same.received_at
+        if new.received_at is not None and (received < same.received_at or corrected):
+            set_received_at(connection, same.id, received)
+            _note_received(connection, new, same.bot, same.id, owner, now)
+            same = replace(same, received_at=received)
+        return AcceptedSubmission(
+            same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
+        )
+    today = count_submissions_since(connection, party, now - now % DAY_S)
+    most = settings.quotas.max_submissions_per_day
+    if new.received_at is None and today >= most:
+        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+        raise LadderError(
+            f"{describe_party(login, party)} has submitted {today} of {format_count(most, 'version')} allowed today.\n"
+            f"Try again in {wait} h."
+        )
+    called, number = known.name if known else name, 1 + len(versions)
+    bot = get_or_create_bot(connection, called, owner, now)
+    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)
+    if new.received_at is not None:
+        _note_received(connection, new, bot, version, owner, now)
+    return AcceptedSubmission(
+        version_ref=f"{called}@{number}",
+        name=called,
+        number=number,
+        version=version,
+        duplicate=False,
+        late_for=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
+        remaining=most - today - 1 if new.received_at is None else None,
+        disabled_reason=disabled_versions(connection).get(version),
+        received_at=received,
+    )
+
+
+def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
+    """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
+    order = sorted(versions, key=lambda version: (version.received_at, version.number))
+    before = [version for version in order if version.received_at <= received]
+    near = [*before[-1:], *order[len(before) :][:1]]
+    late = [version for version in reversed(order) if version.received_at != version.submitted_at]
+    files = (submission.bundle.digest, submission.bundle.file)
+    return next(
+        (
+            each
+            for each in (*near, *late)
+            if (each.digest, each.single_file_name) == files and not each.is_check_abandoned
+        ),
+        None,
+    )
+
+
+def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
+    assert new.received_at is not None
+    why = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
+    log_action(connection, AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner))
+
+
+def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
+    """Return what the viewer, or the user of a login, may still submit; teams share quotas."""
+    connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
+    owner = None if login is None else find_user(connection, login)
+    party = {} if owner is None else get_party(connection, owner)
+    bots = bots_of_party(connection, party)
+    out = owner is None or owner.suspended or owner.withdrawn
+    begins = context.now - context.now % DAY_S
+    today = count_submissions_since(connection, party, begins)
+    quotas = settings.quotas
+    result = RemainingQuota(
+        bots=tuple(bot.name for bot in bots),
+        suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
+        can_add_bot=len(bots) < quotas.max_bots_per_user,
+        remaining=max(0, quotas.max_submissions_per_day - today),
+        limit=quotas.max_submissions_per_day,
+        resets_at=begins + DAY_S,
+        max_upload_mb=quotas.max_upload_mb,
+        deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+        owners=tuple(
+            (each.login, each.name)
+            for each in (all_users(connection) if context.viewer.staff else ())
+            if not (each.staff or each.suspended or each.withdrawn or each.waiting)
+        ),
+    )
+    return hide_fields(result, context.viewer, login)
+
+
+def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
+    bot = find_bot(context.connection, name)
+    if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
+        return ()
+    bots = [each for each in all_bots(context.connection) if each.owner_id == bot.owner_id]  # one in time: none is late
+    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
+
+    def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)
+
+    only = (replace(due, counting=only_own(due.counting), unchecked=only_own(due.unchecked)) for due in dues)
+    return tuple(hide_fields(due, context.viewer, bot.login) for due in only)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceBot:
+    """A reference bot, owned by staff, that was read from its files."""
+
+    name: str
+    bundle: BotArchive
+
+
+def read_reference(argument: str) -> ReferenceBot:
+    """Read a bot argument. Raises BotError, LadderError."""
+    bot = load_bots([argument])[0][0]
+    return ReferenceBot(normalize_bot_name(bot.name), read_submission_in_process(bot.path))
+
+
+def save_reference(connection: Connection, reference: ReferenceBot, at: float) -> AcceptedSubmission:
+    """Store a reference bot as a new version, to be checked. Raises LadderError if a user's bot has the name."""
+    owner = find_user(connection, STAFF_USER.login)
+    assert owner is not None, "create makes the staff"
+    name, bundle = reference.name, reference.bundle
+    known = find_bot_ignoring_case(connection, name)
+    if known is not None and not known.is_reference:
+        raise LadderError(
+            f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
+        )
+    bot = get_or_create_bot(connection, name, owner.id, at, is_reference=True)
+    versions = versions_of(connection, bot)
+    if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
+        last = versions[-1]
+        return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
+    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = add_version(connection, bot, bundle.digest, bundle.file, at)
+    return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
+
+
+def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:
+    """Submit a reference bot, named like any bot argument. Raises as `read_reference` and `save_reference` do."""
+    reference, now = read_reference(argument), ladder.clock()
+    return ladder.database.write(lambda connection: save_reference(connection, reference, now))
+
+
+def normalize_bot_name(name: str) -> str:
+    """Return a bot's name in NFC. Raises LadderError for a name that results or spreadsheets can't contain."""
+    try:
+        name = normal_name(name)
+    except ValueError as error:
+        raise LadderError(f"{error}.\n{_NAMING}") from None
+    if "@" in name:
+        raise LadderError(f'the name "{escape_control(name)}" contains "@", which marks a version.\n{_NAMING}')
+    if escape_csv_cell(name) != name:
+        raise LadderError(f'the name "{escape_control(name)}" begins like a formula of a spreadsheet.\n{_NAMING}')
+    return name
+
+
+def find_bot_ignoring_case(connection: Connection, name: str) -> BotRecord | None:
+    """Return the bot of a name, ignoring case, since names that look alike would be confused."""
+    return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
+
+
+def describe_party(login: str, party: Collection[int]) -> str:
+    """Return the owner of a quota as text: the user, or the user's team."""
+    return escape_control(login) if len(party) == 1 else f"the team of {escape_control(login)}"
+
+
+def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
+    names = [bot.name for bot in bots_of_party(connection, party)]
+    most = settings.quotas.max_bots_per_user
+    if len(names) >= most:
+        raise LadderError(
+            f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
+            f'Submit a version of one of them: --name {names[0]}, or the field "Name of the bot" on the page.'
+        )
+
+
+def bots_of_party(connection: Connection, party: Collection[int]) -> list[BotRecord]:
+    """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
+    out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
+    return [
+        bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
+    ]
+
+
+MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
+MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
+MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
+    120,
+    300.0,
+    3 << 30,
+)  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
+
+_WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
+_ENDINGS = {f".{word}" for word in _WORDS.split()}
+_OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
+
+
+def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
+    """Compare the sources of all bots: the active version, else the newest accepted one.
+
+    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError.
+    """
+    with ladder.database.read() as connection:
+        playing = active_versions(connection)
+        stored = list_archives(connection)
+        known = (
+            each
+            for each in (*accepted_versions(connection), *playing)
+            if (each.digest, each.single_file_name or "") in stored
+        )
+        newest = {each.bot: each for each in known if not each.is_reference}
+        versions = sorted(newest.values(), key=lambda version: version.version_ref)
+        if not compare:
+            return SimilarityReport(len(versions), None, ())
+        read = [_source(get_archive(connection, each.digest, each.single_file_name)) for each in versions]
+        given = [
+            _source(get_archive(connection, each.digest, each.single_file_name))[:2]
+            for each in playing
+            if each.is_reference
+        ]
+    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
+    kinds = {kind for _, kind, _ in programs}
+    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
+    found = _compare(programs, ours + given)
+    pairs = []
+    for sides in found["pairs"]:
+        (percent, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
+        if percent >= MIN_SIMILARITY_PERCENT:
+            one, other = versions[one], versions[other]
+            pairs.append(SimilarityPair(one.version_ref, one.login, percent, other.version_ref, other.login, less))
+    unread = [
+        f"{each.version_ref}: {name} isn't compared"
+        for each, row in zip(versions, read, strict=True)
+        for name in row[2]
+    ]
+    unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
+    pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
+    return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
+
+
+def _source(archive: bytes) -> tuple[str, str, list[str]]:
+    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
+    texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
+        for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
+            path = PurePosixPath(entry.name)
+            file = entries.extractfile(entry)
+            if file is None or path.suffix.lower() not in _ENDINGS:
+                continue  # data, a document, a program
+            if _OTHERS & set(path.parts[:-1]) or entry.size > free or b"\0" in (data := file.read()):
+                left_out.append(entry.name)
+                continue
+            free -= entry.size
+            endings[path.suffix.lower()] += entry.size
+            texts.append(data.decode("utf-8-sig", "replace"))
+    return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
+
+
+def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
+    """Return the result of `compare_programs`, run in a limited process. Raises LadderError."""
+    if find_spec("copydetect") is None:
+        raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
+    asked = json.dumps({"programs": programs, "common": common}).encode()
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from ladder.bots.similarity import main; main()",
+        str(MAX_COMPARE_CPU_S),
+        str(MAX_COMPARE_MEMORY_BYTES),
+    ]
+    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    with scratch_folder() as scratch:  # for what matplotlib keeps, which copydetect imports
+        where = {"PYTHONPATH": search, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        where = {**os.environ, **where, "MPLCONFIGDIR": str(scratch), "TMPDIR": str(scratch)}
+        try:
+            done = subprocess.run(
+                words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
+            )
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+            last = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise LadderError(
+                f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
+                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
+                "Compare them with another program: docs/howto/course/similarity.md"
+            ) from None
+    return json.loads(done.stdout)
+
+
+def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
+    """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
+
+    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError.
+    """
+
+    def check(connection: Connection, bot: BotRecord, version: Version) -> None:
+        owner = get_acting_user(connection, login)
+        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
+            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
+        require_unsuspended(connection, bot)
+        why = barred_versions(connection, bot.id).get(version.id)
+        if why is not None:
+            raise LadderError(
+                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
+            )
+
+    return activate_version(ladder, name, number, login, "its owner's choice", check)
+
+
+def activate_version(
+    ladder: Ladder,
+    name: str,
+    number: int,
+    who: str,
+    why: str,
+    check: Callable[[Connection, BotRecord, Version], None] = lambda connection, bot, version: None,
+) -> bool:
+    """Activate an accepted version of a bot; return False if it is active already.
+
+    `check` is called first, and may raise. Raises LadderError.
+    """
+
+    def act(connection: Connection) -> bool:
+        bot = get_bot(connection, name)
+        versions = versions_of(connection, bot.id)
+        wanted = next((each for each in versions if each.number == number), None)
+        if wanted is None:
+            raise LadderError(
+                f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}."
+            )
+        check(connection, bot, wanted)
+        if wanted.status != ACCEPTED:
+            raise LadderError(
+                f"{escape_control(wanted.version_ref)} isn't accepted: "
+                f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+                "Activate an accepted version."
+            )
+        if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
+            return False  # a newer one that waits would take its place
+        now = ladder.clock()
+        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
+        set_active_version(connection, wanted, who, why, now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
+    """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
+    return ladder.database.write(
+        lambda connection: disable_bot_row(connection, get_bot(connection, name), who, why, ladder.clock())
+    )
+
+
+def is_bot_disabled(connection: Connection, bot: BotRecord) -> bool:
+    """Return whether a bot was disabled, and no version was activated since."""
+    entries = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    return bool(entries) and entries[-1].action == "disable"
+
+
+def disable_bot_row(connection: Connection, bot: BotRecord, who: str, why: str, now: float) -> bool:
+    """Disable a bot in an open transaction, as `disable_bot` does."""
+    if is_bot_disabled(connection, bot):
+        return False
+    if bot.active_version_id is not None:
+        version = get_version_by_id(connection, bot.active_version_id)
+        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
+    deactivate_bot(connection, bot.id, "disable", who, why, now)
+    return True
+
+
+def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
+    """Cancel the queued rated matches of a version that is no longer active."""
+    if version is not None:
+        cancel_queued_matches(connection, reason, now, version=version, kinds=(RATED,))
+
+
+def _rejection(state: str, reason: str | None) -> str:
+    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "isn't checked yet"

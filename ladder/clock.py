@@ -1,0 +1,37 @@
+"""Read and show times as users give them, in a ladder's or this machine's zone."""
+
+import re
+from datetime import datetime
+
+from arena.escaping import escape_control
+from ladder.settings import LadderError, LadderSettings
+
+
+def parse_time(settings: LadderSettings, text: str, deadline: str | None = None) -> float:
+    """Return a time in seconds since 1970. Raises LadderError, also for a date without a time.
+
+    The zone, if `text` names none, is the deadline's, or the common one of all deadlines, or this machine's.
+    """
+    due = settings.deadlines if deadline is None else (settings.deadline(deadline),)
+    zone = due[0].at.tzinfo if len({each.at.utcoffset() for each in due}) == 1 else None
+    try:
+        at = datetime.fromisoformat(text.strip())
+        if not re.search(r"\d[Tt ]\d", text):
+            raise ValueError("a day without a time")
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone().timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise LadderError(
+            f'"{escape_control(text)}" isn\'t a valid time.\n'
+            "Write 2026-12-01T23:50, or with a time zone: 2026-12-01T23:50+01:00"
+        ) from None
+
+
+def format_local_time(at: float | None) -> str:
+    """Return a Unix time as text in this machine's zone; "-" for None."""
+    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+
+
+def require_past(received: float | None, now: float) -> None:
+    """Raise LadderError for a time in the future."""
+    if received is not None and received > now:
+        raise LadderError(f"{format_local_time(received)} is in the future.\nGive a time in the past.")

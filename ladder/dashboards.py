@@ -1,0 +1,340 @@
+"""Show the account page of a user, and to staff the dashboard, all users' accounts, and recent events.
+
+The dashboard shows frozen ladders, suspended users, the queue and the runners.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from arena.checks import Finding
+from arena.formatting import format_count
+from ladder.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
+from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
+from ladder.grading import FinalState
+from ladder.matches import RunnerSummary, list_runners
+from ladder.permissions import hide_fields
+from ladder.store import (
+    CHECK_STEP,
+    METADATA,
+    SIGN_IN_FAILED,
+    SIGNED_IN,
+    USERS_CHANGED,
+    AuditEntry,
+    Event,
+    Membership,
+    User,
+    all_bots,
+    all_users,
+    count_ladder,
+    events_after,
+    find_freeze_entry,
+    find_user,
+    get_audit_entry,
+    get_version_by_id,
+    list_last_seen,
+)
+from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
+from ladder.view_context import ViewContext, paginate
+
+bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "users"))
+
+
+@dataclass(frozen=True, slots=True)
+class EventSummary:
+    """One event.
+
+    type: submitted, check_started, check_step, check_finished, match_ended, decision, standings_updated, users_changed,
+    table_changed, signed_in, sign_in_failed, review_finished. version: the version ref. table: the id of its session.
+    details: of a sign-in, the user and the method.
+    """
+
+    id: int
+    occurred_at: float
+    type: str
+    version: str | None
+    match: int | None
+    decision: DecisionSummary | None
+    table: int | None
+    details: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventList:
+    """Events in order. next_cursor: the value of `after` for later events, also for future ones."""
+
+    items: tuple[EventSummary, ...]
+    next_cursor: int
+
+
+def list_events(context: ViewContext, after: int = 0, limit: int = 100) -> EventList:
+    """Return up to `limit` events after event `after`, without those that the viewer may not see."""
+    happened = events_after(context.connection, after, limit)
+    rows = tuple(line for line in (_summarize_event(context, event) for event in happened) if line is not None)
+    return EventList(rows, happened[-1].id if happened else after)
+
+
+def _summarize_event(context: ViewContext, event: Event) -> EventSummary | None:
+    """Return an event as the viewer may see it, None if they may not see it."""
+    connection = context.connection
+    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not context.viewer.can("users:read"):
+        return None
+    if event.match is not None and context.sealed_finals:
+        final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
+        if final in context.sealed_finals:
+            return None
+    version = None if event.version is None else get_version_by_id(connection, event.version)
+    act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
+    owner = None if version is None else version.login
+    if event.type == CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
+        return None
+    if act is not None and version is None:
+        of = select(users.c.login)
+        if act.bot is not None:
+            owner = connection.scalar(of.join(bots, bots.c.owner_id == users.c.id).where(bots.c.id == act.bot))
+        elif act.user_id is not None:
+            owner = connection.scalar(of.where(users.c.id == act.user_id))
+    decision: DecisionSummary | None = None
+    of_person = act is not None and act.user_id is not None and act.bot is None
+    if act is not None and not (of_person and not context.viewer.can("user_decisions:read", owner)):
+        number = {} if version is None else {version.id: version.number}
+        [decision] = summarize_decisions(context, [act], number, owner)
+    version_ref = None if version is None else version.version_ref
+    line = EventSummary(
+        event.id,
+        event.occurred_at,
+        event.type,
+        version_ref,
+        event.match,
+        decision,
+        event.table_session_id,
+        event.details,
+    )
+    return hide_fields(line, context.viewer, owner)
+
+
+MAX_RECENT_DECISIONS = 10
+_HIDDEN_ACTIONS = ("issue",)  # too many: one for each user of a section
+
+
+@dataclass(frozen=True, slots=True)
+class DashboardProblem:
+    """A problem of a ladder. text: the cause, and what to do. path: the page to do it on, None on the machine."""
+
+    text: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """The state of a ladder, for staff. problems: most urgent first; without any, all is well.
+
+    frozen: the decision that froze it, None if it isn't frozen.
+
+    users: the number of users that take part. awaiting_approval: accounts to be approved. bots, active_bots: counts,
+    with reference bots. versions: counts by status. matches: counts by outcome. findings: of a checkup, if any.
+    """
+
+    problems: tuple[DashboardProblem, ...]
+    frozen: DecisionSummary | None
+    suspended: tuple[UserSummary, ...]
+    awaiting_approval: tuple[UserSummary, ...]
+    users: int
+    bots: int
+    active_bots: int
+    versions: dict[str, int]
+    matches: dict[str, int]
+    runners: tuple[RunnerSummary, ...] | None
+    audit_log: tuple[AuditEntrySummary, ...]
+    findings: tuple[Finding, ...] | None
+    revision: int | None = None
+
+
+def view_dashboard(
+    context: ViewContext,
+    findings: tuple[Finding, ...] | None = None,
+    settings_problem: str | None = None,
+    finals: Sequence[FinalState] = (),
+) -> Dashboard:
+    """Return a ladder's dashboard, with the findings of a checkup, the problem of ladder.toml, if any, and finals."""
+    connection = context.connection
+    counts = count_ladder(connection)
+    became: Counter[str] = Counter()
+    for (_, end), count in counts.matches.items():
+        became[end] += count
+    owners, bots = all_users(connection), all_bots(connection)
+    act = find_freeze_entry(connection)
+    runners = list_runners(context)
+    problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem, finals)
+    whole = Dashboard(
+        tuple(hide_fields(problem, context.viewer) for problem in problems),
+        summarize_decisions(context, [act], {})[0] if act else None,
+        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.suspended),
+        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.waiting),
+        sum(not (owner.staff or owner.withdrawn or owner.waiting) for owner in owners),
+        len(bots),
+        sum(bot.active_version_id is not None for bot in bots),
+        counts.versions,
+        dict(became),
+        runners,
+        list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
+        None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
+        context.revision,
+    )
+    return hide_fields(whole, context.viewer)
+
+
+def _list_problems(
+    context: ViewContext,
+    owners: Sequence[User],
+    runners: Sequence[RunnerSummary],
+    freeze: AuditEntry | None,
+    findings: Sequence[Finding],
+    settings_problem: str | None,
+    finals: Sequence[FinalState],
+) -> list[DashboardProblem]:
+    found: list[tuple[str, str | None]] = []
+    if settings_problem is not None:
+        reason = settings_problem.partition("\n")[0]
+        found.append((f"{reason} Until it is corrected, its last valid content applies.", None))
+    if all(runner.is_dead for runner in runners):
+        how = "Start one on its machine: arena ladder run LADDER"
+        found.append((f"No runner is active, so no checks or matches run. {how}", None))
+    found += [(f"{each.check}: {each.message}", "#health") for each in findings if each.severity == "fail"]
+    if freeze is not None:
+        found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))
+    if waiting := sum(owner.waiting for owner in owners):
+        found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
+    for final in finals:
+        if final.key is None and final.abandoned:
+            text = f"Final {final.name}: {format_count(len(final.abandoned), 'abandoned match', 'es')}. Play them again"
+            found.append((text, f"/finals/{final.name}"))
+        elif final.state == "complete":
+            found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))
+    if all(owner.staff for owner in owners):
+        found.append(("No users take part yet. Import a roster", "/admin/users#roster"))
+    return [DashboardProblem(*each) for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminSummary:
+    """A user, with the names of their team and of the bots of both.
+
+    is_playing: whether a version of these bots is active. last_seen_at: None if the user never signed in.
+    points: those of the grades so far, None without baselines.
+    """
+
+    user: UserSummary
+    team: str | None
+    bots: tuple[str, ...]
+    is_playing: bool
+    last_seen_at: float | None
+    points: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminList:
+    """Users, in order of login. total: the number of users that match. sections: those of all users, in order.
+
+    counts: the numbers of participants for each value of USER_STATES.
+    """
+
+    items: tuple[UserAdminSummary, ...]
+    total: int
+    counts: dict[str, int]
+    sections: tuple[str, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdminPage:
+    """A user as staff sees them. teams: the user's memberships, current ones last. team_names: of all teams.
+
+    credentials: the valid ones, newest first.
+    """
+
+    user: UserSummary
+    bots: tuple[BotSummary, ...]
+    teams: tuple[Membership, ...]
+    team_names: tuple[str, ...]
+    credentials: tuple[CredentialSummary, ...]
+    audit_log: tuple[AuditEntrySummary, ...]
+    remaining_quota: RemainingQuota | None
+    revision: int | None = None
+
+
+# What users on the list of users have in common, by the name in its query.
+USER_STATES: dict[str, Callable[[UserAdminSummary], bool]] = {
+    "never_signed_in": lambda line: line.last_seen_at is None,
+    "not_submitted": lambda line: not line.bots,
+    "not_playing": lambda line: bool(line.bots) and not line.is_playing,
+}
+
+
+def list_users_for_admin(
+    context: ViewContext,
+    search: str = "",
+    after: str | None = None,
+    limit: int = 50,
+    section: str = "",
+    state: str = "",
+    points: Mapping[str | None, float] | None = None,
+) -> UserAdminList:
+    """Return up to `limit` users that match all words of `search`, after the user whose pseudonym is `after`.
+
+    Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots. section, state:
+    limit the list to a section, and to participants of one of USER_STATES. points: by login.
+    """
+    names, playing = defaultdict[str, list[str]](list), set[str]()
+    owners = all_users(context.connection)
+    teams = {each.login: each.team for each in list_teams(context).items if each.left_at is None}
+    for bot in all_bots(context.connection):
+        party = teams.get(bot.login, bot.login)
+        names[party].append(bot.name)
+        playing |= {party} if bot.active_version_id is not None else set()
+    seen, words = list_last_seen(context.connection), search.casefold().split()
+    counts, matching = dict.fromkeys(USER_STATES, 0), []
+    for owner in owners:
+        party = teams.get(owner.login, owner.login)
+        user = summarize_user(context.connection, owner, context.viewer)
+        mark = None if points is None else points.get(owner.login)
+        line = UserAdminSummary(
+            user, teams.get(owner.login), tuple(names[party]), party in playing, seen.get(owner.id), mark
+        )
+        taking_part = not (owner.staff or owner.suspended or owner.withdrawn or owner.waiting)
+        states = [name for name, applies in USER_STATES.items() if taking_part and applies(line)]
+        for name in states:
+            counts[name] += 1
+        fields = (owner.login, owner.name, owner.pseudonym, owner.section, owner.email, owner.student_id, line.team)
+        text = " ".join(filter(None, (*fields, *line.bots))).casefold()
+        if all(word in text for word in words) and section in ("", owner.section) and (not state or state in states):
+            matching.append(line)
+    part, more = paginate(matching, lambda line: line.user.pseudonym, after, limit)
+    rows = tuple(hide_fields(line, context.viewer) for line in part)
+    sections = tuple(sorted({owner.section for owner in owners if owner.section}))
+    return hide_fields(UserAdminList(rows, len(matching), counts, sections, more, context.revision), context.viewer)
+
+
+def view_user_for_admin(
+    context: ViewContext, login: str, allowance: RemainingQuota | None = None
+) -> UserAdminPage | None:
+    """Return a user, None if no user has the login. `allowance`: the user's remaining quota."""
+    owner = find_user(context.connection, login)
+    if owner is None:
+        return None
+    listed = list_teams(context).items
+    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
+    whole = UserAdminPage(
+        summarize_user(context.connection, owner, context.viewer),
+        tuple(line for line in list_bots(context, limit=None).items if line.owner == owner.login),
+        tuple(mine),
+        tuple(dict.fromkeys(each.team for each in listed)),
+        tuple(line for line in reversed(list_credentials(context, owner.login).items) if line.valid),
+        list_audit_log(context, login=owner.login).items,
+        allowance,
+        context.revision,
+    )
+    return hide_fields(whole, context.viewer)

@@ -1,0 +1,390 @@
+"""Determine which versions count at a deadline, and extend deadlines of users.
+
+Finals and grades use the versions that count at a deadline, or the active ones; reference bots take part with their
+active version. A version counts at a user's personal deadline if it was active when that deadline closed. Only
+`make_version_picker` decides this: grades, finals, late days and pages use it.
+
+An extension gives one user more time before a deadline, and can be withdrawn.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from ladder.clock import parse_time
+from ladder.ladder import Ladder, get_user
+from ladder.settings import Deadline, LadderError, LadderSettings
+from ladder.store import (
+    ACCEPTED,
+    REJECTED,
+    AuditEntry,
+    BotRecord,
+    Extension,
+    Version,
+    accepted_versions,
+    active_versions,
+    all_users,
+    chosen_versions,
+    disabled_versions,
+    extensions_in_force,
+    insert_extension,
+    log_action,
+    teammates_at,
+    unchecked_versions,
+    versions_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineSummary:
+    """A deadline. closes_at: the end of its grace period for late submissions. Times are seconds since 1970.
+
+    extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
+    so far. unchecked: refs of those that will count if they pass their check.
+    """
+
+    name: str
+    deadline_at: float
+    closes_at: float
+    extension_reason: str | None = None
+    counting: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+DAY_S = 86_400.0
+
+CountingVersions = dict[tuple[str, str], str]
+"""What counts of each user at each deadline: by (deadline, login), versions with their late penalties, as text."""
+
+
+class UnconfirmedError(LadderError):
+    """A change of what counts, which wasn't made, needs a confirmation. changes: what changes for whom, as texts."""
+
+    def __init__(self, changes: Sequence[str]) -> None:
+        super().__init__(f"{'; '.join(changes)}.\nConfirm the change.")
+        self.changes = changes
+
+
+@dataclass(frozen=True, slots=True)
+class PersonalDeadline:
+    """A user's end of a deadline, in seconds since 1970.
+
+    at: the deadline, or the end of the user's extension.
+    closes: `at` plus the grace period.
+    last: versions received later don't count.
+    """
+
+    at: float
+    closes: float
+    last: float
+    extension: Extension | None = None
+
+    def days_late(self, received: float) -> int:
+        """Return the number of days, the last one begun, since the end of the grace period; 0 before."""
+        return max(0, math.ceil((received - self.closes) / DAY_S))
+
+    def late_days_spent(self, received_at: float, left: int) -> int:
+        """Return the late days that a version received at this time spends, of `left` ones."""
+        return min(self.days_late(received_at), max(0, left))
+
+
+DeadlineLookup = Callable[[int | None], PersonalDeadline]
+"""The end of a deadline for a user, by id; for None, the end without an extension."""
+
+VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
+"""Returns which of accepted versions count at a deadline."""
+
+
+def effective_deadline(
+    settings: LadderSettings, deadline: Deadline, extension: Extension | None = None
+) -> PersonalDeadline:
+    """Return a user's end of a deadline, given the user's extension or None."""
+    at = deadline.at.timestamp()
+    if extension is not None and extension.extended_until is not None:
+        at = max(at, extension.extended_until)
+    closes = at + deadline.closes - deadline.at.timestamp()
+    return PersonalDeadline(at, closes, closes + DAY_S * settings.lateness.accept_late_days, extension)
+
+
+def effective_deadlines(
+    extensions: Iterable[Extension], settings: LadderSettings, deadline: Deadline
+) -> DeadlineLookup:
+    """Return a function from a user's id to the user's end of a deadline, given all extensions in force."""
+    of = {each.user_id: each for each in extensions if each.deadline == deadline.name}
+    return lambda owner: effective_deadline(settings, deadline, None if owner is None else of.get(owner))
+
+
+def deadlines_of_user(
+    connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[BotRecord] = ()
+) -> tuple[DeadlineSummary, ...]:
+    """Return all deadlines as they apply to a user, with the versions of these bots that count for each."""
+    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+    fit = [version for version in versions if version.status == ACCEPTED]
+    pick, extensions, dues = make_version_picker(connection), extensions_in_force(connection), []
+    for deadline in settings.deadlines:
+        due = effective_deadlines(extensions, settings, deadline)
+        own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
+        counts = [version.version_ref for version in pick(fit, due) if version.owner_id in team]
+        waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
+        waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
+        why = None if own.extension is None else own.extension.reason
+        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
+    return tuple(dues)
+
+
+def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
+    """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
+    extensions = extensions_in_force(connection)
+    dues = ((each.name, effective_deadlines(extensions, settings, each)(owner)) for each in settings.deadlines)
+    return next((name for name, due in dues if due.at < at <= due.closes), None)
+
+
+def make_version_picker(connection: Connection) -> VersionPicker:
+    """Return the function that decides which of the accepted versions count at a deadline.
+
+    For each bot, the version that was active when the deadline closed for its owner counts: the newest version received
+    by then, or the one that a user activated later but before the deadline closed. The end of its check doesn't matter.
+    Disabled versions never count, nor do those of suspended or withdrawn owners.
+
+    For an owner without a version in time, the first version received within the late days counts. Since a ladder
+    continues after a deadline, newer versions of a bot that was submitted in time aren't late.
+    """
+    disabled, chosen = disabled_versions(connection), chosen_versions(connection)
+
+    def pick(versions: Iterable[Version], due: DeadlineLookup) -> list[Version]:
+        may = [each for each in versions if not (each.is_reference or each.is_locked_out or each.id in disabled)]
+        may.sort(key=lambda version: (version.received_at, version.id))
+        in_time = {each.id: each for each in may if each.received_at <= due(each.owner_id).closes}
+        active = {each.bot: each for each in in_time.values()}
+        for id, at in chosen:
+            each = in_time.get(id)
+            if each is not None and active[each.bot].received_at <= at <= due(each.owner_id).closes:
+                active[each.bot] = each
+        done = {each.owner_id for each in active.values()}
+        for each in may:
+            if each.owner_id not in done and each.received_at <= due(each.owner_id).last:
+                done.add(each.owner_id)
+                active[each.bot] = each
+        return list(active.values())
+
+    return pick
+
+
+def remaining_late_days(
+    connection: Connection, settings: LadderSettings, before: str | None = None, without: str | None = None
+) -> defaultdict[int, int]:
+    """Return the late days that each user has left before deadline `before`; None: after all deadlines.
+
+    Late days are spent automatically, in the order of the deadlines. without: the name of a deadline that is ignored,
+    together with the late days spent on extensions of it.
+    """
+    left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
+    extensions = extensions_in_force(connection)
+    for extension in extensions:
+        left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
+    versions, pick = (
+        accepted_versions(connection) if settings.lateness.late_days else [],
+        make_version_picker(connection),
+    )
+    for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
+        if deadline.name == before:
+            break
+        due = effective_deadlines(extensions, settings, deadline)
+        for version in pick(versions, due) if deadline.name != without else ():
+            owner = version.owner_id
+            left[owner] -= due(owner).late_days_spent(version.received_at, left[owner])
+    return left
+
+
+def list_counting_versions(connection: Connection, settings: LadderSettings) -> CountingVersions:
+    """Return what counts of each user at each deadline; users without a version that counts are left out."""
+    extensions, fit, pick = (
+        extensions_in_force(connection),
+        accepted_versions(connection),
+        make_version_picker(connection),
+    )
+    policy, found = settings.lateness, defaultdict[tuple[str, str], list[str]](list)
+    for deadline in settings.deadlines:
+        due, left = (
+            effective_deadlines(extensions, settings, deadline),
+            remaining_late_days(connection, settings, deadline.name),
+        )
+        for each in pick(fit, due):
+            own, at = due(each.owner_id), each.received_at
+            days = own.days_late(at) - own.late_days_spent(at, left[each.owner_id])
+            percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
+            penalty = f" with a late penalty of {percent:g} %" if percent else ""
+            found[deadline.name, each.login].append(f"{each.version_ref}{penalty}")
+    return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
+
+
+def require_confirmation(
+    before: CountingVersions, after: CountingVersions, notices: Sequence[str], confirmed: bool
+) -> None:
+    """Raise UnconfirmedError for notices or a difference in what counts, unless the change is confirmed."""
+    changes = [
+        f"{', '.join(key)}: {before.get(key, 'no version')} → {after.get(key, 'no version')}"
+        for key in sorted(before.keys() | after.keys())
+        if before.get(key) != after.get(key)
+    ]
+    if not confirmed and (notices or changes):
+        raise UnconfirmedError([*notices, *changes])
+
+
+def describe_past_end(name: str, at: float, zone: Deadline) -> str:
+    """Return a notice that a deadline, or a user's one, has passed."""
+    return f"{name} ended in the past, on {format_deadline_time(at, zone)}: versions that come now are late"
+
+
+def format_deadline_time(at: float, deadline: Deadline) -> str:
+    """Return a time in the zone of a deadline, such as "3 Dec 2026 12:00 +01:00"."""
+    zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
+    return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
+
+
+def deadline_versions(connection: Connection, settings: LadderSettings, deadline: Deadline | None) -> list[Version]:
+    """Return the versions that count at a deadline, or the active ones, in order of their version refs."""
+    versions = active_versions(connection)
+    if deadline is not None:
+        standing = make_version_picker(connection)(
+            accepted_versions(connection), effective_deadlines(extensions_in_force(connection), settings, deadline)
+        )
+        versions = [*standing, *(version for version in versions if version.is_reference)]
+    return sorted(versions, key=lambda version: version.version_ref)
+
+
+def pending_versions(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
+) -> list[Version]:
+    """Return the versions whose check may change which versions count at a deadline, or are active."""
+    waiting = unchecked_versions(connection, now)
+    if deadline is None:
+        return waiting
+    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
+    pick, fit = make_version_picker(connection), accepted_versions(connection)
+    return [
+        each for each in waiting if each in pick([*(one for one in fit if one.owner_id == each.owner_id), each], due)
+    ]
+
+
+def describe_extended_users(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
+) -> str:
+    """Return the users whose extension of a deadline isn't over, as text; "" without any."""
+    if deadline is None:
+        return ""
+    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
+    own = ((owner.login, due(owner.id)) for owner in all_users(connection))
+    return ", ".join(
+        f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"
+        for login, each in own
+        if each.closes > max(now, deadline.closes)
+    )
+
+
+def require_checks_finished(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
+) -> None:
+    """Raise LadderError before a deadline is over, or while the check of a version that may count isn't finished.
+
+    Extensions don't delay this.
+    """
+    if deadline is not None and now <= deadline.closes:
+        minutes = int((deadline.closes - now) / 60) + 1
+        left = format_count(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
+        left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
+        raise LadderError(f"the deadline {deadline.name} closes in {left}.\nWait until then.")
+    waiting = pending_versions(connection, settings, deadline, now)
+    if waiting:
+        version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
+        raise LadderError(
+            f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n"
+            f"Check them: arena ladder run {folder} --until idle"
+        )
+
+
+def extend_deadline(
+    ladder: Ladder,
+    login: str,
+    name: str,
+    until: str | None,
+    days: int | None,
+    late_days: int,
+    who: str,
+    why: str,
+    confirmed: bool = True,
+) -> bool:
+    """Give a user more time before a deadline; return False if they have that time already.
+
+    The extension ends at `until` (ISO 8601; without a zone, in the deadline's), `days` after the deadline, or, without
+    either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError; if not
+    `confirmed`, UnconfirmedError for an end in the past and where another version counts.
+    """
+    settings = ladder.settings
+    deadline = settings.deadline(name)
+    if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
+        raise LadderError(
+            "an extension needs exactly one new end.\nGive one of --until and --days, or only --late-days."
+        )
+    due = deadline.at.timestamp()
+    at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
+    if at <= due:
+        raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
+
+    def act(connection: Connection) -> bool:
+        owner = get_user(connection, login)
+        if owner.staff:
+            raise LadderError(f"{escape_control(login)} is staff, and staff has no deadlines.\nName another user.")
+        left = remaining_late_days(connection, settings, without=name)[owner.id]
+        if late_days > left:
+            raise LadderError(
+                f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
+                "Give a smaller --late-days."
+            )
+        return _put_extension(
+            ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who, confirmed
+        )
+
+    return ladder.database.write(act)
+
+
+def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str, confirmed: bool = True) -> bool:
+    """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
+    deadline = ladder.settings.deadline(name)
+
+    def act(connection: Connection) -> bool:
+        none = Extension(get_user(connection, login).id, name, None, 0, why)
+        return _put_extension(ladder, connection, none, deadline, who, confirmed)
+
+    return ladder.database.write(act)
+
+
+def _put_extension(
+    ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str, confirmed: bool
+) -> bool:
+    """Store an extension with an audit entry; return False if it is in force already."""
+    key = (new.user_id, new.deadline)
+    old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
+    if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
+        return False
+    time = (
+        "no extension"
+        if new.extended_until is None
+        else f"extended until {format_deadline_time(new.extended_until, deadline)}"
+    )
+    spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
+    why = f"{new.deadline}, {time}{spent}: {new.reason}"
+    before = list_counting_versions(connection, ladder.settings)
+    log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
+    insert_extension(connection, new)
+    own = effective_deadline(ladder.settings, deadline, new)
+    is_past = new.extended_until is not None and own.closes < ladder.clock()
+    notices = [describe_past_end("The extension", own.at, deadline)] if is_past else []
+    require_confirmation(before, list_counting_versions(connection, ladder.settings), notices, confirmed)
+    return True

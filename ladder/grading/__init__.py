@@ -1,0 +1,38 @@
+"""Finals, grades and their releases."""
+
+from ladder.grading.final_states import BaselineResult, FinalList, FinalState, list_finals, summarize_final
+from ladder.grading.finals import (
+    EXTRA_ROUNDS,
+    FINAL_GAMES,
+    create_final,
+    export_final,
+    extend_finals,
+    find_final_state,
+    get_commitment_file,
+    get_final_state,
+    list_final_states,
+    number_owners,
+    preview_final,
+    retry_final,
+    reveal_final_results,
+)
+from ladder.grading.gradebook import (
+    GRADEBOOK_FORMATS,
+    Grade,
+    GradeChanges,
+    Grades,
+    GradesPage,
+    PublishedGrades,
+    describe_missing_ids,
+    describe_open_grades,
+    format_gradebook,
+)
+from ladder.grading.grades import (
+    ReproducedRelease,
+    find_newest_release,
+    get_grades,
+    get_published_grades,
+    list_release_summaries,
+    release_grades,
+    reproduce_release,
+)

@@ -1,0 +1,150 @@
+"""Show finals: their progress and, once revealed, their results and keys; and the results of baselines."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from ladder.permissions import PUBLIC_VIEWER, Viewer
+from ladder.standings.computation import Standings, StandingsRow
+from ladder.store import (
+    ENDED,
+    PLAYED,
+    Final,
+    Version,
+    all_finals,
+    find_match_interval,
+    get_versions_by_id,
+    list_final_matches,
+)
+from ladder.view_context import ViewContext, paginate
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineResult:
+    """The result of one baseline for one version. threshold, value and its interval (low, high) are in percent.
+
+    points: those earned, of `max_points`. inconclusive: whether the threshold lies within the interval.
+    """
+
+    baseline: str
+    passed: bool
+    points: float
+    max_points: float
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    inconclusive: bool
+    explanation: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinalState:
+    """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
+
+    commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
+    versions, which play games_per_version games or more each. champion: the ref of the version that won, without
+    reference bots; champion_owner, podium_owners: see `name_owner`. is_open: results are public while it is played.
+    extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match: the newest that all
+    may see. standings: if all may see them and if requested. podium (the best three), decisive_matches (between the
+    best two): only after the reveal and if requested. state: "queued", "playing", "deciding a tie" by extra rounds,
+    "complete" (all matches have ended, and staff may reveal the results) or "revealed". remaining_s: seconds until the
+    queued matches have ended, at the pace of the last ones; None if unknown.
+    """
+
+    name: str
+    commitment: str
+    key: str | None
+    versions: tuple[str, ...]
+    games_per_version: int
+    matches: int
+    played: int
+    pending: int
+    abandoned: tuple[tuple[int, str], ...]
+    is_open: bool = False
+    extra_rounds: int = 0
+    max_extra_rounds: int = 0
+    featured_match: int | None = None
+    champion: str | None = None
+    champion_owner: str | None = None
+    standings: Standings | None = None
+    podium: tuple[StandingsRow, ...] = ()
+    podium_owners: tuple[str, ...] = ()
+    decisive_matches: tuple[int, ...] = ()
+    isolated: bool | None = None
+    revision: int | None = None
+    state: str = "queued"
+    remaining_s: float | None = None
+
+    @property
+    def progress(self) -> str:
+        """The state in words, with the round that decides a tie."""
+        if self.state != DECIDING:
+            return self.state
+        number = self.extra_rounds + (not self.pending)  # the next round, if it isn't queued yet
+        return f"{self.state} (round {number} of at most {self.max_extra_rounds})"
+
+
+DECIDING = "deciding a tie"
+
+
+@dataclass(frozen=True, slots=True)
+class FinalList:
+    """Finals, in order of creation."""
+
+    items: tuple[FinalState, ...]
+    next_cursor: str | None = None
+    revision: int | None = None
+
+
+def list_finals(context: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
+    """Return up to `limit` finals after the one named `after`."""
+    part, more = paginate(all_finals(context.connection), lambda final: final.name, after, limit)
+    states = tuple(summarize_final(context.connection, final, context.viewer) for final in part)
+    return FinalList(states, more, context.revision)
+
+
+def name_owner(version: Version, viewer: Viewer) -> str:
+    """Return the name of a version's owner as podiums show it: the pseudonym, after the real name if agreed."""
+    agreed = version.shows_name and viewer.can("agreed_name:view")
+    return f"{version.owner_name} ({version.pseudonym})" if agreed else version.pseudonym
+
+
+def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
+    """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
+    matches = list_final_matches(connection, final.id)
+    causes = Counter(match.outcome for match in matches if match.status == ENDED)
+    shown = [match.id for match in matches if match.outcome == PLAYED and final.shows_results]
+    versions = get_versions_by_id(connection, final.versions)
+    champion = next((version for version in versions if version.id == final.champion), None)
+    pending = sum(match.status != ENDED for match in matches)
+    state = "revealed" if final.revealed else "complete" if not pending else "playing"
+    if pending and final.extra_rounds:
+        state = DECIDING
+    elif pending == len(matches):
+        state = "queued"
+    interval_s = find_match_interval(connection) if pending else None
+    return FinalState(
+        name=final.name,
+        commitment=final.commitment,
+        key=final.key.hex() if final.revealed else None,
+        versions=tuple(version.version_ref for version in versions),
+        games_per_version=final.games_per_version,
+        matches=len(matches),
+        played=causes[PLAYED],
+        pending=pending,
+        state=state,
+        remaining_s=None if interval_s is None else interval_s * pending,
+        abandoned=tuple(
+            (match.id, match.reason or str(match.outcome))
+            for match in matches
+            if match.status == ENDED and match.outcome != PLAYED
+        ),
+        is_open=final.is_open,
+        extra_rounds=len(final.extra_rounds),
+        max_extra_rounds=final.max_extra_rounds,
+        featured_match=max(shown, default=None),
+        champion=None if champion is None else champion.version_ref,
+        champion_owner=None if champion is None else name_owner(champion, viewer),
+    )

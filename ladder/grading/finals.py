@@ -1,0 +1,608 @@
+"""Hold finals with verifiable deals, and compare versions with baselines.
+
+    made        versions are chosen, the key is drawn, its SHA-256 is published, all matches are queued
+    played      by the ladder's runners, also while it is frozen
+    revealed    once all matches have ended: the standings are shown, and the key, so that anyone can verify the deals
+
+The key decides tables, seats and every card, also of the extra matches that break a tie.
+
+A baseline compares a measurement with its threshold. A version beats a bot if the 95 % interval of the difference of
+adjusted win rates is above 0. Games in common are too few, and at a table of four they depend as much on the others.
+Faults are counted plainly: after 240 games without one, the interval still reaches 1.6 %. A rate is compared by its
+value; if the threshold is inside the interval, the result is marked as inconclusive."""
+
+import json
+import os
+import re
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import Lock
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from arena.rating import Z_95, Estimate, wilson_interval
+from arena.referee import game_results, read_record
+from arena.run import FinalPlan, record_file_name
+from ladder.deadlines import deadline_versions, describe_extended_users, require_checks_finished
+from ladder.grading.final_states import (
+    DECIDING,
+    BaselineResult,
+    FinalList,
+    FinalState,
+    list_finals,
+    name_owner,
+    summarize_final,
+)
+from ladder.ladder import Ladder
+from ladder.maintenance import make_empty_folder
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.settings import Baseline, Deadline, LadderError
+from ladder.standings import Evaluation, evaluate_versions, standings_for_reader
+from ladder.standings.computation import Standings, StandingsRow
+from ladder.store import (
+    FINAL,
+    LADDER_ACTOR,
+    PLAYED,
+    AuditEntry,
+    Final,
+    Version,
+    all_finals,
+    find_final,
+    find_match_interval,
+    find_record,
+    get_version_by_id,
+    insert_final,
+    list_decisive_matches,
+    list_final_matches,
+    log_action,
+    queue_matches,
+    requeue_abandoned,
+    reveal_final,
+    save_extra_rounds,
+)
+from ladder.view_context import ViewContext
+
+FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
+FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
+EXTRA_ROUNDS = 3  # by default; each plays as many games of a version as the final
+
+
+def create_final(
+    ladder: Ladder, name: str, deadline: str | None, games: int, who: str, is_open: bool = False, extra_rounds: int = 0
+) -> FinalState:
+    """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
+
+    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most,
+    in `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final
+    doesn't wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log
+    lists these. Raises LadderError.
+    """
+    if not FINAL_NAME.fullmatch(name):
+        raise LadderError(
+            f'"{escape_control(name)}" isn\'t a valid name for a final.\nUse 1 to 40 letters, digits, "-" and "_".'
+        )
+    settings = ladder.settings
+    due = None if deadline is None else settings.deadline(deadline)
+    now = ladder.clock()
+    with ladder.database.read() as connection:
+        _require_new_final(connection, name, ladder.path)
+        require_checks_finished(connection, settings, due, now, ladder.path)
+        versions = deadline_versions(connection, settings, due)
+        open_to = describe_extended_users(connection, settings, due, now)
+    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
+    final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
+    why = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
+    if left_out:
+        why = f"{why}; {_describe_left_out(left_out)}"
+    return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
+
+
+@dataclass(frozen=True, slots=True)
+class FinalPreview:
+    """A final as it would be created now. deadline: its name, "" for the active versions. versions: their refs.
+
+    matches: their number. duration_s: at the pace of the last matches, None before any. problem: why the final can't
+    be created yet, None if it can. warnings: sentences.
+    """
+
+    deadline: str
+    games: int
+    versions: tuple[str, ...]
+    matches: int
+    duration_s: float | None
+    problem: str | None
+    warnings: tuple[str, ...]
+
+
+def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPreview:
+    """Return what `create_final` would do now. Without a deadline (""), versions are the active ones.
+
+    None stands for the last deadline that is over and has no final, else the next one. Raises LadderError.
+    """
+    settings, now, problem = ladder.settings, ladder.clock(), None
+    with ladder.database.read() as connection:
+        if deadline is None:
+            used = {final.deadline_at for final in all_finals(connection)}
+            open_ones = [each for each in settings.deadlines if each.at.timestamp() not in used]
+            open_ones.sort(key=lambda each: (each.closes >= now, abs(each.closes - now)))
+            deadline = open_ones[0].name if open_ones else ""
+        due = settings.deadline(deadline) if deadline else None
+        versions = deadline_versions(connection, settings, due)
+        open_to = describe_extended_users(connection, settings, due, now)
+        try:
+            require_checks_finished(connection, settings, due, now, ladder.path)
+        except LadderError as error:
+            problem = str(error)
+        interval_s = find_match_interval(connection)
+    matches = 0
+    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
+    try:
+        matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
+    except LadderError as error:
+        problem = problem or str(error)
+    bots = {version.name for version in versions}
+    warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
+    if left_out:
+        warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")
+    for each in settings.baselines:
+        if each.beats is not None and each.beats not in bots:
+            warnings.append(f"The baseline \"{each.name}\" can't be met: {each.beats} doesn't play in this final.")
+        if each.min_games is not None and each.min_games > games:
+            warnings.append(
+                f'The baseline "{each.name}" may not be met: it needs {format_count(each.min_games, "game")}.'
+            )
+    duration_s = None if interval_s is None else interval_s * matches
+    version_refs = tuple(version.version_ref for version in versions)
+    return FinalPreview(deadline, games, version_refs, matches, duration_s, problem, tuple(warnings))
+
+
+def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
+    """Return a final for a viewer, with its standings once it is revealed. Raises LadderError for an unknown name."""
+    with ladder.reading(viewer) as context:
+        _get_final(context.connection, name)
+        state = find_final_state(ladder, context, name)
+    assert state is not None, "_get_final found it"
+    return state
+
+
+def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
+    """Return a final for a viewer, None if it doesn't exist; with standings if all viewers may see them."""
+    final = find_final(context.connection, name)
+    if final is None:
+        return None
+    state = replace(
+        summarize_final(context.connection, final, context.viewer), isolated=context.isolated, revision=context.revision
+    )
+    state = _add_due_round(ladder, context.connection, state)
+    if not final.shows_results:
+        return state
+    measured = _evaluate_final(ladder, context.connection, final)
+    table = standings_for_reader(context, _rank_participants(measured.table))
+    state = replace(state, standings=table)
+    if not final.revealed:
+        return state
+    podium = tuple(row for row in table.items if row.games and not row.is_reference)[:3]
+    owners = tuple(name_owner(get_version_by_id(context.connection, row.version), context.viewer) for row in podium)
+    decisive: list[int] = []
+    if len(podium) > 1:
+        decisive = list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
+    return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
+
+
+def list_final_states(
+    ladder: Ladder, context: ViewContext, after: str | None = None, limit: int | None = None
+) -> FinalList:
+    """Return up to `limit` finals after the one named `after`, without their standings."""
+    found = list_finals(context, after, limit)
+    return replace(found, items=tuple(_add_due_round(ladder, context.connection, each) for each in found.items))
+
+
+def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) -> FinalState:
+    """Return the state of a final, which isn't complete while a round that decides a tie is due but not queued."""
+    final = find_final(connection, state.name) if state.state == "complete" else None
+    is_due = final is not None and _plan_extra_round(ladder, connection, final)[1]
+    return replace(state, state=DECIDING) if is_due else state
+
+
+_evaluations: dict[tuple[Path, int], tuple[object, Evaluation]] = {}  # by final, of these matches
+_evaluating = Lock()
+
+
+def _evaluate_final(ladder: Ladder, connection: Connection, final: Final) -> Evaluation:
+    """Return a final's results, while it is played of each hundredth part of its matches, since pages ask often."""
+    matches = list_final_matches(connection, final.id)
+    rated: object = [match.id for match in matches if match.is_rated]
+    if any(match.outcome is None for match in matches):
+        rated = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
+    with _evaluating:
+        known, measured = _evaluations.get((ladder.path, final.id), (None, None))
+        if measured is None or known != rated:
+            measured = evaluate_versions(ladder, connection, _versions(connection, final), final.id)
+            _evaluations[ladder.path, final.id] = rated, measured
+    return measured
+
+
+def _rank_participants(table: Standings) -> Standings:
+    """Return a final's standings in order: rating, adjusted win rate, time of submission; reference bots last."""
+
+    def order(row: StandingsRow) -> tuple[object, ...]:
+        adjusted = round(row.win_rate_adjusted.value, 6) if row.win_rate_adjusted else 0.0
+        return row.is_reference, not row.games, -round(row.rating.value, 6), -adjusted, row.submitted_at
+
+    rows = sorted(table.items, key=order)
+    return replace(table, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
+
+
+def extend_finals(ladder: Ladder) -> None:
+    """Queue a round of extra matches for each final that has ended in a tie: several rank ranges begin at 1.
+
+    The tied versions play, with the next ones of the standings if they don't fill tables of different owners. A final
+    with abandoned matches isn't extended.
+    """
+    ladder.database.write(partial(_extend_finals, ladder))
+
+
+def _extend_finals(ladder: Ladder, connection: Connection) -> None:
+    for final in all_finals(connection):
+        extended, tables = _plan_extra_round(ladder, connection, final)
+        if tables:
+            save_extra_rounds(connection, extended)
+            queue_matches(connection, FINAL, tables, ladder.clock(), final=final.id)
+            count = len(extended.extra_rounds[-1])
+            why = f"{final.name}: {format_count(len(tables), 'extra match', 'es')} of {count} versions, to break a tie"
+            log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
+
+
+def _plan_extra_round(ladder: Ladder, connection: Connection, final: Final) -> tuple[Final, list[list[int]]]:
+    """Return the final with the next extra round, and the versions at its tables; none if no round is due."""
+    matches = list_final_matches(connection, final.id)
+    is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
+    if is_full or any(match.outcome != PLAYED for match in matches):
+        return final, []
+    rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
+    tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
+    order = [*tied, *(row for row in rows if row not in tied)]
+    versions = _versions(connection, final)
+    for count in range(len(tied), len(rows) + 1 if len(tied) > 1 else 0):
+        bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
+        extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
+        with suppress(ValueError):  # too few owners
+            tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
+            return extended, [[final.versions[bot] for bot in table.bots] for table in tables]
+    return final, []
+
+
+def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
+    """Queue the abandoned matches of a final again, with the same deals. Raises LadderError."""
+
+    def act(connection: Connection) -> FinalState:
+        final = _get_final(connection, name)
+        if final.revealed:
+            raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
+        if count := requeue_abandoned(connection, final.id):
+            why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
+            log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
+        return summarize_final(connection, final)
+
+    return ladder.database.write(act)
+
+
+def reveal_final_results(
+    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
+) -> tuple[Final, Evaluation]:
+    """Reveal a final and its key; return the final and its results.
+
+    `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
+    """
+
+    extend_finals(ladder)
+    with ladder.database.read() as connection:
+        ended = _get_ended_final(connection, name, ladder.path)
+        measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
+    ranked = _rank_participants(measured.table).items
+    champion = next((row.version for row in ranked if row.games and not row.is_reference), None)
+
+    def act(connection: Connection) -> Final:
+        final = _get_ended_final(connection, name, ladder.path)
+        if not final.revealed:
+            if not viewer.can("final:create"):
+                raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
+            lost = summarize_final(connection, final).abandoned
+            if lost and not incomplete:
+                raise LadderError(
+                    f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
+                    f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
+                )
+            log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
+            reveal_final(connection, final.id, champion)
+        return replace(final, revealed=True)
+
+    return ladder.database.write(act), measured
+
+
+def export_final(ladder: Ladder, name: str, folder: Path) -> int:
+    """Write a revealed final into a new folder that `arena verify` reads; return the number of records.
+
+        records/         one record for each played match of the plan
+        published.txt    the commitment that was published before the final
+        final.json       its key, its plan, and the indices of matches that were abandoned or whose record has expired
+
+    Raises LadderError, OSError.
+    """
+    with ladder.database.read() as connection:
+        final = _get_final(connection, name)
+        if not final.revealed:
+            raise LadderError(
+                f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
+            )
+        matches = list_final_matches(connection, final.id)
+        planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
+    make_empty_folder(folder, "--out DIR")
+    records = folder / "records"
+    records.mkdir()
+    missing = []
+    with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
+        for match in matches:
+            text = find_record(connection, match.id)
+            if text is None:
+                missing.append(match.plan_index)
+            else:
+                (records / record_file_name(match.plan_index)).write_text(text, encoding="utf-8")
+                results.writelines(result.to_line() for result in game_results(read_record(text)))
+    count = len(matches) - len(missing)
+    ending = {"ended": count, "abandoned": missing}
+    (folder / "final.json").write_text(json.dumps(planned.to_json() | ending, indent=2) + "\n", "utf-8")
+    shutil.copyfile(get_commitment_file(ladder, name), folder / "published.txt")
+    return count
+
+
+def number_owners(versions: Sequence[Version]) -> list[int]:
+    """Return a number for each version; versions of one user or team have the same number and never meet.
+
+    Reference bots have different numbers.
+    """
+    parties = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
+    numbers = {who: number for number, who in enumerate(dict.fromkeys(parties))}
+    return [numbers[who] for who in parties]
+
+
+def get_commitment_file(ladder: Ladder, name: str) -> Path:
+    """Return the file in which a final's commitment is published."""
+    return ladder.path / f"final-{name}.txt"
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadline | None, now: float) -> Final:
+    return Final(
+        name=name,
+        key=os.urandom(32),
+        versions=tuple(version.id for version in versions),
+        games_per_version=games,
+        deadline_at=None if due is None else due.at.timestamp(),
+        versions_until=now if due is None else due.closes,
+        revealed=False,
+        created_at=now,
+        owner_groups=tuple(number_owners(versions)),
+    )
+
+
+def _leave_out_surplus(
+    ladder: Ladder, versions: Sequence[Version], games: int, due: Deadline | None, now: float
+) -> tuple[list[Version], list[Version]]:
+    """Return the versions that can play a final, and those that are left out, so that no team can prevent it.
+
+    While tables can't be filled with bots of different owners, the owner or team with most bots loses its newest one.
+    """
+    playing, left_out = list(versions), list[Version]()
+    while True:
+        try:
+            _plan_of(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
+            return playing, left_out
+        except ValueError:
+            numbers = number_owners(playing)
+            counts = Counter(numbers)
+            if max(counts.values(), default=0) < 2:
+                return list(versions), []  # _plan_tables says why these can't play
+            largest = max(counts, key=lambda number: counts[number])
+            surplus = max((version.bot, at) for at, version in enumerate(playing) if numbers[at] == largest)[1]
+            left_out.append(playing.pop(surplus))
+
+
+def _describe_left_out(versions: Sequence[Version]) -> str:
+    return f"left out: {', '.join(escape_control(version.version_ref) for version in versions)}"
+
+
+def _plan_tables(ladder: Ladder, final: Final, versions: Sequence[Version]) -> tuple[FinalPlan, list[Sequence[int]]]:
+    """Return the plan of a final, and the versions at each table. Raises LadderError."""
+    planned = _plan_of(ladder, final, versions)
+    try:
+        return planned, [table.bots for table in planned.plan().tables]
+    except ValueError as error:
+        [(most, _)] = Counter(final.owner_groups).most_common(1)
+        theirs = ", ".join(
+            version.version_ref for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
+        )
+        raise LadderError(
+            f"these {len(versions)} versions can't play a final: {error}.\n"
+            f"Bots of one owner or team never meet: {escape_control(theirs)}. Disable one, or wait for other bots."
+        ) from None
+
+
+def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
+    planned, tables = _plan_tables(ladder, final, versions)
+    path = get_commitment_file(ladder, final.name)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(planned.publication())
+    except FileExistsError:
+        with ladder.database.read() as connection:
+            _require_new_final(connection, final.name, ladder.path)
+        raise LadderError(
+            f"{path} exists, but the final wasn't created.\nRemove the file, or use another name."
+        ) from None
+    except OSError as error:
+        raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
+
+    def act(connection: Connection) -> FinalState:
+        made = find_final(connection, final.name)
+        if made is not None and (made.key, made.created_at) != (
+            final.key,
+            final.created_at,
+        ):  # not ours, whose answer was lost
+            _require_new_final(connection, final.name, ladder.path)
+        if made is None:
+            made = insert_final(connection, final)
+            queued = [[final.versions[bot] for bot in table] for table in tables]
+            queue_matches(connection, FINAL, queued, final.created_at, final=made.id)
+            log_action(connection, AuditEntry(who, "final", f"{final.name}: {why}", final.created_at))
+        return summarize_final(connection, made)
+
+    return ladder.database.write(act)
+
+
+def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
+    """Return the plan of a final. matches: their ids, empty before they are queued."""
+    play = ladder.play
+    entrants = zip(versions, final.owner_groups, strict=True)
+    return FinalPlan(
+        name=final.name,
+        key=final.key,
+        versions=tuple((version.version_ref, version.digest, owner) for version, owner in entrants),
+        seats=play.seats,
+        games=final.games_per_version,
+        match_games=play.match_games,
+        settings=play.settings,
+        matches=tuple(matches),
+        max_extra_rounds=final.max_extra_rounds,
+        extra_rounds=final.extra_rounds,
+    )
+
+
+def _get_final(connection: Connection, name: str) -> Final:
+    final = find_final(connection, name)
+    if final is None:
+        names = ", ".join(each.name for each in all_finals(connection)) or "none"
+        raise LadderError(f'the ladder has no final "{escape_control(name)}".\nIts finals: {names}')
+    return final
+
+
+def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
+    if find_final(connection, name) is not None:
+        raise LadderError(f'the final "{name}" exists already.\nShow it: arena ladder final show {folder} {name}')
+
+
+def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
+    final = _get_final(connection, name)
+    state = summarize_final(connection, final)
+    if state.pending:
+        raise LadderError(
+            f"the final {name} has {format_count(state.pending, 'unfinished match', 'es')} of {state.matches}.\n"
+            f"Play them: arena ladder run {folder}"
+        )
+    return final
+
+
+def _versions(connection: Connection, final: Final) -> list[Version]:
+    return [get_version_by_id(connection, version) for version in final.versions]
+
+
+def evaluate_baseline(
+    baseline: Baseline, version: Version, measured: Evaluation, other: Version | None
+) -> BaselineResult:
+    """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
+    if baseline.beats is not None:
+        return _beats(baseline, version, measured, other)
+    if baseline.min_games is not None:
+        return _games(baseline, baseline.min_games, version, measured)
+    assert baseline.min_win_rate_percent is not None
+    return _share(baseline, baseline.min_win_rate_percent, version, measured)
+
+
+def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
+    """Return the result of a baseline that couldn't be measured."""
+    return _mark(baseline, False, None, None, words)
+
+
+def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Version | None) -> BaselineResult:
+    if other is None:
+        return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
+    if other.bot == version.bot:
+        return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
+    lead = measured.lead(version.id, other.id)
+    if lead is None:
+        return failed_baseline_result(baseline, "no games yet")
+    if lead.low is None:
+        return _mark(baseline, False, 0.0, lead, "too few games for an interval")
+    passed = lead.low > 0
+    way = "ahead of" if lead.value > 0 else "behind"
+    words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({_interval(lead)})"
+    return _mark(baseline, passed, 0.0, lead, words)
+
+
+def _games(baseline: Baseline, games: int, version: Version, measured: Evaluation) -> BaselineResult:
+    row = measured.row(version.id)
+    played = 0 if row is None else row.games
+    faulty = measured.faulty.get(version.id, 0)
+    words = f"{played} of {format_count(games, 'required game')}"
+    if baseline.max_fault_percent is None:
+        return _mark(baseline, played >= games, None, None, words)
+    if not played:
+        return _mark(baseline, False, baseline.max_fault_percent, None, words)
+    estimate = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
+    passed = played >= games and 100 * estimate.value < baseline.max_fault_percent
+    words = f"{words}, {100 * estimate.value:.1f} % with a fault"
+    return _mark(baseline, passed, baseline.max_fault_percent, estimate, words)
+
+
+def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:
+    row = measured.row(version.id)
+    if row is None or row.win_rate_adjusted is None:
+        return failed_baseline_result(baseline, "no games yet")
+    estimate = row.win_rate_adjusted
+    words = f"win rate {100 * estimate.value:.1f} %"
+    words += f" ({_interval(estimate)})" if estimate.low is not None else ", too few games for an interval"
+    passed = estimate.low is not None and 100 * estimate.value >= threshold
+    doubtful = (
+        estimate.low is not None and estimate.high is not None and 100 * estimate.low < threshold <= 100 * estimate.high
+    )
+    return _mark(baseline, passed, threshold, estimate, words, doubtful)
+
+
+def _mark(
+    baseline: Baseline,
+    passed: bool,
+    threshold: float | None,
+    estimate: Estimate | None,
+    words: str,
+    doubtful: bool = False,
+) -> BaselineResult:
+    def percent(value: float | None) -> float | None:
+        return None if value is None else round(100 * value, 6)  # beyond, processors differ
+
+    return BaselineResult(
+        baseline=baseline.name,
+        passed=passed,
+        points=baseline.points if passed else 0.0,
+        max_points=baseline.points,
+        threshold=threshold,
+        value=None if estimate is None else percent(estimate.value),
+        low=None if estimate is None else percent(estimate.low),
+        high=None if estimate is None else percent(estimate.high),
+        inconclusive=doubtful,
+        explanation=words,
+    )
+
+
+def _interval(estimate: Estimate) -> str:
+    assert estimate.low is not None
+    assert estimate.high is not None
+    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"

@@ -1,0 +1,355 @@
+"""Show grades, and format them for Canvas and Moodle.
+
+Grades depend on thresholds, not on ranks, and each includes its reason in words.
+
+Canvas: a student's columns in its order, Section last, then assignments, by title or "title (ID)"; students match by
+ID, SIS User ID, SIS Login ID or name. Only its API (`update_grades`) accepts feedback (lib/gradebook_importer.rb,
+app/models/submission.rb). Moodle: map username, email or ID number, and grade together with feedback, or the grades
+are lost. A row without an identifier goes to the user of the previous row (grade/import/csv). Its worksheet needs
+Identifier, Grade and "Last modified (grade)"; it replaces a grade only if the teacher allows it
+(mod/assign/feedback/offline). Formula-like cells begin with an apostrophe, except logins and ids, which the roster
+already restricts.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from html import escape
+from statistics import mean, median
+
+from arena.escaping import escape_control, escape_csv_cell
+from arena.rating import Estimate
+from ladder.grading.final_states import BaselineResult
+from ladder.users import UserSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """One user's grade. version: None if no version counts. late_hours: after the deadline, None without a deadline.
+
+    points: points_before_penalty reduced by late_penalty. late_days_spent: of the user's late days, at this deadline.
+    deadline_at: the user's personal deadline. extended_until: the same with an extension, else None. Times are seconds
+    since 1970. open_until: until then another version may still count, so the grade isn't final; else None.
+    """
+
+    user: UserSummary
+    version: str | None
+    submitted_at: float | None
+    late_hours: float | None
+    points: float
+    win_rate_adjusted: Estimate | None
+    games: int
+    baselines: tuple[BaselineResult, ...]
+    reason: str
+    points_before_penalty: float = 0.0
+    late_penalty: float = 0.0
+    late_days_spent: int = 0
+    deadline_at: float | None = None
+    extended_until: float | None = None
+    open_until: float | None = None
+
+    @property
+    def graded_points(self) -> float | None:
+        """The points for a gradebook: None for a user who may still submit, whose row stays blank."""
+        return self.points if self.open_until is None else None
+
+    @property
+    def late(self) -> str | None:
+        """How late the version is, such as "5 minutes late" or "1.5 hours late", rounded up; None if it isn't late."""
+        if not self.late_hours:
+            return None
+        minutes, hours = math.ceil(60 * self.late_hours), math.ceil(10 * self.late_hours) / 10
+        number, unit = (minutes, "minute") if minutes < 60 else (hours, "hour")
+        return f"{number:g} {unit}{'' if number == 1 else 's'} late"
+
+
+@dataclass(frozen=True, slots=True)
+class Grades:
+    """The grades that a viewer may see, each of max_points points. scope: the final, deadline or time that is graded.
+
+    unchecked: refs of versions in time whose checks haven't ended. isolated: whether the sandbox isolates bots.
+    games: the number of games that the grades are computed from.
+    """
+
+    title: str
+    scope: str
+    max_points: float
+    baselines: tuple[str, ...]
+    grades: tuple[Grade, ...]
+    unchecked: tuple[str, ...]
+    isolated: bool
+    games: int = 0
+
+    def sort_by(self, column: str) -> list[Grade]:
+        """Return the grades by "name", "section", "points", "version" or the index of a baseline, after "-" in reverse.
+
+        Any other column leaves their order.
+        """
+
+        def make_key(grade: Grade) -> tuple[bool, object]:
+            values: dict[str, object] = {
+                str(i): (each.points, each.value or 0) for i, each in enumerate(grade.baselines)
+            }
+            values |= {"name": grade.user.name, "section": grade.user.section}
+            values |= {"points": grade.points, "version": grade.version}
+            value = values.get(column.removeprefix("-"))
+            return value is None, value.casefold() if isinstance(value, str) else value
+
+        return sorted(self.grades, key=make_key, reverse=column.startswith("-"))
+
+    @property
+    def statistics(self) -> "GradeStatistics | None":
+        """The statistics of all grades that are final; None without any."""
+        points = [grade.points for grade in self.grades if grade.open_until is None]
+        if not points:
+            return None
+        bins = [0] * HISTOGRAM_BINS
+        for each in points:
+            bins[min(int(HISTOGRAM_BINS * each / (self.max_points or 1)), HISTOGRAM_BINS - 1)] += 1
+        passed = [sum(grade.baselines[i].passed for grade in self.grades) for i in range(len(self.baselines))]
+        return GradeStatistics(len(points), mean(points), median(points), tuple(bins), tuple(passed))
+
+
+HISTOGRAM_BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class GradeStatistics:
+    """Statistics of final grades: their number, mean, median and a histogram from 0 to the largest number of points.
+
+    passed: how many of all users pass each baseline.
+    """
+
+    total: int
+    mean: float
+    median: float
+    histogram: tuple[int, ...]
+    passed: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChange:
+    """The change of one user's grade between two releases. before, after: points, None without a grade."""
+
+    user: UserSummary
+    before: float | None
+    after: float | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeChanges:
+    """The changes from release `before` to release `after`: reasons that concern all users, and each user's changes."""
+
+    before: str
+    after: str
+    reasons: tuple[str, ...]
+    items: tuple[GradeChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSummary:
+    """A release of grades. scope: as in `Grades`. created_at: seconds since 1970."""
+
+    name: str
+    scope: str
+    created_at: float
+    created_by: str | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedGrades:
+    """A release with its grades. changes: since the previous release of the same scope, None without one."""
+
+    release: ReleaseSummary
+    grades: Grades
+    changes: GradeChanges | None
+
+
+@dataclass(frozen=True, slots=True)
+class GradesPage:
+    """Current grades, None without baselines, and the names of deadlines and finals that can be graded.
+
+    published: the requested release, else the newest one of the same scope. releases: newest first.
+    """
+
+    grades: Grades | None
+    deadlines: tuple[str, ...]
+    finals: tuple[str, ...]
+    published: PublishedGrades | None = None
+    releases: tuple[ReleaseSummary, ...] = ()
+
+
+Cell = str | float | int | None
+
+
+_GetIdentifier = Callable[[UserSummary], str | None]
+
+
+MAX_NAMED_USERS = 10  # users named in a sentence; the others are counted
+
+
+def format_gradebook(grades: Grades, form: str) -> str:
+    """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV."""
+    if form == CANVAS_API:
+        return _canvas_api(grades)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for row in FORMATS[form](grades):
+        writer.writerow([_format_cell(value) for value in row])
+    return out.getvalue().removesuffix("\n")
+
+
+def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
+    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
+                        "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
+                        "win_rate_adjusted_high"]  # fmt: skip
+    for name in grades.baselines:
+        head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
+    yield [*head, "reason"]
+    for grade in grades.grades:
+        owner = grade.user
+        row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
+        row += [
+            grade.graded_points,
+            grades.max_points,
+            grade.late_hours,
+            grade.version,
+            _format_utc(grade.submitted_at),
+        ]
+        rate = grade.win_rate_adjusted
+        rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
+        row += [grade.games, *(None if end is None else 100 * end for end in rates)]
+        for mark in grade.baselines:
+            row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
+        yield [*row, grade.reason]
+
+
+def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
+    yield ["    Points Possible", None, None, None, None, grades.max_points]
+    for grade in grades.grades:
+        owner = grade.user
+        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.graded_points]
+
+
+def _canvas_api(grades: Grades) -> str:
+    """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
+    data = {
+        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade)}
+        for grade in grades.grades
+        if _canvas_id(grade.user) and grade.open_until is None
+    }
+    return json.dumps({"grade_data": data}, indent=1)
+
+
+def _canvas_id(owner: UserSummary) -> str | None:
+    return owner.canvas_id or (f"sis_user_id:{owner.student_id}" if owner.student_id else None)
+
+
+_MOODLE: dict[str, _GetIdentifier] = {
+    "Username": lambda owner: owner.login,
+    "Email address": lambda owner: owner.email,
+    "ID number": lambda owner: owner.student_id,
+}
+
+
+def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
+    whole = {name: of for name, of in _MOODLE.items() if not _users_without(grades, of)}
+    title = grades.title.partition(" (")[0]  # without the ID of an assignment in Canvas
+    yield [*whole, title, f"{title} (Feedback)"]
+    for grade in grades.grades:
+        yield [*(of(grade.user) for of in whole.values()), grade.graded_points, escape(_feedback(grade), quote=False)]
+
+
+def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
+    yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
+           "Feedback comments"]  # fmt: skip
+    for grade in grades.grades:
+        user, feedback = grade.user, escape(_feedback(grade), quote=False)
+        yield [
+            user.moodle_id,
+            user.name,
+            user.student_id,
+            user.email,
+            grade.graded_points,
+            grades.max_points,
+            None,
+            feedback,
+        ]
+
+
+FORMATS = {"plain": _plain_rows, "canvas": _canvas_rows, "moodle": _moodle_rows, "moodle-worksheet": _worksheet_rows}
+
+
+CANVAS_API = "canvas-api"
+
+
+GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
+
+
+_IDENTIFIERS: dict[
+    str, dict[str, _GetIdentifier]
+] = {  # for each format: its user identifiers, by the remark about users without one
+    "canvas": {"no ID, so Canvas matches by SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
+    CANVAS_API: {"left out, without a Canvas ID and student_id": _canvas_id},
+    "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
+    "moodle-worksheet": {
+        "no Identifier; import the assignment's worksheet as a roster to add it": lambda owner: owner.moodle_id
+    },
+}
+
+
+def describe_missing_ids(grades: Grades, form: str) -> list[str]:
+    """Return a sentence, with logins, for each identifier of a format that some users lack."""
+    sentences = []
+    for words, of in _IDENTIFIERS.get(form, {}).items():
+        without = _users_without(grades, of)
+        more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
+        if without:
+            sentences.append(f"{words}: {', '.join(without[:MAX_NAMED_USERS])}{more}")
+    return sentences
+
+
+def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
+    """Return the logins of the users that lack an identifier."""
+    return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
+
+
+def _feedback(grade: Grade) -> str:
+    if grade.open_until is not None:
+        return f"not graded yet: may still submit {_format_end(grade.open_until)}"
+    version = "" if grade.version is None else f"{grade.version}: "
+    late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
+    return f"{version}{grade.reason}{late}"
+
+
+def _format_end(at: float) -> str:
+    return f"until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def describe_open_grades(grades: Grades) -> str:
+    """Return the users who may still submit, as a sentence; "" without any."""
+    open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
+    ends = [f"{escape_control(login)} {_format_end(at)}" for login, at in open_ones]
+    more = f" and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
+    users = "1 user" if len(ends) == 1 else f"{len(ends)} users"
+    return f"{users} may still submit: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
+
+
+def _format_utc(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _format_cell(value: Cell) -> str:
+    """Return a cell's text; numbers have at most four decimals."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.4f}".rstrip("0").rstrip(".")
+    return escape_csv_cell(escape_control(value) if isinstance(value, str) else str(value))

@@ -1,0 +1,645 @@
+"""Compute grades from thresholds, not ranks, with reasons in words, and release them.
+
+Grades use a final, the versions that count at a deadline, or the active versions. An owner of several bots gets the
+best grade; late penalties reduce it. Grading inputs (settings, choices and the facts that count) are stored with a
+release, so later changes don't affect it and the same grades can be computed again and compared.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from itertools import chain
+
+from pydantic import TypeAdapter
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from arena.rating import RATING_MODEL, Estimate
+from ladder.deadlines import (
+    DeadlineLookup,
+    PersonalDeadline,
+    deadline_versions,
+    effective_deadlines,
+    format_deadline_time,
+    pending_versions,
+    remaining_late_days,
+    require_checks_finished,
+)
+from ladder.grading.final_states import BaselineResult
+from ladder.grading.finals import FINAL_NAME, evaluate_baseline, failed_baseline_result, reveal_final_results
+from ladder.grading.gradebook import (
+    Grade,
+    GradeChange,
+    GradeChanges,
+    Grades,
+    PublishedGrades,
+    ReleaseSummary,
+    describe_open_grades,
+)
+from ladder.ladder import Ladder
+from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
+from ladder.settings import Baseline, Deadline, LadderError, LadderSettings
+from ladder.standings import Evaluation, evaluate_versions
+from ladder.store import (
+    ACCEPTED,
+    AuditEntry,
+    Final,
+    HistoryPoint,
+    Release,
+    User,
+    Version,
+    accepted_versions,
+    all_bots,
+    all_releases,
+    all_users,
+    disabled_versions,
+    extensions_in_force,
+    get_versions_by_id,
+    insert_release,
+    last_audit_id,
+    last_end_number,
+    lockout_reason,
+    log_action,
+    teammates_at,
+    versions_of,
+    voided_matches,
+)
+from ladder.users import UserSummary, summarize_user
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateVersion:
+    """A version, by id, that counts for a user. days: started days after the grace period; spent: late days used.
+
+    own: whether the bot is the user's own, not a teammate's.
+    """
+
+    version: int
+    late_hours: float | None
+    days: int
+    spent: int
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UserGradingInputs:
+    """A user and the versions that count; the user gets the best version's grade. Times are Unix times.
+
+    For a team, these are the versions of all members at the deadline; lateness depends on each version's own owner.
+    nothing: the reason why no version counts. deadline_at: the user's personal deadline. extended_until: the end of
+    the user's extension; `extended`: the same as text. left: the user's late days that remain after this deadline.
+    open_until: until when a later version of the user or team may count instead; None if none may.
+    """
+
+    user: UserSummary
+    candidates: tuple[CandidateVersion, ...]
+    nothing: str
+    deadline_at: float | None
+    extended_until: float | None
+    extended: str
+    left: int
+    open_until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GradingInputs:
+    """The inputs from which grades are computed. deadline_at: the common deadline, as Unix time. final: its id.
+
+    chosen, fit: ids of the graded versions, and of all versions in the fit. moment: limits the matches that count.
+    rating_model: the number of the model that rates them; releases of 1.0 don't have it.
+    """
+
+    title: str
+    scope: str
+    deadline_at: float | None
+    final: int | None
+    baselines: tuple[Baseline, ...]
+    penalty_percent_per_day: float
+    max_penalty_percent: float
+    people: tuple[UserGradingInputs, ...]
+    chosen: tuple[int, ...]
+    fit: tuple[int, ...]
+    waiting: tuple[str, ...]
+    moment: HistoryPoint
+    rating_model: int = 1
+
+
+def collect_grading_inputs(
+    connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
+) -> GradingInputs:
+    """Return the grading inputs of a final, of a deadline or, without both, of now. Raises LadderError."""
+    _require_baseline_bots(connection, settings)
+    due: DeadlineLookup | None = None
+    of, waiting = "now", pending_versions(connection, settings, limit, now)
+    if final is not None:
+        chosen, of, waiting = get_versions_by_id(connection, final.versions), f"final {final.name}", []
+        limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
+        if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
+            own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
+            due = lambda owner: own  # noqa: E731
+    else:
+        chosen = deadline_versions(connection, settings, limit)
+        of = of if limit is None else f"deadline {limit.name}"
+    if limit is not None:
+        due = effective_deadlines(extensions_in_force(connection), settings, limit)
+    left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
+    owners = [owner for owner in all_users(connection) if not (owner.staff or owner.withdrawn or owner.waiting)]
+    suspended = {owner.id for owner in owners if owner.suspended}
+    able = {owner.id for owner in owners} - suspended  # to submit
+    standing = defaultdict(list)
+    for version in chosen:
+        if not version.is_reference and version.owner_id not in suspended:
+            standing[version.owner_id].append(version)
+    teams = teammates_at(
+        connection, final.created_at if final is not None else now if limit is None else limit.at.timestamp()
+    )
+    people = []
+    for owner in owners:
+        own_due = None if due is None else due(owner.id)
+        days_left = max(0, left[owner.id])
+        members = sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
+        candidates = [
+            _make_candidate(
+                version, None if due is None else due(version.owner_id), left[version.owner_id], member == owner.id
+            )
+            for member in members
+            for version in standing[member]
+        ]
+        extension = None if own_due is None else own_due.extension
+        may = able.intersection(members)
+        ends = [due(each).closes if standing[each] else due(each).last for each in may] if due else []
+        if final is not None and candidates:
+            ends = []  # a final's versions are frozen
+        people.append(
+            UserGradingInputs(
+                user=summarize_user(connection, owner, STAFF_VIEWER),
+                candidates=tuple(candidates),
+                nothing=""
+                if candidates
+                else _no_version_reason(connection, owner, own_due.last if own_due else now, final),
+                deadline_at=None if own_due is None else own_due.at,
+                extended_until=None if extension is None else extension.extended_until,
+                extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
+                left=days_left - max((each.spent for each in candidates if each.own), default=0),
+                open_until=max((end for end in ends if end > now), default=None),
+            )
+        )
+    return GradingInputs(
+        title=settings.grades.gradebook_column,
+        scope=of,
+        deadline_at=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
+        final=None if final is None else final.id,
+        baselines=settings.baselines,
+        penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
+        max_penalty_percent=settings.lateness.max_penalty_percent,
+        people=tuple(people),
+        chosen=tuple(version.id for version in chosen),
+        fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
+        waiting=tuple(version.version_ref for version in waiting),
+        moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
+        rating_model=RATING_MODEL,
+    )
+
+
+def _make_candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
+    if due is None:
+        return CandidateVersion(version.id, None, 0, 0, own)
+    hours_late = max(0.0, version.received_at - due.at) / 3600
+    days, spent = due.days_late(version.received_at), due.late_days_spent(version.received_at, left)
+    return CandidateVersion(version.id, hours_late, days, spent, own)
+
+
+def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
+    if due.extension is None:
+        return ""
+    spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
+    return f"extended until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
+
+
+def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
+    bots = {bot.name: bot for bot in all_bots(connection)}
+    for baseline in settings.baselines:
+        if baseline.beats is not None and baseline.beats not in bots:
+            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
+            raise LadderError(
+                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}" that doesn\'t exist.\n'
+                f"The reference bots are {references}."
+            )
+
+
+def _no_version_reason(connection: Connection, owner: User, until: float, final: Final | None) -> str:
+    bots = [bot for bot in all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
+    disabled = disabled_versions(connection)
+    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+    in_time = sorted(
+        (version for version in versions if version.received_at <= until),
+        key=lambda version: (version.received_at, version.id),
+    )
+    if not versions:
+        return "no version was submitted"
+    if not in_time:
+        return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
+    last = in_time[-1]
+    out = lockout_reason(connection, owner)
+    if out is not None:
+        return escape_control(out)
+    if last.id in disabled:
+        return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
+    if last.rejection_reason is not None:
+        return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
+    if final is not None and last.status == ACCEPTED:
+        return (
+            f"{escape_control(last.version_ref)} was submitted after the versions of the final {final.name} were chosen"
+        )
+    return f"{escape_control(last.version_ref)} doesn't play"
+
+
+def get_grades(
+    ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
+) -> Grades:
+    """Return the grades of a final, a deadline or now that the viewer may see. Raises LadderError."""
+    whole = compute_grades(ladder, who, final, deadline, viewer)[1]
+    visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
+    return replace(whole, grades=visible)
+
+
+def compute_grades(
+    ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
+) -> tuple[GradingInputs, Grades]:
+    """Return the grading inputs and all grades of a final, a deadline or, without both, of now. Raises LadderError."""
+    settings = ladder.settings
+    if not settings.baselines:
+        raise LadderError(
+            f"no baselines are configured, so there are no points.\nAdd [[baselines]] to {ladder.path / 'ladder.toml'}."
+        )
+    ended = None if final is None else reveal_final_results(ladder, final, who, viewer)[0]
+    limit = None if deadline is None else settings.deadline(deadline)
+    with ladder.database.read() as connection:
+        basis = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit)
+        return basis, compute_grades_from(ladder, connection, basis)
+
+
+def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
+    """Compute grades from stored inputs; the result is always exactly the same."""
+    chosen = get_versions_by_id(connection, basis.chosen)
+    fit = get_versions_by_id(connection, basis.fit)
+    measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
+    versions = {version.id: version for version in chosen}
+    others = {version.name: version for version in chosen}
+    rows = tuple(
+        max(
+            (_make_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
+            key=lambda grade: (grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0),
+            default=_make_empty_grade(line, basis),
+        )
+        for line in basis.people
+    )
+    possible = sum(baseline.points for baseline in basis.baselines)
+    names = tuple(each.name for each in basis.baselines)
+    isolates, games = ladder.play.sandbox.isolates, measured.table.games
+    return Grades(basis.title, basis.scope, possible, names, rows, basis.waiting, isolates, games)
+
+
+def _make_grade(
+    line: UserGradingInputs,
+    candidate: CandidateVersion,
+    version: Version,
+    basis: GradingInputs,
+    measured: Evaluation,
+    others: Mapping[str, Version],
+) -> Grade:
+    marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
+    row = measured.row(version.id)
+    before = sum(each.points for each in marks)
+    percent = min(basis.max_penalty_percent, basis.penalty_percent_per_day * (candidate.days - candidate.spent))
+    penalty = round(before * percent / 100, 4)
+    grade = Grade(
+        user=line.user,
+        version=version.version_ref,
+        submitted_at=version.received_at,
+        late_hours=candidate.late_hours,
+        points=before - penalty,
+        win_rate_adjusted=None if row is None else _round_estimate(row.win_rate_adjusted),
+        games=0 if row is None else row.games,
+        baselines=marks,
+        reason="; ".join(map(_describe_baseline_result, marks)),
+        points_before_penalty=before,
+        late_penalty=penalty,
+        late_days_spent=candidate.spent if candidate.own else 0,
+        deadline_at=line.deadline_at,
+        extended_until=line.extended_until,
+        open_until=line.open_until,
+    )
+    words = [grade.reason, *_describe_lateness(grade, candidate, line, basis), line.extended]
+    return replace(grade, reason="; ".join(filter(None, words)))
+
+
+def _round_estimate(estimate: Estimate | None) -> Estimate | None:
+    """Return an estimate without the digits that depend on the processor."""
+    if estimate is None:
+        return None
+    low, high = (None if end is None else round(end, 8) for end in (estimate.low, estimate.high))
+    return Estimate(round(estimate.value, 8), low, high)
+
+
+def _describe_lateness(
+    grade: Grade, candidate: CandidateVersion, line: UserGradingInputs, basis: GradingInputs
+) -> list[str]:
+    """Return a text with a late version's lateness, late days and penalty; empty if it isn't late."""
+    if not grade.late:
+        return []
+    if not candidate.days:
+        return [f"{grade.late}, within the grace period"]
+    costs = []
+    if candidate.spent:
+        spent = format_count(candidate.spent, "late day")
+        costs.append(f"{spent} spent, {line.left} left" if candidate.own else f"{spent} of a teammate spent")
+    days = candidate.days - candidate.spent
+    if days:
+        percent, most = basis.penalty_percent_per_day, basis.max_penalty_percent
+        capped = f", at most {most:g} %" if percent * days > most else ""
+        off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
+        costs.append(f"{format_count(days, 'day')} at {percent:g} %{capped}: {off}")
+    return [f"{grade.late}: {', '.join(costs)}"]
+
+
+def _describe_baseline_result(each: BaselineResult) -> str:
+    outcome = "passed" if each.passed else "not passed"
+    doubt = ", inconclusive: the threshold is inside the interval" if each.inconclusive else ""
+    return f"{each.baseline}: {outcome}, {each.explanation}{doubt}"
+
+
+def _make_empty_grade(line: UserGradingInputs, basis: GradingInputs) -> Grade:
+    """Return the grade of a user without a version that counts, with the reason."""
+    marks = tuple(failed_baseline_result(each, "no version") for each in basis.baselines)
+    reason = "; ".join(filter(None, (line.nothing, line.extended)))
+    grade = Grade(line.user, None, None, None, 0.0, None, 0, marks, reason)
+    return replace(grade, deadline_at=line.deadline_at, extended_until=line.extended_until, open_until=line.open_until)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A stored release: its reason, the grading inputs, and the grades."""
+
+    reason: str
+    inputs: GradingInputs
+    grades: Grades
+
+
+@dataclass(frozen=True, slots=True)
+class ReproducedRelease:
+    """A release reproduced from the ladder alone, and its differences to the stored one, as text."""
+
+    name: str
+    same: bool
+    differences: tuple[str, ...]
+
+
+@cache
+def _adapter() -> TypeAdapter[StoredRelease]:
+    return TypeAdapter(StoredRelease)
+
+
+def release_grades(
+    ladder: Ladder,
+    name: str,
+    who: str,
+    why: str | None,
+    final: str | None = None,
+    deadline: str | None = None,
+    incomplete: bool = False,
+) -> PublishedGrades:
+    """Release the current grades of a final or a deadline under a new name. Raises LadderError.
+
+    why: the reason, required if grades of the same final or deadline were released before. incomplete: also while users
+    may still submit, who get no grade then.
+    """
+    if not FINAL_NAME.fullmatch(name):
+        raise LadderError(
+            f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
+        )
+    if (final is None) == (deadline is None):
+        raise LadderError("a release needs one final or one deadline.\nGive --final or --deadline.")
+    of = ("deadline", deadline) if deadline is not None else ("final", str(final))
+    at = ladder.clock()
+    with ladder.database.read() as connection:
+        _require_new_release(connection, name, of, why)
+        if deadline is not None:
+            settings = ladder.settings
+            require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
+    basis, grades = compute_grades(ladder, who, final, deadline)
+    if not incomplete and (open_ones := describe_open_grades(grades)):
+        raise LadderError(f"{open_ones}.\nWait for them, or release the other grades: --incomplete")
+    kept = StoredRelease(why or "released", basis, grades)
+    new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
+
+    def act(connection: Connection) -> None:
+        if new in all_releases(connection):
+            return  # ours, whose answer was lost
+        _require_new_release(connection, name, of, why)
+        insert_release(connection, new)
+        log_action(connection, AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
+
+    ladder.database.write(act)
+    with ladder.database.read() as connection:
+        return get_published_grades(connection, name)
+
+
+def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
+    known = all_releases(connection)
+    if any(each.name == name for each in known):
+        raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
+    before = [each.name for each in known if each.scope == of]
+    if before and not why:
+        raise LadderError(
+            f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\n'
+            "Give the reason for the regrade: --reason"
+        )
+
+
+def _find(connection: Connection, name: str) -> Release:
+    known = all_releases(connection)
+    match = next((each for each in known if each.name == name), None)
+    if match is None:
+        names = ", ".join(each.name for each in known) or "none"
+        raise LadderError(f'the ladder has no release "{escape_control(name)}".\nIts releases: {names}')
+    return match
+
+
+def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
+    """Return the releases, the newest first."""
+    return tuple(
+        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(all_releases(connection))
+    )
+
+
+def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
+    return hide_fields(
+        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.reason),
+        viewer,
+    )
+
+
+def get_published_grades(
+    connection: Connection, name: str, viewer: Viewer = STAFF_VIEWER, since: str | None = None
+) -> PublishedGrades:
+    """Return a release for a viewer, with its changes since another release; None: since the previous one.
+
+    Raises LadderError.
+    """
+    found, now = _find(connection, name), _logins_now(connection)
+    kept = _adapter().validate_json(found.data)
+    before = [each for each in all_releases(connection) if each.scope == found.scope]
+    before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
+    changes = None
+    if before:
+        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
+        rows = tuple(row for row in changes.items if viewer.can("grades:read", now[row.user.login]))
+        changes = replace(changes, items=rows)
+    grades = tuple(grade for grade in kept.grades.grades if viewer.can("grades:read", now[grade.user.login]))
+    return PublishedGrades(_line(found, kept, viewer), replace(kept.grades, grades=grades), changes)
+
+
+def _logins_now(connection: Connection) -> dict[str | None, str]:
+    owners = all_users(connection, merged=True)
+    logins = {owner.id: owner.login for owner in owners}
+    return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}
+
+
+def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
+    """Return the name of the newest release of a deadline, of a final, or of any; None without one."""
+    newest = reversed(all_releases(connection))
+    return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
+
+
+def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
+    """Compute a release again, from the ladder and its grading inputs, and compare. Raises LadderError."""
+    with ladder.database.read() as connection:
+        kept = _adapter().validate_json(_find(connection, name).data)
+        if kept.inputs.rating_model != RATING_MODEL:
+            raise LadderError(
+                f'"{name}" was computed with the rating model of an older arena.\n'
+                "To compute it again, restore a backup with that arena: docs/howto/operate/upgrade.md"
+            )
+        again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
+    one, two = (json.loads(_adapter().dump_json(each))["grades"] for each in (kept, again))
+    differences = [
+        f"{key}: stored {one[key]}, recomputed {two[key]}" for key in one if key != "grades" and one[key] != two[key]
+    ]
+    for old, new in zip(one["grades"], two["grades"], strict=True):
+        differences += [
+            f"{old['user']['login']}, {key}: stored {old[key]}, recomputed {new[key]}"
+            for key in old
+            if old[key] != new[key]
+        ]
+    return ReproducedRelease(name, not differences, tuple(differences))
+
+
+def _changes(
+    connection: Connection, old: Release, before: StoredRelease, new: Release, after: StoredRelease
+) -> GradeChanges:
+    now = _logins_now(connection)
+
+    def own_last(row: Grade | UserGradingInputs) -> bool:
+        """Return whether a row is of the login that stayed: it holds where a user had two."""
+        return row.user.login == now[row.user.login]
+
+    grades = [
+        {now[row.user.login]: row for row in sorted(each.grades.grades, key=own_last)} for each in (before, after)
+    ]
+    lines = [
+        {now[line.user.login]: line.extended for line in sorted(each.inputs.people, key=own_last)}
+        for each in (before, after)
+    ]
+    rows = []
+    for login in dict.fromkeys(chain(*grades)):
+        one, two = (each.get(login) for each in grades)
+        words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
+        if words:
+            owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
+            old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
+            rows.append(GradeChange(owner, old_points, new_points, words))
+    return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
+
+
+def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
+    """Yield the changes that concern all users: settings, number of games, void matches."""
+    one, two = before.inputs, after.inputs
+    if one.scope != two.scope:
+        yield f"grades of the {two.scope}, not of the {one.scope}"
+    old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
+    for name in dict.fromkeys(chain(old, new)):
+        if old.get(name) != new.get(name):
+            yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
+    for field, label in (
+        ("penalty_percent_per_day", "% deducted a day"),
+        ("max_penalty_percent", "% deducted at most"),
+    ):
+        if getattr(one, field) != getattr(two, field):
+            yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
+    if one.rating_model != two.rating_model:
+        yield "the versions are rated by a newer model"
+    if one.deadline_at != two.deadline_at:
+        yield f"the deadline is {_time(two.deadline_at)}, {_time(one.deadline_at)} before"
+    if before.grades.games != after.grades.games:
+        yield f"{after.grades.games} games count, {before.grades.games} before"
+    void, rates = voided_matches(connection, two.moment.audit_id), voided_matches(connection, one.moment.audit_id)
+    for label, matches in (("void since", void - rates), ("no longer void", rates - void)):
+        if matches:
+            yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+
+
+def _asked(baseline: Baseline | None) -> str:
+    if baseline is None:
+        return "none"
+    values = baseline.model_dump(exclude={"name"}, exclude_none=True)
+    return " ".join(
+        f"{field} {value if isinstance(value, str) else format(value, 'g')}" for field, value in values.items()
+    )
+
+
+def _time(at: float | None) -> str:
+    return "none" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
+    """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
+    if one is None or two is None:
+        yield "new: had no grade before" if one is None else "removed: has no grade now"
+        return
+    if two.open_until is not None:
+        if one.open_until is None:
+            yield "may submit again: has no grade now"
+        return
+    if one.open_until is not None:
+        yield "could still submit before"
+    if one.version != two.version:
+        yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
+    if two.version is None and one.reason != two.reason:
+        yield f"{two.reason}; before: {one.reason}"
+    marks = {each.baseline: each for each in one.baselines}
+    for new in two.baselines:
+        old = marks.get(new.baseline)
+        if old is not None and one.version and two.version and old.passed != new.passed:
+            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
+            yield f"{new.baseline}: {now}, {new.explanation}; before {was}, {old.explanation}"
+    if one.late_penalty != two.late_penalty:
+        yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
+    if one.late_days_spent != two.late_days_spent:
+        yield f"{format_count(two.late_days_spent, 'late day')} spent, {one.late_days_spent} before"
+    if had != has:
+        yield f"{has or 'no extension'}; before: {had or 'no extension'}"
+    elif (
+        one.points_before_penalty != two.points_before_penalty
+        and one.version == two.version
+        and _passed(one) == _passed(two)
+    ):
+        yield f"{two.points_before_penalty:g} points before the penalty, {one.points_before_penalty:g} before"
+
+
+def _passed(grade: Grade) -> list[str]:
+    return [mark.baseline for mark in grade.baselines if mark.passed]

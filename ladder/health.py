@@ -1,0 +1,173 @@
+"""Measure a ladder's health for probes and Prometheus: its database, runners, table servers and queue.
+
+A `HealthMonitor` answers within ANSWER_S, also while the database doesn't: it reads in a thread and with a connection
+of its own, and returns the last values if no new ones come. Metrics are collected on request and contain no text of a
+bot or a user.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
+from sqlalchemy import Connection
+
+from ladder.ladder import Ladder
+from ladder.settings import LadderError
+from ladder.store import (
+    Database,
+    DatabaseError,
+    LadderCounts,
+    LivenessCheck,
+    SchemaError,
+    count_ladder,
+    count_session_states,
+    list_live_runners,
+    require_revision,
+)
+
+ANSWER_S = 0.8  # Prometheus, proxies and containers wait a second or more
+_FRESH_S = 0.5  # in which a reading is used again, so that many requests are one reading
+DEFAULT_HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class LadderHealth:
+    """A reading of a ladder. runners, table_servers: how many are alive. tables: open table sessions by state.
+
+    problem: why the database can't be used, in one line; then the other values are those of the last reading.
+    """
+
+    problem: str | None = None
+    runners: int = 0
+    table_servers: int = 0
+    counts: LadderCounts = field(default_factory=lambda: LadderCounts({}, {}, 0))
+    tables: dict[str, int] = field(default_factory=dict)
+    people: int = 0
+
+
+class HealthMonitor:
+    """Reads a ladder's health, from any thread.
+
+    After half a minute without a reading, all runners on other machines count as alive.
+    """
+
+    def __init__(self, ladder: Ladder) -> None:
+        self.ladder = ladder
+        self.outdated: SchemaError | None = None  # another version has upgraded the database: this process has to end
+        self._database = Database(
+            ladder.database.url, 0, application=ladder.database.application, pooled=False, check=require_revision
+        )
+        self._liveness = {tables: LivenessCheck(time.monotonic) for tables in (False, True)}
+        self._lock = threading.Lock()
+        self._last = LadderHealth()
+        self._reading: Future[LadderHealth] | None = None
+        self._began = 0.0
+        self._answered = threading.Event()  # the database has, during this reading
+
+    def health(self) -> LadderHealth:
+        """Return a reading of at most ANSWER_S, or the last one with the database's problem."""
+        with self._lock:
+            if self._reading is None or (self._reading.done() and time.monotonic() - self._began > _FRESH_S):
+                self._reading, self._began = Future(), time.monotonic()
+                self._answered.clear()
+                # A daemon: a database that stopped in the middle of an answer must not keep this process alive.
+                threading.Thread(target=self._read, args=(self._reading,), daemon=True).start()
+            reading = self._reading
+        problem = None
+        try:
+            self._last = reading.result(ANSWER_S)
+        except TimeoutError:
+            problem = None if self._answered.is_set() else "the database doesn't answer"
+        except DatabaseError as error:
+            problem = str(error)
+            self.outdated = error if isinstance(error, SchemaError) else None
+        return self._last if problem is None else replace(self._last, problem=problem)
+
+    def _read(self, reading: "Future[LadderHealth]") -> None:
+        try:
+            reading.set_result(self._database.read_with_retry(self._read_from))
+        except BaseException as error:
+            reading.set_exception(error)
+
+    def _read_from(self, connection: Connection) -> LadderHealth:
+        runners, servers = (self._count_live(connection, tables) for tables in (False, True))
+        self._answered.set()
+        return LadderHealth(None, runners, servers, count_ladder(connection), *count_session_states(connection))
+
+    def _count_live(self, connection: Connection, table_servers: bool) -> int:
+        listed = list_live_runners(connection, table_servers)
+        return len(listed) - len(self._liveness[table_servers].dead(listed))
+
+
+class LadderMetrics:
+    """The Prometheus metrics of a ladder, which all of its processes report alike: a collector."""
+
+    def __init__(self, monitor: HealthMonitor) -> None:
+        self._monitor = monitor
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the ladder's metrics, for prometheus_client."""
+        ladder, health = self._monitor.ladder, self._monitor.health()
+        yield GaugeMetricFamily("coup_database_up", "1 if the database answers, else 0.", value=health.problem is None)
+        losses = ladder.database.losses
+        yield CounterMetricFamily("coup_database_losses", "Losses of the connection to the database.", value=losses)
+        yield GaugeMetricFamily("coup_live_runners", "Runners with a heartbeat.", value=health.runners)
+        yield GaugeMetricFamily(
+            "coup_live_table_servers", "Table servers with a heartbeat.", value=health.table_servers
+        )
+        counts = health.counts
+        ended = CounterMetricFamily("coup_matches", "Matches that have ended.", labels=["kind", "outcome"])
+        waiting = GaugeMetricFamily("coup_queue", "Tasks that are queued or in progress.", labels=["kind", "state"])
+        for (kind, end), count in sorted(counts.matches.items()):
+            (waiting if end in ("queued", "leased") else ended).add_metric([kind, end], count)
+        for state in ("queued", "checking"):
+            label = "leased" if state == "checking" else state
+            waiting.add_metric(["check", label], counts.versions.get(state, 0))
+        yield ended
+        yield waiting
+        versions = GaugeMetricFamily("coup_versions", "Versions by the result of their check.", labels=["state"])
+        for state in ("accepted", "rejected"):
+            versions.add_metric([state], counts.versions.get(state, 0))
+        yield versions
+        played = sum(count for (_, end), count in counts.matches.items() if end == "played")
+        yield CounterMetricFamily("coup_games", "Games of played matches.", value=played * ladder.play.match_games)
+        tables = GaugeMetricFamily("coup_tables", "User tables that are open or in a match.", labels=["state"])
+        for state, count in health.tables.items():
+            tables.add_metric([state], count)
+        yield tables
+        yield GaugeMetricFamily("coup_table_people", "People at these tables.", value=health.people)
+        yield CounterMetricFamily(
+            "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.failed_attempts
+        )
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return the host and port of an address such as "9100" or "0.0.0.0:9100". Raises LadderError."""
+    host, colon, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
+        raise LadderError(f"--metrics {text!r} isn't a valid address.\nGive a port, such as 9100, or ADDRESS:PORT.")
+    return host.removeprefix("[").removesuffix("]") or DEFAULT_HOST, int(port)
+
+
+@contextmanager
+def serve_metrics(registry: CollectorRegistry, text: str) -> Iterator[str]:
+    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`. Raises LadderError."""
+    from prometheus_client import start_http_server
+
+    host, port = parse_address(text)
+    try:
+        server, thread = start_http_server(port, host, registry)
+    except OSError as error:
+        raise LadderError(
+            f"metrics can't be served at {host}:{port}: {error.strerror}.\nGive another port: --metrics PORT"
+        ) from None
+    try:
+        yield f"http://{host}:{port}/metrics"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,175 @@
+"""Show a ladder's home page and a user's account, with the user's bots, deadlines and credentials."""
+
+from dataclasses import dataclass
+
+from ladder.bots import LostGame, list_lost_games
+from ladder.deadlines import DeadlineSummary
+from ladder.grading import FinalState, summarize_final
+from ladder.ladder import Ladder
+from ladder.matches import MatchSummary, list_matches
+from ladder.permissions import hide_fields
+from ladder.standings import StandingsPage, view_standings_page
+from ladder.standings.computation import Standings, StandingsRow
+from ladder.store import (
+    PLAYED,
+    BotRecord,
+    Membership,
+    all_bots,
+    all_finals,
+    find_latest_snapshot,
+    find_next_round_s,
+    find_user,
+    list_audit_entries,
+    versions_of,
+)
+from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
+from ladder.view_context import ViewContext
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBotSummary:
+    """A bot of the user or of a teammate. owner: the teammate's name, None if the bot is the user's own.
+
+    active_version: the number of the version that plays, None if no version does. status, reason: of the version
+    numbered newest_version. disabled_reason: why the bot was disabled or auto-disabled, None if it wasn't.
+    standing: of the version that plays. last_match: the newest one that was played. lost_game: the newest lost game.
+    next_round_s: seconds until a new version plays, None if unknown.
+    """
+
+    bot: str
+    owner: str | None
+    active_version: int | None
+    newest_version: int
+    status: str
+    reason: str | None
+    disabled_reason: str | None
+    standing: StandingsRow | None = None
+    last_match: MatchSummary | None = None
+    lost_game: LostGame | None = None
+    next_round_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPage:
+    """A user's account. team: its current members including the user, empty without a team.
+
+    credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
+    deadlines: the user's personal deadlines.
+    """
+
+    user: UserSummary
+    team: tuple[Membership, ...]
+    bots: tuple[OwnBotSummary, ...]
+    credentials: tuple[CredentialSummary, ...]
+    session_id: int | None
+    deadlines: tuple[DeadlineSummary, ...] = ()
+    revision: int | None = None
+
+
+def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
+    """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
+    viewer, connection = context.viewer, context.connection
+    owner = None if viewer.login is None else find_user(connection, viewer.login)
+    if owner is None:
+        return None
+    known = viewer.mates | {owner.login}
+    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in known}
+    listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
+    listed.sort(key=lambda bot: bot.owner_id != owner.id)
+    of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
+    result = AccountPage(
+        summarize_user(connection, owner, viewer),
+        tuple(team.values()),
+        tuple(hide_fields(_summarize_own_bot(context, bot, of[bot.name]), viewer, bot.login) for bot in listed),
+        tuple(row for row in list_credentials(context, owner.login).items if row.valid),
+        viewer.session,
+        due,
+        context.revision,
+    )
+    return hide_fields(result, viewer, owner.login)
+
+
+def _summarize_own_bot(context: ViewContext, bot: BotRecord, of: str | None) -> OwnBotSummary:
+    connection = context.connection
+    versions = versions_of(connection, bot.id)
+    newest = versions[-1]
+    decided = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    last = decided[-1] if decided else None
+    text = find_latest_snapshot(connection)
+    rows = () if text is None else Standings.from_json(text).items
+    return OwnBotSummary(
+        bot.name,
+        of,
+        next((version.number for version in versions if version.is_active), None),
+        newest.number,
+        newest.status,
+        newest.rejection_reason,
+        None if last is None or last.action == "activate" else last.reason,
+        next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
+        next((line for line in list_matches(context, bot=bot.id, limit=5).items if line.outcome == PLAYED), None),
+        next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
+        find_next_round_s(connection),
+    )
+
+
+TOP_ROWS = 10  # of the standings, on the home page
+
+
+@dataclass(frozen=True, slots=True)
+class LadderInfo:
+    """A ladder's settings. commitment: the SHA-256 of the key of its deals, in hex. submissions_per_day: per user."""
+
+    name: str
+    rules: str
+    seats: int
+    match_games: int
+    limit_ms: int
+    isolated: bool
+    commitment: str
+    submissions_per_day: int
+    deadlines: tuple[DeadlineSummary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HomePage:
+    """The home page: the ladder's settings and deadlines, the first TOP_ROWS of its standings, and finals.
+
+    latest_match: the newest rated match, None if it wasn't played to its end. account: the viewer's, None for the
+    public and for staff.
+    """
+
+    info: LadderInfo
+    standings: StandingsPage
+    latest_match: MatchSummary | None
+    finals: tuple[FinalState, ...]
+    account: AccountPage | None = None
+    revision: int | None = None
+
+
+def view_home(context: ViewContext, about: LadderInfo, due: tuple[DeadlineSummary, ...] = ()) -> HomePage:
+    """Return the home page of a ladder with these settings. due: the viewer's personal deadlines."""
+    ended = list_matches(context, kind="rated", limit=1).items
+    return HomePage(
+        about,
+        view_standings_page(context, rows=TOP_ROWS),
+        next((line for line in ended if line.outcome == PLAYED), None),
+        tuple(summarize_final(context.connection, final, context.viewer) for final in all_finals(context.connection)),
+        None if context.viewer.staff else view_account(context, due),
+        context.revision,
+    )
+
+
+def describe_ladder(ladder: Ladder) -> LadderInfo:
+    """Return a ladder's format, published commitments, and deadlines."""
+    play, settings = ladder.play, ladder.last_settings
+    return LadderInfo(
+        name=ladder.name,
+        rules=play.settings.rules.name,
+        seats=play.seats,
+        match_games=play.match_games,
+        limit_ms=play.settings.timing.limit_ms,
+        isolated=play.sandbox.isolates,
+        commitment=ladder.commitment,
+        submissions_per_day=settings.quotas.max_submissions_per_day,
+        deadlines=tuple(DeadlineSummary(each.name, each.at.timestamp(), each.closes) for each in settings.deadlines),
+    )

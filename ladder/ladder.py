@@ -1,0 +1,438 @@
+"""Create and open a ladder: its folder, its database and its fixed match settings.
+
+    spring/ladder.toml      settings that an organiser may change: settings.py
+    spring/ladder.db        everything else, unless ladder.toml names a database elsewhere
+
+Match settings are fixed when the ladder is created: rules, limits, times, seats, games a match, sandbox, and the key
+of all deals. This module also verifies that its sandbox works on this machine, freezes it, and removes expired data. It
+looks up users, bots and versions by name, or raises LadderError with the closest name. A decision that already applies
+adds no second entry to the audit log, so a command can be repeated.
+"""
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from arena import __version__
+from arena.coup import derive_key
+from arena.escaping import escape_control
+from arena.referee import MatchSettings, MatchSpec
+from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
+from arena.schedule import keyed_shuffle, seat_orders
+from ladder.permissions import Viewer
+from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
+from ladder.store import (
+    ACCEPTED,
+    RETRY_TIMEOUT_S,
+    AuditEntry,
+    BotRecord,
+    Database,
+    DatabaseError,
+    DatabaseUnavailableError,
+    User,
+    Version,
+    all_bots,
+    all_users,
+    create_schema,
+    delete_chat_messages,
+    find_bot,
+    find_user,
+    get_archive,
+    get_party,
+    get_settings,
+    insert_settings,
+    is_frozen,
+    list_expired_matches,
+    lockout_reason,
+    log_action,
+    prune_events,
+    prune_records,
+    require_revision,
+    save_users,
+    versions_of,
+)
+from ladder.view_context import ViewContext
+
+STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
+
+
+@dataclass(frozen=True, slots=True)
+class LadderFormat:
+    """The fixed format of all matches of a ladder."""
+
+    settings: MatchSettings
+    sandbox: SandboxChoice
+    seats: int
+    match_games: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the format as a JSON object."""
+        return {**asdict(self), "settings": self.settings.to_json()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "LadderFormat":
+        """Return the format from a JSON object that `to_json` returned."""
+        return cls(
+            **{
+                **values,
+                "settings": MatchSettings.from_json(values["settings"]),
+                "sandbox": SandboxChoice.from_json(values["sandbox"]),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedLadder:
+    """A new ladder: its folder, and the SHA-256 of the key of all its deals, in hex."""
+
+    folder: str
+    commitment: str
+
+
+class Ladder:
+    """An open ladder, to be closed by the caller. `clock` returns seconds since 1970."""
+
+    def __init__(self, path: Path, database: Database, play: LadderFormat, key: bytes) -> None:
+        self.path = path
+        self.database = database
+        self.play = play
+        self.clock: Callable[[], float] = time.time
+        self._key = key
+        self._settings = LadderSettings()
+
+    @property
+    def name(self) -> str:
+        """Return the name of the ladder: the course's title or, without one, the name of the folder."""
+        return self.last_settings.course.title or self.path.absolute().name
+
+    @property
+    def settings(self) -> LadderSettings:
+        """Return the current content of ladder.toml. Raises LadderError."""
+        self._settings = read_settings(self.path)
+        return self._settings
+
+    @property
+    def last_settings(self) -> LadderSettings:
+        """Return the current content of ladder.toml, or the last valid one if it can't be read."""
+        try:
+            return self.settings
+        except LadderError:
+            return self._settings
+
+    @property
+    def commitment(self) -> str:
+        """Return the SHA-256 of the key, in hex, which is published before the deals."""
+        return hashlib.sha256(self._key).hexdigest()
+
+    def round_key(self) -> bytes:
+        """Return the key from which tables of rounds are drawn."""
+        return derive_key(self._key, "rounds")
+
+    def pseudonym_key(self) -> bytes:
+        """Return the key from which pseudonyms are drawn."""
+        return derive_key(self._key, "pseudonyms")
+
+    def match_key(self, match: int) -> bytes:
+        """Return the key of a match outside of finals."""
+        return derive_key(self._key, f"match|{match}")
+
+    def table_key(self, session: int, number: int) -> bytes:
+        """Return the key of match `number` of a table session."""
+        return derive_key(self._key, f"evening|{session}|{number}")
+
+    def invitation_code(self, session: int, renewals: int = 0) -> str:
+        """Return the code of the invitation link of a table session that was renewed this many times."""
+        return derive_key(self._key, f"invitation|{session}{f'|{renewals}' if renewals else ''}").hex()[:32]
+
+    def spec(self, match: int, bots: Sequence[str], key: bytes | None = None, place: int | None = None) -> MatchSpec:
+        """Return the spec of a match. For a match of a final: the final's `key`, and `place`, its index in the plan."""
+        own = self.match_key(match) if key is None or place is None else derive_key(key, f"match|{place}")
+        play = self.play
+        return MatchSpec(
+            match=match,
+            key=own,
+            bots=tuple(bots),
+            seatings=seat_orders(len(bots), play.match_games, keyed_shuffle(own, "seats")),
+            settings=play.settings,
+        )
+
+    @contextmanager
+    def reading(self, viewer: Viewer) -> Iterator[ViewContext]:
+        """Open a read transaction; yield the context for views of its content."""
+        play = self.play
+        with self.database.read() as connection:
+            yield ViewContext(
+                viewer, connection, self.clock(), play.seats, play.settings.timing.limit_ms, play.sandbox.name,
+                play.sandbox.isolates,
+            )  # fmt: skip
+
+    def close(self) -> None:
+        """Close the database."""
+        self.database.close()
+
+
+def create_ladder(
+    path: Path, play: LadderFormat, database: str | None, fill: Callable[[Connection], object] = lambda connection: None
+) -> Ladder:
+    """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
+
+    `fill` writes the initial content. ladder.toml gets its name last, so a folder with it is complete.
+    """
+    if os.path.lexists(path / SETTINGS_FILE):
+        raise LadderError(f"{path} already contains a ladder.\nName another folder.")
+    was_there = path.exists()
+    unfinished = path / f"{SETTINGS_FILE}.tmp"
+    url = database or "sqlite:///ladder.db"
+    key = os.urandom(32)
+
+    def begin(connection: Connection) -> None:
+        now = time.time()
+        insert_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
+        save_users(connection, [STAFF_USER], now)
+        fill(connection)
+
+    opened = None
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not any(path.iterdir()):
+            path.chmod(0o700)
+        opened = Database(resolve_database_url(url, path))
+        if opened.sqlite is not None:
+            with suppress(FileExistsError):
+                os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
+        with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(new_settings(url))  # which may hold a password
+        create_schema(opened, begin)
+        unfinished.replace(path / SETTINGS_FILE)  # also on a full disk
+        return Ladder(path, opened, play, key)
+    except OSError as error:
+        raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
+    except DatabaseError as error:
+        raise LadderError(str(error)) from error
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+        if opened is not None and not os.path.exists(path / SETTINGS_FILE):
+            opened.close()
+        if not was_there and not os.path.exists(path / SETTINGS_FILE) and path.is_dir():
+            remove_tree(path)
+
+
+def open_ladder(
+    path: Path,
+    patience_s: float = RETRY_TIMEOUT_S,
+    hear: Callable[[str | None], None] = lambda why: None,
+    application: str = "arena",
+) -> Ladder:
+    """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
+
+    application: PostgreSQL's name of the connections. Raises LadderError, DatabaseUnavailableError.
+    """
+    settings = read_settings(path)
+    try:
+        url = resolve_database_url(settings.database, path)
+        database = Database(url, patience_s, hear=hear, application=application, check=require_revision)
+        if database.sqlite is not None and not database.sqlite.exists():
+            raise LadderError(
+                f"the ladder's database {database.sqlite} is missing.\n"
+                "Restore a backup: arena ladder restore FILE NEW-FOLDER"
+            )
+        with database.read() as connection:
+            stored = get_settings(connection)
+        return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))
+    except DatabaseUnavailableError:
+        raise
+    except DatabaseError as error:
+        raise LadderError(str(error)) from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise LadderError(
+            f"the database of {path} has invalid match settings: {error!r}.\n"
+            "Restore a backup: arena ladder restore FILE NEW-FOLDER"
+        ) from None
+
+
+def resolve_database_url(url: str, folder: Path) -> URL:
+    """Return a URL with an SQLite path made absolute: it is relative to the ladder's folder. Raises DatabaseError."""
+    try:
+        db = make_url(url)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(
+            "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
+        ) from None
+    return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
+
+
+def require_sandbox(ladder: Ladder) -> None:
+    """Raise LadderError, with findings of `arena doctor`, if the ladder's sandbox doesn't work on this machine."""
+    choice = ladder.play.sandbox
+    reason = unavailable_reason(choice.name, choice)
+    if reason is None and choice.isolates and (problem := untrusted_problem(choice)):
+        reason = for_this_command(problem)
+    if reason is not None:
+        raise LadderError(
+            f"the ladder's sandbox {choice.name} can't isolate untrusted bots on this machine: {reason}\n"
+            "Run arena doctor. The ladder uses no other sandbox."
+        )
+
+
+def get_user(connection: Connection, login: str) -> User:
+    """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
+    user = find_user(connection, login)
+    if user is not None and user.waiting:
+        raise LadderError(
+            f"{escape_control(login)} waits for approval.\n"
+            "Approve or refuse the account first: arena ladder users approve LADDER"
+        )
+    if user is None:
+        near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
+        raise LadderError(f'the ladder has no user "{escape_control(login)}".\n{hint}')
+    return user
+
+
+def get_acting_user(connection: Connection, login: str) -> User:
+    """Return the user who performs an action, by login. Raises LadderError, also if suspended or withdrawn."""
+    user = get_user(connection, login)
+    out = lockout_reason(connection, user)
+    if out is not None:
+        raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff.")
+    return user
+
+
+def make_viewer(connection: Connection, user: User) -> Viewer:
+    """Return the viewer for a user, with the current members of the user's team."""
+    mates = frozenset(get_party(connection, user).values()) - {user.login}
+    return Viewer(user.login, user.staff, mates=mates)
+
+
+def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
+    """Raise LadderError if a bot's owner is suspended: then teammates can't use the bot either."""
+    owner = find_user(connection, bot.login)
+    if owner is not None and (owner.suspended or owner.withdrawn):
+        raise LadderError(
+            f"{escape_control(bot.login)}, the bot's owner, is suspended or left the course.\nAsk the staff."
+        )
+
+
+def get_bot(connection: Connection, name: str) -> BotRecord:
+    """Return the bot of a name. Raises LadderError."""
+    bot = find_bot(connection, name)
+    if bot is None:
+        near = get_close_matches(name, [each.name for each in all_bots(connection)], 1)
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "See arena ladder standings."
+        raise LadderError(f'the ladder has no bot "{escape_control(name)}".\n{hint}')
+    return bot
+
+
+def get_version(connection: Connection, text: str) -> Version:
+    """Return the version that a text names: "honest@3", or "honest" for its newest. Raises LadderError."""
+    name, at, number = text.rpartition("@")
+    bot = get_bot(connection, name if at else text)
+    versions = versions_of(connection, bot.id)
+    if not at:
+        return versions[-1]
+    version = next((each for each in versions if str(each.number) == number), None)
+    if version is None:
+        raise LadderError(
+            f'the bot {escape_control(bot.name)} has no version "{escape_control(text)}".\n'
+            f"Its versions are 1 to {len(versions)}."
+        )
+    return version
+
+
+def get_accepted_version(connection: Connection, text: str) -> Version:
+    """Return the accepted version that a text names, such as "honest@3".
+
+    "honest" means the active version, or the newest accepted one if none is active. Raises LadderError.
+    """
+    if "@" in text:
+        version = get_version(connection, text)
+        if version.status != ACCEPTED or version.is_locked_out:
+            raise LadderError(f"{escape_control(version.version_ref)} isn't accepted.\nSee arena ladder bot.")
+        return version
+    fit = [
+        each
+        for each in versions_of(connection, get_bot(connection, text).id)
+        if each.status == ACCEPTED and not each.is_locked_out
+    ]
+    if not fit:
+        raise LadderError(f"{escape_control(text)} has no accepted version.\nSee arena ladder bot.")
+    return next((each for each in fit if each.is_active), fit[-1])
+
+
+def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
+    """Return the version that a text names, like `get_version`, and its submission archive. Raises LadderError."""
+
+    def read(connection: Connection) -> tuple[Version, bytes]:
+        version = get_version(connection, text)
+        try:
+            return version, get_archive(connection, version.digest, version.single_file_name)
+        except KeyError:
+            raise LadderError(f"the files of {escape_control(version.version_ref)} were erased.") from None
+
+    return ladder.database.read_with_retry(read)
+
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class PruneResult:
+    """The numbers of matches whose records, and whose logs, were removed because they had expired."""
+
+    records: int
+    logs: int
+
+
+def prune_expired(ladder: Ladder) -> PruneResult:
+    """Remove events, chat lines, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
+    kept, now = ladder.last_settings.retention, ladder.clock()
+    prune_events(ladder.database, now - kept.events_days * _DAY_S)
+    ladder.database.write(lambda connection: delete_chat_messages(connection, now - kept.chat_days * _DAY_S))
+    return PruneResult(*prune_records(ladder.database, *_pruning_times(ladder)))
+
+
+def count_expired(ladder: Ladder) -> PruneResult:
+    """Return the numbers of matches whose records and logs `prune_expired` would remove now."""
+    times = _pruning_times(ladder)
+    with_records, with_logs = ladder.database.read_with_retry(
+        lambda connection: list_expired_matches(connection, *times)
+    )
+    return PruneResult(len(with_records), len(with_logs))
+
+
+def _pruning_times(ladder: Ladder) -> tuple[float, float]:
+    settings, now = ladder.last_settings.retention, ladder.clock()
+    return now - settings.records_days * _DAY_S, now - settings.logs_days * _DAY_S
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """Whether an action changed anything: False if it already applied."""
+
+    changed: bool
+
+
+def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
+    """Stop or resume starting rated matches; return False if this applies already.
+
+    Checks, challenges and finals continue in a frozen ladder, and running matches are finished.
+    """
+
+    def act(connection: Connection) -> bool:
+        if is_frozen(connection) == frozen:
+            return False
+        log_action(connection, AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
+        return True
+
+    return ladder.database.write(act)

@@ -1,0 +1,606 @@
+"""Show matches, table sessions, their replays, and the queue.
+
+A match shows its players, results and the reason for its end. A replay is redacted for the viewer; the whole record
+is for viewers with permission. The queue lists versions that wait for their check and matches that wait to be
+played.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Connection, or_, select, true
+
+from arena.escaping import escape_control
+from arena.referee import GameResult, RecordError, read_record
+from arena.replay import make_replay_object
+from ladder.audit_log import DecisionSummary, summarize_decisions
+from ladder.ladder import Ladder
+from ladder.permissions import hide_fields
+from ladder.settings import LadderError
+from ladder.store import (
+    CLOSED,
+    ENDED,
+    LEASED,
+    METADATA,
+    PERSON,
+    PLAYED,
+    QUALIFYING,
+    RATED,
+    WAITING,
+    AuditEntry,
+    SessionMatch,
+    TableSession,
+    find_check_interval,
+    find_match_players,
+    find_record,
+    find_session,
+    find_session_record,
+    find_sessions,
+    get_log,
+    get_version_by_id,
+    is_port_on_this_machine,
+    list_audit_entries,
+    list_failed_attempts,
+    list_live_runners,
+    list_pseudonyms_seen,
+    list_runner_loads,
+    list_session_ids,
+    list_session_matches,
+    log_action,
+    match_results,
+    set_match_rated,
+    unchecked_versions,
+)
+from ladder.view_context import ViewContext
+
+bots, finals, logs, match_players, matches, users, records, versions = (
+    METADATA.tables[name]
+    for name in ("bots", "finals", "logs", "match_players", "matches", "users", "records", "versions")
+)
+
+MAX_QUERY_IDS = 500  # databases limit the number of values in a query
+
+
+@dataclass(frozen=True, slots=True)
+class MatchParticipant:
+    """A version in a match. `version`: its id. `wins`: a draw among j counts 1/j. Times: its own, over all requests."""
+
+    version_ref: str
+    version: int
+    games: int
+    wins: float
+    forfeits: int
+    faults: int
+    requests: int
+    think_time_us: int
+    max_time_us: int
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSummary:
+    """A match in a list, with its players in order of slots.
+
+    status: queued, leased, ended. outcome, once it has ended: played, abandoned, cancelled. requested_by: the pseudonym
+    of the user that requested a challenge. final: the name of its final; plan_index: its index in the final's plan.
+    Times are seconds since 1970.
+    """
+
+    id: int
+    kind: str
+    status: str
+    outcome: str | None
+    reason: str | None
+    is_rated: bool
+    queued_at: float
+    ended_at: float | None
+    requested_by: str | None
+    final: str | None
+    plan_index: int | None
+    attempts: int
+    players: tuple[MatchParticipant, ...]
+
+    @property
+    def voided(self) -> bool:
+        """Whether the match was taken out of the ratings."""
+        return self.outcome == PLAYED and self.kind in ("rated", "final") and not self.is_rated
+
+
+@dataclass(frozen=True, slots=True)
+class MatchList:
+    """Matches in the order of their list. next_cursor: the value of `after` for the next page, None at the end."""
+
+    items: tuple[MatchSummary, ...]
+    next_cursor: int | None = None
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedAttempt:
+    """An attempt at a match that gave no result because of its host. failed_at: seconds since 1970."""
+
+    failed_at: float
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPage(MatchSummary):
+    """A match without its record and its bots' logs.
+
+    results: one per game. audit_log: decisions about the match. has_record: whether its record is still stored.
+    logs: version refs of the bots whose standard error is stored and visible to the viewer. cards: version refs of the
+    bots whose cards the viewer may see.
+    """
+
+    results: tuple[GameResult, ...] = ()
+    failed_attempts: tuple[FailedAttempt, ...] = ()
+    audit_log: tuple[DecisionSummary, ...] = ()
+    has_record: bool = False
+    logs: tuple[str, ...] = ()
+    cards: tuple[str, ...] = ()
+    revision: int | None = None
+
+
+_MATCH_QUERY = (
+    select(
+        matches.c.id, matches.c.kind, matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated,
+        matches.c.queued_at, matches.c.ended_at, users.c.pseudonym, finals.c.name, matches.c.plan_index,
+        matches.c.attempts,
+    )
+    .outerjoin(users, users.c.id == matches.c.requested_by)
+    .outerjoin(finals, finals.c.id == matches.c.final)
+)  # fmt: skip
+
+_PARTICIPANT_QUERY = (
+    select(
+        match_players.c.match, bots.c.name, versions.c.number, match_players.c.version, match_players.c.games,
+        match_players.c.wins, match_players.c.forfeits, match_players.c.faults, match_players.c.requests,
+        match_players.c.think_time_us, match_players.c.max_time_us, match_players.c.peak_bytes,
+    )
+    .join(versions, versions.c.id == match_players.c.version)
+    .join(bots, bots.c.id == versions.c.bot)
+)  # fmt: skip
+
+
+def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
+    """Return a match, None if it doesn't exist or belongs to one of the finals `sealed` (ids)."""
+    query = _MATCH_QUERY.where(matches.c.id == id, outside_finals(sealed))
+    lines = _make_summaries(connection, connection.execute(query).all())
+    return lines[0] if lines else None
+
+
+def list_matches(
+    context: ViewContext,
+    bot: int | None = None,
+    kind: str | None = None,
+    todo: bool = False,
+    after: int | None = None,
+    limit: int = 20,
+) -> MatchList:
+    """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
+
+    todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
+    """
+    connection = context.connection
+    wanted = select(matches.c.id)
+    if bot is not None:
+        own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
+        wanted = wanted.join(match_players, match_players.c.match == matches.c.id).where(
+            match_players.c.version.in_(own)
+        )
+        wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
+    if kind is not None:
+        wanted = wanted.where(matches.c.kind == kind)
+    wanted = wanted.where(outside_finals(context.sealed_finals))
+    if after is not None:
+        wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
+    if todo:
+        wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
+    else:
+        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # cancelled if its check ended before it
+        # Nearly all have ended: without a kind, an index on the status would only make the database sort them.
+        ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
+        wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
+    ids = list(connection.scalars(wanted.limit(limit + 1)))
+    lines: dict[int, MatchSummary] = {}
+    for start in range(0, min(limit, len(ids)), MAX_QUERY_IDS):
+        part = connection.execute(_MATCH_QUERY.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
+        lines |= {line.id: line for line in _make_summaries(connection, part)}
+    rows = tuple(hide_fields(lines[id], context.viewer) for id in ids[:limit])
+    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else context.revision)
+
+
+def outside_finals(sealed: Sequence[int]) -> Any:
+    """Return the SQL condition that a match belongs to no final of `sealed` (ids)."""
+    return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
+
+
+def view_match(context: ViewContext, id: int) -> MatchPage | None:
+    """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
+    connection, viewer = context.connection, context.viewer
+    line = find_match_summary(connection, id, context.sealed_finals)
+    if line is None:
+        return None
+    log_slots = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
+    logins = {seat.version_ref: get_version_by_id(connection, seat.version).login for seat in line.players}
+    whole = MatchPage(
+        **{field.name: getattr(line, field.name) for field in fields(line)},
+        results=match_results(connection, id) if line.outcome == PLAYED else (),
+        failed_attempts=tuple(
+            hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)
+        ),
+        audit_log=summarize_decisions(context, list_audit_entries(connection, match=id), {}),
+        has_record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
+        logs=tuple(
+            seat.version_ref
+            for slot, seat in enumerate(line.players)
+            if slot in log_slots and viewer.can("log:read", logins[seat.version_ref])
+        ),
+        cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
+        revision=context.revision if line.status == ENDED else None,
+    )
+    return hide_fields(whole, viewer)
+
+
+def _make_summaries(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
+    """Return the matches of rows of _MATCH_QUERY, with their players."""
+    query = _PARTICIPANT_QUERY.where(match_players.c.match.in_([row[0] for row in rows]))
+    seats = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
+    tables = {
+        id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
+        for id, table in groupby(seats, key=lambda row: row[0])
+    }
+    return [MatchSummary(*(*row, tables.get(row[0], ()))) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReplay:
+    """The replay of a match, with the standard error that the viewer may read.
+
+    replay: as made by `arena.replay.make_replay_object`, None if it is unavailable. unavailable_reason: "unended";
+    "unplayed" (abandoned or cancelled); "not kept" or "unreadable" (the record).
+    """
+
+    summary: MatchSummary
+    unavailable_reason: str | None
+    replay: dict[str, Any] | None
+    revision: int | None = None
+
+
+def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
+    """Return the replay of a match, None if it doesn't exist or its final is unrevealed.
+
+    The public sees only information that all players had, owners also that of their bots; staff sees all cards.
+    """
+    line = find_match_summary(context.connection, id, context.sealed_finals)
+    if line is None:
+        return None
+    match = None
+    if line.status != ENDED:
+        why: str | None = "unended"
+    elif line.outcome != PLAYED:
+        why = "unplayed"
+    else:
+        text = find_record(context.connection, id)
+        try:
+            why, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
+        except RecordError:
+            why = "unreadable"
+    change = context.revision if line.status == ENDED else None
+    return hide_fields(MatchReplay(hide_fields(line, context.viewer), why, match, change), context.viewer)
+
+
+def find_record_text(context: ViewContext, id: int) -> str | None:
+    """Return the record of a match as text, with all cards and the key; None without one that the viewer may read."""
+    if (
+        not context.viewer.can("record:read")
+        or find_match_summary(context.connection, id, context.sealed_finals) is None
+    ):
+        return None
+    return find_record(context.connection, id)
+
+
+def _make_replay(context: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
+    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
+    record, viewer = read_record(text), context.viewer
+    owners = {seat.version_ref: get_version_by_id(context.connection, seat.version).login for seat in line.players}
+    logs = {
+        seat.version_ref: [written for _, written in get_log(context.connection, line.id, seat.version)]
+        for seat in line.players
+        if viewer.can("log:read", owners[seat.version_ref])
+    }
+    if viewer.can("record:read"):
+        return make_replay_object(record, logs)
+    bots = enumerate(record.header.bots)
+    eyes = [slot for slot, version_ref in bots if viewer.can("cards:view", owners.get(version_ref))]
+    return make_replay_object(record, logs, eyes)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedCheck:
+    """A version whose check hasn't ended. status: queued or checking.
+
+    done_at: Unix time when the check will have ended, at the pace of the last checks; None if unknown.
+    """
+
+    version_ref: str
+    pseudonym: str
+    status: str
+    submitted_at: float
+    done_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerSummary:
+    """A runner that hasn't ended. capacity: how many matches and checks it runs at once.
+
+    leases: the number of matches and checks that it holds, including waiting ones. matches: the ids of those matches.
+    is_dead: None if unknown.
+    """
+
+    id: str
+    host: str
+    pid: int
+    capacity: int
+    leases: int
+    matches: tuple[int, ...]
+    is_dead: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Unfinished checks in order of submission, and queued or leased matches in order of id.
+
+    next_cursor: the value of `after` for the next page of matches, None at the end.
+    """
+
+    checks: tuple[QueuedCheck, ...]
+    matches: tuple[MatchSummary, ...]
+    next_cursor: int | None = None
+    runners: tuple[RunnerSummary, ...] | None = None
+
+
+def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
+    """Return the queue, with up to `limit` matches after match `after`."""
+    lines = list_matches(context, todo=True, after=after, limit=limit)
+    waiting = unchecked_versions(context.connection, context.now)
+    pace_s = find_check_interval(context.connection)
+    whole = QueuePage(
+        tuple(
+            QueuedCheck(
+                version.version_ref,
+                version.pseudonym,
+                version.status,
+                version.submitted_at,
+                None if pace_s is None else context.now + pace_s * place,
+            )
+            for place, version in enumerate(waiting, 1)
+        ),
+        lines.items,
+        lines.next_cursor,
+        list_runners(context),
+    )
+    return hide_fields(whole, context.viewer)
+
+
+def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
+    """Return the runners that haven't ended, in order of their start."""
+    return tuple(
+        hide_fields(
+            RunnerSummary(each.runner.id, each.runner.host.split()[0], each.runner.pid, each.runner.capacity,
+                       each.leases, each.matches, each.is_dead),
+            context.viewer,
+        )
+        for each in list_runner_loads(context.connection)
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class TableSlot:
+    """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has it.
+
+    number: it stays while other slots come and go. bot: the version ref, hidden from all but the opener of the table
+    until the first match has ended.
+    """
+
+    kind: str
+    bot: str | None
+    name: str | None
+    is_free: bool
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
+
+    is_public: whether a free place needs no invitation link. status: open, playing (a match), ended. Times are seconds
+    since 1970.
+    """
+
+    id: int
+    opened_by: str
+    opened_at: float
+    rules: str
+    games: int
+    move_time_s: int | None
+    allow_spectators: bool
+    is_public: bool
+    status: str
+    end_reason: str | None
+    ended_at: float | None
+    slots: tuple[TableSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableList:
+    """Tables: on the first page all open ones, then ended ones; each newest first.
+
+    online: on the first page, the pseudonyms of users that have had a page open in the last two minutes, and guests.
+    """
+
+    items: tuple[TableSummary, ...]
+    online: tuple[str, ...] = ()
+    next_cursor: int | None = None
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """A table and its ended matches. slot: the viewer's own slot. manages: whether the viewer may close the table.
+
+    unreachable: whether the process that plays it has ended or is on another machine.
+    """
+
+    table: TableSummary
+    matches: tuple[SessionMatch, ...]
+    slot: int | None
+    manages: bool | None
+    unreachable: bool
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableReplay:
+    """The replay of a table's match.
+
+    replay: as made by `arena.replay.make_replay_object`, None if unavailable_reason is "not kept" or "unreadable".
+    """
+
+    table: int
+    number: int
+    unavailable_reason: str | None
+    replay: dict[str, Any] | None
+    revision: int | None = None
+
+
+PRESENCE_S = 120.0  # how long a user counts as online after their page was last seen open
+
+
+def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
+    """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
+    ended = list_session_ids(context.connection, True, after, limit + 1)
+    ids = [*(list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
+    lines = {line.id: line for line in _make_table_summaries(context, find_sessions(context.connection, ids))}
+    next_ = ended[limit - 1] if len(ended) > limit else None
+    online: list[str] = []
+    if after is None:
+        seated = (slot for line in lines.values() if line.status != CLOSED for slot in line.slots)
+        guests = {slot.name for slot in seated if slot.kind == PERSON and slot.name and slot.name.endswith(" (guest)")}
+        online = [*list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
+    return TableList(tuple(lines[id] for id in ids), tuple(online), next_, context.revision)
+
+
+def view_table(context: ViewContext, id: int) -> TablePage | None:
+    """Return a table, None if it doesn't exist."""
+    session = find_session(context.connection, id)
+    if session is None:
+        return None
+    matches = tuple(match for match in list_session_matches(context.connection, id) if match.is_complete)
+    own_slots = [
+        slot.number
+        for slot in session.slots
+        if slot.kind == PERSON and slot.login is not None and slot.login == context.viewer.login
+    ]
+    return hide_fields(
+        TablePage(
+            _make_table_summary(context, session, bool(matches)),
+            matches,
+            own_slots[0] if own_slots else None,
+            context.viewer.can("table:close", session.login),
+            session.status != CLOSED and _is_unreachable(context, session),
+            None if session.status != CLOSED else context.revision,
+        ),
+        context.viewer,
+        session.login,
+    )
+
+
+def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay | None:
+    """Return the replay of a table's match by its number, None if it doesn't exist or hasn't ended.
+
+    The public sees only information that all players had, players also their own cards; staff sees all cards.
+    """
+    session = find_session(context.connection, id)
+    matches = {match.number: match for match in list_session_matches(context.connection, id) if match.is_complete}
+    if session is None or number not in matches:
+        return None
+    text = find_session_record(context.connection, id, number)
+    try:
+        why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
+    except RecordError:
+        why, match = "unreadable", None
+    return TableReplay(id, number, why, match, context.revision)
+
+
+def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
+    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
+    viewer = context.viewer
+    if viewer.can("record:read"):
+        return make_replay_object(read_record(text))
+    own = [
+        player
+        for player, login in enumerate(find_match_players(context.connection, id, number))
+        if login is not None and viewer.can("player_cards:view", login)
+    ]
+    return make_replay_object(read_record(text), viewers=own)
+
+
+def _make_table_summaries(context: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
+    return [
+        _make_table_summary(
+            context, each, any(match.is_complete for match in list_session_matches(context.connection, each.id))
+        )
+        for each in sessions
+    ]
+
+
+def _make_table_summary(context: ViewContext, session: TableSession, played: bool) -> TableSummary:
+    """Return a table's summary. played: whether a match has ended, which revealed the bots."""
+    bots = played or session.status == CLOSED or context.viewer.login == session.login
+    slots = tuple(
+        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number)
+        for slot in session.slots
+    )
+    return TableSummary(
+        session.id, session.pseudonym, session.opened_at, session.rules, session.games, session.move_time_s,
+        session.allow_spectators, session.is_public, session.status, session.end_reason, session.ended_at, slots,
+    )  # fmt: skip
+
+
+def _is_unreachable(context: ViewContext, session: TableSession) -> bool:
+    """Return whether no live table server of this machine plays the table, or could claim it."""
+    runners = [
+        runner
+        for runner in list_live_runners(context.connection, table_servers=True)
+        if is_port_on_this_machine(runner)
+    ]
+    return not any(session.table_server in (None, runner.id) for runner in runners)
+
+
+def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
+    """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
+
+    Raises LadderError for a match that isn't rated.
+    """
+
+    def act(connection: Connection) -> bool:
+        line = find_match_summary(connection, match)
+        if line is None:
+            raise LadderError(
+                f"the ladder has no match {match}.\n"
+                f"List its matches: arena ladder matches {escape_control(ladder.path)}"
+            )
+        if line.outcome != PLAYED:
+            raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
+        if line.kind not in (RATED, "final"):
+            raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
+        if line.voided == void:
+            return False
+        log_action(connection, AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
+        set_match_rated(connection, match, not void)
+        return True
+
+    return ladder.database.write(act)

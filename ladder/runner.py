@@ -1,0 +1,401 @@
+"""Run a ladder: check submissions, play matches, disable bots that forfeit repeatedly, rate, and serve metrics.
+
+All state is in the database, so the process can be killed at any moment: its leases return to the queue, and its
+finished matches are stored. Several runners can serve one ladder."""
+
+import time
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+
+from sqlalchemy import Connection
+
+from arena.checks import CheckStep, Severity
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from arena.referee import PlayedMatch, SlotUsage
+from arena.run import MatchOutput
+from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
+from ladder.bots import serialize_step
+from ladder.grading import extend_finals
+from ladder.health import HealthMonitor, LadderMetrics
+from ladder.ladder import Ladder, prune_expired
+from ladder.settings import LadderError
+from ladder.standings import StandingsUpdater
+from ladder.store import (
+    HEARTBEAT_TIMEOUT_S,
+    LADDER_ACTOR,
+    QUALIFYING,
+    RATED,
+    DatabaseError,
+    LivenessCheck,
+    cancel_queued_matches,
+    count_queued_checks,
+    deactivate_bot,
+    end_runner,
+    finish_check,
+    get_version_by_id,
+    has_process_ended,
+    has_recent_forfeits,
+    has_requested_match,
+    insert_archive,
+    is_newest_version,
+    latest_timestamp,
+    list_live_runners,
+    record_heartbeat,
+    register_runner,
+    release_ended,
+    save_check_steps,
+    save_match,
+    save_review,
+    set_active_version,
+    versions_in_match,
+)
+from ladder.tasks import (
+    MAX_CLOCK_SKEW_S,
+    AttemptFailed,
+    CheckFinished,
+    ClockBehind,
+    DependencyLost,
+    DependencyRestored,
+    MatchFinished,
+    RunnerUpdate,
+    SettingsUnreadable,
+    StandingsUpdated,
+    TaskSource,
+    VersionAutoDisabled,
+    WorkerExcluded,
+    WorkerRefused,
+    event_kind,
+)
+from ladder.worker import ReviewJob, Task, TaskResult, VersionCheckResult, run_task
+
+STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
+FIRST_STANDINGS_UPDATE_S = 1.0  # to the first update, so that a runner that dies often also updates the standings
+_MIN_UPDATE_PERIODS = 20  # durations of an update between two updates: updates take at most a twentieth of the time
+PRUNE_INTERVAL_S = 86_400.0
+SETTINGS_POLL_S = 2.0
+
+
+class LadderRunner:
+    """Runs a ladder with a pool of workers: iterate over `events`, which ends after `stop` and the running tasks.
+
+    matches: the maximum number of matches, None for no limit. until: "idle", "decided" or None. silent_s: the time
+    without a heartbeat after which another runner counts as dead, and its tasks return to the queue."""
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        pool: WorkerExecutor,
+        matches: int | None = None,
+        until: str | None = None,
+        silent_s: float = HEARTBEAT_TIMEOUT_S,
+    ) -> None:
+        self.ladder = ladder
+        self.runner = ladder.database.write(
+            lambda connection: register_runner(connection, pool.width(), ladder.clock())
+        )
+        self.queue = TaskSource(ladder, self.runner, pool.width, matches)
+        self.fold = StandingsUpdater(ladder)
+        self._pool = pool
+        self._settings_error = ""
+        self._excluded: dict[str, str] = {}
+        self._watch = LivenessCheck(time.monotonic, silent_s)
+        self._beat_s = silent_s / 12
+        self._next_beat = 0.0
+        self._latest_time = ladder.database.read_with_retry(latest_timestamp)
+        self._clock_is_behind = False
+        self._next_update = time.monotonic() + FIRST_STANDINGS_UPDATE_S
+        self._next_prune = 0.0
+        self._next_settings = 0.0
+        self._rated_games = 0
+        self._until = until
+        self.queue.rated = until != "idle"
+
+    def summary(self) -> str:
+        """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
+        doing = self.queue.doing
+        matches, checks = sum(task.is_match for task in doing), sum(task.is_check for task in doing)
+        waiting = self.ladder.database.read_with_retry(count_queued_checks)
+        reason = self._pool.last_error()
+        if reason is not None:
+            return reason
+        text = f"now matches: {matches}, checks: {checks}; pending submissions: {waiting}"
+        idle = None if matches else self.queue.no_match_reason()
+        return text if idle is None else f"{text}; no matches: {idle}"
+
+    def _max_submitted(self) -> int:
+        """Return how many tasks to submit: one more than can run, so that no worker waits; 0 without workers."""
+        return self.width and self.width + 1
+
+    def other_runners(self) -> list[str]:
+        """Return the ids of the ladder's other live runners, shortened as in logs."""
+        listed = self.ladder.database.read_with_retry(list_live_runners)
+        return [each.id[:8] for each in listed if each.id != self.runner and not has_process_ended(each)]
+
+    @property
+    def width(self) -> int:
+        """The number of tasks that can run at a time."""
+        return self._pool.width()
+
+    def stop(self) -> None:
+        """Start no more tasks."""
+        self.queue.stopping = True
+
+    def events(self) -> Generator[RunnerUpdate, None, None]:
+        """Run tasks and yield events, until `stop` or the end that `until` names. Raises DatabaseError, LadderError."""
+        try:
+            yield from self._send_heartbeat()
+            for event in drive_jobs(self.queue, run_task, self._pool, self._max_submitted, (Exception,)):
+                yield from self._handle_event(event)
+                yield from self._send_heartbeat()
+                yield from self._check_settings()
+                yield from self._update_standings()
+                yield from self._prune_expired()
+                if self.queue.exhausted or self._is_finished():
+                    self.stop()
+            yield from self._update_standings(at_once=True)
+        finally:
+            with suppress(DatabaseError):  # then other runners find that this one has ended
+                self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
+
+    def _handle_event(
+        self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
+    ) -> Iterator[RunnerUpdate]:
+        match event:
+            case JobCompleted(task, MatchOutput() as played):
+                yield from self._save_match_output(played)
+                self.queue.mark_saved(task)
+            case JobCompleted(task, VersionCheckResult() as checked):
+                yield from self._save_check(task.id, checked)
+                self.queue.mark_saved(task)
+            case JobCompleted(Task(id=match, work=ReviewJob(version=version)) as task, list() as decisions):
+                rows, now = [asdict(each) for each in decisions], self.ladder.clock()
+                self.ladder.database.write(lambda connection: save_review(connection, version, match, rows, now))
+                self.queue.mark_saved(task)
+            case JobFailed():
+                yield from self.queue.news()
+            case WorkerMessages(task, messages):
+                self._save_steps(task.id, [step for step in messages if isinstance(step, CheckStep)])
+            case Idle():
+                yield event
+
+    def _is_finished(self) -> bool:
+        if self._until == "idle":
+            idle = not self.queue.doing and self.queue.empty
+            if idle:
+                extend_finals(self.ladder)
+            return idle and not self.ladder.database.read_with_retry(
+                lambda connection: count_queued_checks(connection) or has_requested_match(connection)
+            )
+        return self._until == "decided" and self.fold.decided
+
+    # --- matches
+
+    def _save_match_output(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
+        match = _add_usage(played)
+        now = self.ladder.clock()
+        streak = self.ladder.last_settings.auto_disable.after_matches
+
+        def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
+            new = save_match(connection, match, now)
+            auto_disabled = []
+            for version in versions_in_match(connection, match.match) if new else ():
+                if has_recent_forfeits(connection, version, streak):
+                    auto_disabled += auto_disable_version(
+                        connection,
+                        version,
+                        f"it forfeited games in its last {format_count(streak, 'match', 'es')}",
+                        now,
+                    )
+            return new, auto_disabled
+
+        began = time.monotonic()
+        new, auto_disabled = self.ladder.database.write(act)
+        yield MatchFinished(match.match, new, time.monotonic() - began)
+        yield from auto_disabled
+
+    # --- checks
+
+    def _save_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
+        """Store the steps of a running check, so that pages show them."""
+        now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
+        self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
+
+    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
+        now = self.ladder.clock()
+        reason = None if check.passed else rejection_reason(check.steps)
+        seats = self.ladder.play.seats
+
+        def act(connection: Connection) -> CheckFinished | None:
+            steps = [serialize_step(step) for step in check.steps]
+            argv = None if check.bot is None else check.bot.argv
+            built = None
+            if check.built is not None and check.bot is not None:
+                built = check.bot.digest
+                insert_archive(connection, built, check.bot.file, check.built)
+            if not finish_check(connection, version, steps, reason, argv, built, now, check.language):
+                return None
+            this = get_version_by_id(connection, version)
+            if check.played is not None and len(set(versions_in_match(connection, check.played.match))) == seats:
+                save_match(connection, check.played, now)
+            cancel_queued_matches(connection, "the check had ended before", now, version, (QUALIFYING,))
+            is_activated = reason is None and is_newest_version(connection, this)
+            if is_activated:
+                set_active_version(connection, this, LADDER_ACTOR, "accepted", now)
+            return CheckFinished(this.version_ref, reason, is_activated)
+
+        finished = self.ladder.database.write(act)
+        if finished is not None:
+            yield finished
+
+    # --- every few seconds
+
+    def _send_heartbeat(self) -> Iterator[RunnerUpdate]:
+        """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + self._beat_s
+
+        def act(connection: Connection) -> None:
+            if not record_heartbeat(connection, self.runner, self._pool.width()):
+                register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
+            for dead in self._watch.dead(list_live_runners(connection), self.runner):
+                end_runner(connection, dead, self.ladder.clock())
+            release_ended(connection)
+
+        self.ladder.database.write(act)
+        behind = self._latest_time - self.ladder.clock()
+        if behind > MAX_CLOCK_SKEW_S and not self._clock_is_behind:
+            yield ClockBehind(behind)
+        self._clock_is_behind = behind > MAX_CLOCK_SKEW_S
+        self._latest_time = max(self._latest_time, self.ladder.clock())
+        for message, is_restored in self._pool.changes():
+            yield DependencyRestored(message) if is_restored else DependencyLost(message)
+        excluded = self._pool.refused()
+        for worker, reason in excluded.items():
+            if self._excluded.get(worker) != reason:
+                yield WorkerExcluded(worker, reason)
+        self._excluded = excluded
+
+    def _update_standings(self, at_once: bool = False) -> Iterator[RunnerUpdate]:
+        now = time.monotonic()
+        if not at_once and now < self._next_update:
+            return
+        extend_finals(self.ladder)
+        games = self.fold.update()
+        took = time.monotonic() - now
+        self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
+        if games != self._rated_games:
+            self._rated_games = games
+            yield StandingsUpdated(games, took)
+
+    def _check_settings(self) -> Iterator[RunnerUpdate]:
+        """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
+        now = time.monotonic()
+        if now < self._next_settings:
+            return
+        self._next_settings = now + SETTINGS_POLL_S
+        try:
+            _, self._settings_error = self.ladder.settings, ""
+        except LadderError as error:
+            if str(error) != self._settings_error:
+                self._settings_error = str(error)
+                yield SettingsUnreadable(self._settings_error)
+
+    def _prune_expired(self) -> Iterator[RunnerUpdate]:
+        """Remove expired data, once a day."""
+        now = time.monotonic()
+        if now < self._next_prune:
+            return
+        self._next_prune = now + PRUNE_INTERVAL_S
+        pruned = prune_expired(self.ladder)
+        if pruned.records or pruned.logs:
+            yield pruned
+
+
+def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
+    """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
+    row = get_version_by_id(connection, version)
+    if row.is_reference or not row.is_active:
+        return []
+    deactivate_bot(connection, row.bot, "auto_disable", LADDER_ACTOR, why, now)
+    cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (RATED,))
+    return [VersionAutoDisabled(row.version_ref, why)]
+
+
+def rejection_reason(steps: Sequence[CheckStep]) -> str:
+    """Return the first failed step of a failed check, in one line."""
+    step = next(step for step in steps if step.severity is Severity.FAIL)
+    return escape_control(f"{step.check}: {step.message}")
+
+
+def _add_usage(played: MatchOutput) -> PlayedMatch:
+    peaks = dict(played.peaks)
+    spent = tuple(
+        (bot, SlotUsage(len(times), sum(times), max(times, default=0), peaks.get(bot))) for bot, times in played.times
+    )
+    return replace(played.match, spent=spent)
+
+
+class RunnerMetrics:
+    """The Prometheus metrics of one runner and its ladder. Call `count` with each of the runner's events."""
+
+    def __init__(self, service: LadderRunner) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Summary, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type here
+        self._last = time.monotonic()
+        self.registry = registry = CollectorRegistry(auto_describe=False)
+        registry.register(LadderMetrics(HealthMonitor(service.ladder)))
+        self._commits = Summary("coup_commit_seconds", "Time to store a match.", registry=registry)
+        self._ratings = Summary("coup_rating_seconds", "Time to compute the standings.", registry=registry)
+        self._checks = Counter("coup_runner_checks", "Checks by this runner.", ["outcome"], registry=registry)
+        self._events = Counter("coup_runner_events", "Other events of this runner.", ["event"], registry=registry)
+        for outcome in ("accepted", "rejected"):
+            self._checks.labels(outcome)
+        for kind in (
+            AttemptFailed,
+            WorkerRefused,
+            VersionAutoDisabled,
+            WorkerExcluded,
+            DependencyLost,
+            DependencyRestored,
+            ClockBehind,
+        ):
+            self._events.labels(event_kind(kind))
+        self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
+        current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
+        current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.doing))
+        current.labels("match").set_function(lambda: sum(task.is_match for task in service.queue.doing))
+        capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
+        capacity.set_function(lambda: service.width)
+        since = Gauge(
+            "coup_runner_start_time_seconds", "Start of this runner, in seconds since 1970.", registry=registry
+        )
+        since.set_to_current_time()
+        silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
+        silent.set_function(lambda: time.monotonic() - self._last)
+
+    def count(self, event: RunnerUpdate) -> None:
+        """Update the metrics of this runner after an event."""
+        self._last = time.monotonic()
+        match event:
+            case MatchFinished(seconds=seconds):
+                self._commits.observe(seconds)
+            case StandingsUpdated(games, seconds):
+                self._rated_games.set(games)
+                self._ratings.observe(seconds)
+            case CheckFinished(reason=reason):
+                self._checks.labels("accepted" if reason is None else "rejected").inc()
+            case (
+                AttemptFailed()
+                | WorkerRefused()
+                | VersionAutoDisabled()
+                | WorkerExcluded()
+                | DependencyLost()
+                | DependencyRestored()
+                | ClockBehind()
+            ):
+                self._events.labels(event_kind(type(event))).inc()

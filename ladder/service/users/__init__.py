@@ -1,1 +1,0 @@
-"""Keep users: their import from a roster, their teams, accounts and sign-in."""

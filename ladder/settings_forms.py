@@ -1,0 +1,256 @@
+"""List the settings of ladder.toml as forms, and change them there.
+
+The file stays the truth: a change keeps comments, order and all that a form doesn't show. Only a person on the machine
+may change the database, the sign-in provider and the public address."""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder.deadlines import describe_past_end, list_counting_versions, require_confirmation
+from ladder.ladder import Ladder
+from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
+from ladder.store import AuditEntry, accepted_versions, all_releases, find_bot, log_action, rename_extensions
+
+_FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
+# Headings and labels of forms, where the name of the table or the beginning of the description isn't one.
+_TITLES = {"auto_disable": "Failing bots", "checks": "Checks of submissions", "retention": "Storage", "web": "Pages"}
+_TITLES["tables"] = "Live tables"
+_LABELS = {"title": "Name of the course", "logo": "Icon", "name": "Name", "at": "Closes at", "points": "Points"}
+_LABELS |= {"beats": "Beats", "min_games": "Plays", "max_fault_percent": "Faults", "min_win_rate_percent": "Win rate"}
+_LABELS |= {"public": "Public", "banner": "Notice", "allow_guests": "Guests", "pace": "Pace"}
+LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingField:
+    """A setting in a form. kind: boolean, integer, number, string, choice, bot or date-time.
+
+    label, help: the question, and what explains it, maybe "".
+    value: as the form shows it, "" if the file doesn't set it and there is no default. choices: of a choice or bot.
+    attributes: the limits as attributes of an HTML input.
+    """
+
+    name: str
+    kind: str
+    label: str
+    help: str
+    value: str
+    choices: tuple[str, ...]
+    attributes: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class SettingForm:
+    """The form of a table, or of an item of a list of tables. index: of the item; None for a new one, or no list."""
+
+    table: str
+    title: str
+    is_list: bool
+    index: int | None
+    help: str
+    fields: tuple[SettingField, ...]
+
+
+def list_setting_forms(settings: LadderSettings, bots: Sequence[str] = ()) -> tuple[SettingForm, ...]:
+    """Return the forms of all settings that staff may change; lists end with the form of a new item.
+
+    bots: the names that are offered where a setting is a bot.
+    """
+    forms = []
+    for table, (definition, is_list) in _list_tables().items():
+        given = settings.model_dump(mode="python")[table]
+        rows: list[tuple[int | None, Any]] = [*enumerate(given), (None, {})] if is_list else [(None, given)]
+        for index, values in rows:
+            if values.get("grace_minutes") == settings.lateness.grace_minutes and is_list:
+                values |= {"grace_minutes": None}  # it was filled in
+            fields = tuple(
+                _make_field(name, shape, values.get(name), name not in definition.get("required", ()), bots)
+                for name, shape in definition["properties"].items()
+                if name not in LOCKED_KEYS
+            )
+            forms.append(SettingForm(table, definition["title"], is_list, index, definition["description"], fields))
+    return tuple(forms)
+
+
+def hash_settings(folder: Path) -> str:
+    """Return the SHA-256 of the ladder.toml in a folder, in hex, by which a form knows that the file didn't change."""
+    return hashlib.sha256((folder / SETTINGS_FILE).read_bytes()).hexdigest()
+
+
+def change_settings(
+    ladder: Ladder,
+    table: str,
+    index: int | None,
+    given: Mapping[str, str],
+    sha256: str,
+    who: str,
+    remove: bool = False,
+    confirmed: bool = True,
+) -> bool:
+    """Change a table of ladder.toml, or add, change or remove an item of a list; return False if nothing changes.
+
+    given: the values of a form by name; a time has its zone in `zone`. sha256: of the file that the form was made
+    from. Raises LadderError, without a change, if a value is invalid or the file has changed since; if not `confirmed`,
+    UnconfirmedError for a change of what counts and a deadline in the past.
+    """
+    import tomlkit  # which only changes need
+
+    tables, path = _list_tables(), ladder.path / SETTINGS_FILE
+    if table not in tables:
+        raise LadderError(f'"{table}" can\'t be changed here.\nChange {SETTINGS_FILE} on the machine.')
+    definition, is_list = tables[table]
+    if hash_settings(ladder.path) != sha256:
+        raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
+    old = read_settings(ladder.path)  # what is wrong already is a person's to correct
+    document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+    rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
+    if index is not None and not 0 <= index < len(rows):
+        raise LadderError("this item doesn't exist.\nLoad the page again.")
+    renamed = rows[index]["name"] if table == "deadlines" and index is not None else None
+    if remove and index is not None:
+        changes = [f"{table}: removed {rows[index]['name']}"]
+        del rows[index]
+    else:
+        row = (tomlkit.table() if index is None else rows[index]) if is_list else rows
+        changes = _set_values(table, row, definition["properties"], given)
+        if is_list and index is None:
+            rows.append(row)
+    text = tomlkit.dumps(document)
+    settings = parse_settings(text, Path(SETTINGS_FILE))
+
+    def act(connection: Connection) -> None:
+        before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
+        for each in settings.baselines if table == "baselines" else ():
+            if each.beats is not None and find_bot(connection, each.beats) is None:
+                raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
+        if renamed is not None and not remove and row["name"] != renamed:
+            if ("deadline", renamed) in [release.scope for release in all_releases(connection)]:
+                raise LadderError(f'name: grades of "{renamed}" are released, so its name stays.\nAdd a deadline.')
+            rename_extensions(connection, renamed, row["name"])
+            names[renamed] = row["name"]
+        past = [
+            each
+            for each in settings.deadlines
+            if each.closes < ladder.clock() and each.closes not in [one.closes for one in old.deadlines]
+        ]
+        notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
+        has_grades = any(not version.is_reference for version in accepted_versions(connection))
+        if settings.baselines != old.baselines and has_grades:
+            notices.append(f"Grades of all users, except released ones, are computed again: {'; '.join(changes)}")
+        before = {(names[name], login): text for (name, login), text in before.items()}
+        names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
+        after = list_counting_versions(connection, settings)
+        after = {key: text for key, text in after.items() if key[0] in names.values()}
+        require_confirmation(before, after, notices, confirmed)
+        log_action(connection, AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
+        _replace_file(path, text)
+
+    if changes:
+        ladder.database.write(act)
+    return bool(changes)
+
+
+def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
+    """Return (JSON schema, whether it is a list) for each table of ladder.toml that may be changed."""
+    schema = LadderSettings.model_json_schema()
+    found = {}
+    for name in dict.fromkeys((*_FIRST_TABLES, *schema["properties"])):
+        shape = schema["properties"][name]
+        if name not in LOCKED_TABLES:
+            reference = shape.get("items", shape).get("$ref") or shape["allOf"][0]["$ref"]
+            definition = _resolve(schema, schema["$defs"][reference.rpartition("/")[2]])
+            found[name] = (definition | {"title": _TITLES.get(name, name.capitalize())}, "items" in shape)
+    return found
+
+
+def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
+    """Return a table's schema in which each property has its own type: without references and alternatives of null."""
+    properties = {}
+    for name, shape in definition["properties"].items():
+        inner = shape | shape.get("anyOf", [{}])[0]
+        if "$ref" in inner:
+            inner = schema["$defs"][inner["$ref"].rpartition("/")[2]] | inner
+        properties[name] = inner
+    return definition | {"properties": properties}
+
+
+_ATTRIBUTES = {"minimum": "min", "maximum": "max", "maxLength": "maxlength"}
+
+
+def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
+    kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
+    attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
+    attributes |= {} if optional else {"required": True}
+    attributes |= {"step": 1 if kind == "integer" else "any"} if kind in ("integer", "number") else {}
+    if isinstance(value, datetime):
+        text = value.isoformat(timespec="minutes")
+    else:
+        text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+        text = text.lower() if isinstance(value, bool) else text
+    choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
+    help = shape["description"].replace("`", "")
+    label = _LABELS.get(name) or re.split("[,:;.]", help)[0]
+    return SettingField(name, kind, label, help.removeprefix(label).lstrip(",:;. "), text, choices, attributes)
+
+
+def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[str, str]) -> list[str]:
+    """Set a table's values from a form, except unset ones that stay at their default; return the changes as text."""
+    changes = []
+    for name, shape in shapes.items():
+        if name in LOCKED_KEYS or (name not in given and shape.get("type") != "boolean"):
+            continue
+        new = _parse_value(name, shape, given.get(name, "").strip(), given.get("zone", "").strip())
+        old = row.get(name)
+        if new == old or (old is None and new == shape.get("default")):
+            continue
+        changes.append(f"{table}.{name}: {'none' if old is None else old} → {'none' if new is None else new}")
+        if new is None:
+            del row[name]
+        else:
+            row[name] = new
+    return changes
+
+
+def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> Any:
+    """Return a form's value for TOML, None for an empty one. Raises LadderError."""
+    kind = shape.get("format", shape.get("type"))
+    try:
+        if kind == "boolean":
+            return text == "true"
+        if not text:
+            return None
+        if kind in ("integer", "number"):
+            return int(text) if kind == "integer" else float(text)
+        if kind == "date-time":
+            has_offset = re.fullmatch(r"[+-]\d\d:\d\d|Z", zone)
+            at = datetime.fromisoformat(text + (zone if has_offset else ""))
+            at = at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone or "UTC"))
+            return datetime.fromisoformat(at.isoformat(timespec="seconds"))  # with an offset, as TOML has it
+        return text
+    except (KeyError, ValueError, OSError) as error:  # an unknown zone is a KeyError
+        raise LadderError(f"{name}: {error}.\nCorrect this value.") from None
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Replace a file at once, so that no reader sees half of it; its mode stays. Raises LadderError."""
+    try:
+        number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with open(number, "w", encoding="utf-8") as file:
+            file.write(text)
+            os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except OSError as error:
+        raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None

@@ -1,0 +1,240 @@
+"""Rate a ladder's versions with TrueSkill, by `arena.rating`: the standings, as a read model that is stored as JSON.
+
+Each version has a rating of its own. Each active version has a row; versions without games have the last ones. Inactive
+versions stay in the fit, since active ones have met them. The order of the matches doesn't matter.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from arena.rating import RatedField, assess_leader, rate
+from arena.run import Standing
+
+if TYPE_CHECKING:
+    from arena.rating import Fit
+    from arena.rating.matches import Floats, Matches
+
+_DIGITS = 6  # decimals of a rating that determine the order; the fit's warm start changes the ninth
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsEntrant:
+    """An accepted version. `predecessor` is the version before it of the same bot, None for the first."""
+
+    version: int
+    version_ref: str
+    name: str
+    number: int
+    owner: str
+    pseudonym: str
+    is_reference: bool
+    is_active: bool
+    submitted_at: float
+    predecessor: int | None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """The change of a bot's adjusted win rate in 1 day and in 7 days; None if the bot had none at that time."""
+
+    change_1d: float | None = None
+    change_7d: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingsRow(Standing):
+    """One version's row: its standing, its bot and the bot's owner.
+
+    submitted_at: Unix time. owner: the login. trend: set when standings are shown, not when they are stored.
+    """
+
+    version: int
+    number: int
+    owner: str | None
+    pseudonym: str
+    is_reference: bool
+    submitted_at: float
+    language: str | None = None
+    trend: Trend = Trend()
+
+    @property
+    def version_ref(self) -> str:
+        """The version's name in results, such as "honest@3"."""
+        return f"{self.bot}@{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderVerdict:
+    """Whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one.
+
+    leader: a version ref, None if unknown. probability: a lower bound.
+    """
+
+    leader: str | None
+    probability: float
+    decided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CollusionSuspects:
+    """Observed and expected wins of two users' bots, in the games that both played. Only staff may see it.
+
+    owners: logins; the first gives wins to the second if `one_way`, else both gain. p: the probability, at most, that a
+    field without collusion has a finding as clear as this.
+    """
+
+    owners: tuple[str, str]
+    one_way: bool
+    games: int
+    matches: int
+    wins: tuple[float, float]
+    expected: tuple[float, float]
+    p: float
+
+
+@dataclass(frozen=True, slots=True)
+class CollusionReport:
+    """Suspected collusion in the first `games` games; recomputed whenever they have grown by a twentieth."""
+
+    games: int
+    suspects: tuple[CollusionSuspects, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldStyle:
+    """The mean play style of active bots: rates by name, with the same names as on each bot's page."""
+
+    games: int
+    bots: int
+    public: dict[str, float]
+    hidden: dict[str, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """The standings, best first. fair_win_rate: each bot's win rate if all were equally strong.
+
+    games, matches: all that are rated. created_at: Unix time of the computation. isolated: whether the sandbox isolates
+    bots from the machine and from each other. revision: the ladder's newest event.
+    """
+
+    items: tuple[StandingsRow, ...]
+    fair_win_rate: float
+    games: int
+    matches: int
+    created_at: float
+    verdict: LeaderVerdict | None = None
+    collusion: CollusionReport | None = None
+    play_style: FieldStyle | None = None
+    isolated: bool | None = None
+    revision: int | None = None
+
+    def to_json(self) -> str:
+        """Return the standings as JSON."""
+        return _adapter().dump_json(self).decode()
+
+    @property
+    def win_rates(self) -> dict[str, float]:
+        """Return the adjusted win rates by bot, of the bots that have one."""
+        return {row.bot: row.win_rate_adjusted.value for row in self.items if row.win_rate_adjusted is not None}
+
+    @classmethod
+    def from_json(cls, text: str) -> "Standings":
+        """Parse standings that `to_json` returned. The same text may return the same object."""
+        return _parse(text)
+
+
+@lru_cache(maxsize=4)
+def _parse(text: str) -> Standings:
+    return _adapter().validate_json(text)
+
+
+@cache
+def _adapter() -> TypeAdapter[Standings]:
+    return TypeAdapter(Standings)
+
+
+def compute_standings(
+    contestants: Sequence[StandingsEntrant],
+    forfeits: Mapping[int, int],
+    faults: Mapping[int, int],
+    matches: "Matches",
+    seats: int,
+    at: float,
+    start: "Floats | None" = None,
+    ranks_references: bool = True,
+) -> "tuple[Standings, Fit]":
+    """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
+
+    forfeits, faults: by version. at: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
+    """
+    place = {each.version: number for number, each in enumerate(contestants)}
+    active = [number for number, each in enumerate(contestants) if each.is_active]
+    field = RatedField(
+        bots=len(contestants),
+        predecessors={
+            number: place[each.predecessor]
+            for number, each in enumerate(contestants)
+            if each.predecessor is not None and each.predecessor in place
+        },
+        anchors=[number for number in active if contestants[number].is_reference],
+        active=active,
+        unranked=[] if ranks_references else [number for number in active if contestants[number].is_reference],
+    )
+    fit = rate(matches, field, start)
+    order = sorted(
+        active,
+        key=lambda number: (
+            not fit.strengths[number].games,
+            -round(fit.strengths[number].rating.value, _DIGITS),
+            contestants[number].version_ref,
+        ),
+    )
+    rows = []
+    for number, bot in enumerate(order, 1):
+        each, strength = contestants[bot], fit.strengths[bot]
+        rows.append(
+            StandingsRow(
+                **{field.name: getattr(strength, field.name) for field in fields(strength)},
+                position=number,
+                version=each.version,
+                bot=each.name,
+                number=each.number,
+                owner=each.owner,
+                pseudonym=each.pseudonym,
+                is_reference=each.is_reference,
+                forfeits=forfeits[each.version],
+                faults=faults[each.version],
+                submitted_at=each.submitted_at,
+                language=each.language,
+            )
+        )
+    games = int(matches.games.sum())
+    decision = assess_leader(fit)
+    leader = None if decision.leader is None else contestants[decision.leader].version_ref
+    verdict = LeaderVerdict(leader, decision.probability, decision.decided)
+    return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
+
+
+def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit") -> CollusionReport:
+    """Return the pairs of owners whose bots favour each other. `fit` must be of these contestants."""
+    from ladder.standings.collusion import find_collusion  # imports numpy
+
+    owners = sorted({each.owner for each in contestants})
+    number = {owner: place for place, owner in enumerate(owners)}
+    author = {place: number[each.owner] for place, each in enumerate(contestants)}
+    return CollusionReport(
+        games=int(fit.matches.games.sum()),
+        suspects=tuple(
+            CollusionSuspects(
+                (owners[each.bots[0]], owners[each.bots[1]]), each.one_way, each.games, each.matches, each.wins,
+                each.expected, each.p,
+            )
+            for each in find_collusion(fit, author)
+        ),
+    )  # fmt: skip

@@ -1,0 +1,280 @@
+"""Show the standings and head-to-head results.
+
+Standings are stored as JSON, shown with each bot's earlier win rate, and exported as CSV. Head-to-head counts, for
+pairs of versions, how often each won a game at a table where both sat.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from arena.rating import Estimate
+from arena.run import HeadToHead
+from ladder.matches import outside_finals
+from ladder.permissions import AccessLevel, hide_fields
+from ladder.standings.computation import Standings, StandingsRow, Trend
+from ladder.store import (
+    METADATA,
+    NamedRatingPoint,
+    all_bots,
+    all_users,
+    find_latest_snapshot,
+    find_snapshot,
+    list_snapshot_days,
+    rating_points_of_day,
+    win_rates_before,
+)
+from ladder.view_context import ViewContext
+
+DAY_S = 86_400
+WEEK_DAYS = 7
+MAX_DAYS = 30  # for which a page offers standings
+ROWS_PER_PAGE = 50
+
+# Sort keys of rows, by name.
+SORTS: dict[str, Callable[[StandingsRow], Any]] = {
+    "rank": lambda row: row.position,
+    "win_rate": lambda row: -(row.win_rate_adjusted.value if row.win_rate_adjusted else 0.0),
+    "games": lambda row: -row.games,
+    "faults": lambda row: -(row.faults / max(1, row.games)),
+    "name": lambda row: (row.bot, row.number),
+    "age": lambda row: -row.submitted_at,
+    "trend": lambda row: -(row.trend.change_7d or 0.0),
+}
+STANDINGS_COLUMNS = (
+    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "win_rate_adjusted",
+    "win_rate_adjusted_low", "win_rate_adjusted_high", "change_1d", "change_7d", "games", "faults", "forfeits",
+    "submitted_at", "language",
+)  # fmt: skip
+
+
+def view_standings(context: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
+    """Return the current standings, or the last ones up to the end of `day` (such as 2026-11-22, UTC).
+
+    They have no rows if no match was rated by then.
+    """
+    connection = context.connection
+    text = find_latest_snapshot(connection)
+    if day is not None:
+        snapshot = find_snapshot(connection, day)
+        text = None if snapshot is None else snapshot[1]
+    if text is None:
+        return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
+    table = Standings.from_json(text)
+    if day is not None and snapshot is not None:
+        table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, snapshot[0]))))
+    moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
+    return standings_for_reader(context, table, sort, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsPage:
+    """One page of the standings: the rows from position `first` of `total`. days: those with standings, newest first.
+
+    next_cursor: the value of `first` for the next page, None at the end. sections: of all users, for staff. own: the
+    names of the viewer's and their team's bots, empty for staff.
+    """
+
+    standings: Standings
+    first: int
+    total: int
+    next_cursor: int | None
+    days: tuple[str, ...]
+    sections: tuple[str, ...] | None
+    own: tuple[str, ...] = ()
+
+
+def view_standings_page(
+    context: ViewContext,
+    sort: str = "rank",
+    day: str | None = None,
+    search: str = "",
+    section: str = "",
+    first: int = 1,
+    rows: int = ROWS_PER_PAGE,
+) -> StandingsPage:
+    """Return up to `rows` rows of the standings, from position `first`.
+
+    search: filters by bot name and owner's pseudonym, for staff also by the owner's login, name and section. section:
+    filters by the owner's section, "" for all; ignored for viewers that may not see sections.
+    """
+    table = view_standings(context, sort, day)
+    word = search.casefold().strip()
+    people = all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
+    within = {owner.login for owner in people if owner.section == section}
+    known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
+
+    def searched(row: StandingsRow) -> str:
+        login = row.owner or ""
+        return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
+
+    matching = [
+        row
+        for row in table.items
+        if word in searched(row).casefold() and (not section or not people or row.owner in within)
+    ]
+    end = first - 1 + rows
+    whole = StandingsPage(
+        replace(table, items=tuple(matching[first - 1 : end])),
+        first,
+        len(matching),
+        end + 1 if end < len(matching) else None,
+        tuple(list_snapshot_days(context.connection, MAX_DAYS)),
+        tuple(sorted({owner.section for owner in people if owner.section})),
+        () if context.viewer.login is None else list_own_bots(context),
+    )
+    return hide_fields(whole, context.viewer)
+
+
+def list_own_bots(context: ViewContext) -> tuple[str, ...]:
+    """Return the names of the viewer's and their team's bots, without those of staff."""
+    roles = ((bot.name, context.viewer.role_for(bot.login)) for bot in all_bots(context.connection))
+    return tuple(name for name, role in roles if role in (AccessLevel.MATE, AccessLevel.OWNER))
+
+
+def standings_for_reader(
+    context: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+) -> Standings:
+    """Return standings as the viewer may see them, in the order of SORTS[sort]. moved: trends by bot."""
+    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
+    return replace(
+        hide_fields(table, context.viewer),
+        items=tuple(hide_fields(row, context.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
+        collusion=None if table.collusion is None else hide_fields(table.collusion, context.viewer),
+        play_style=None if table.play_style is None else hide_fields(table.play_style, context.viewer),
+        isolated=context.isolated,
+        revision=context.revision,
+    )
+
+
+def _make_row(named: NamedRatingPoint) -> StandingsRow:
+    """Return the standings row of a stored rating point."""
+    point = named.point
+    adjusted = None
+    if point.win_rate_adjusted is not None:
+        adjusted = Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high)
+    return StandingsRow(
+        rating=Estimate(point.rating, point.rating_low, point.rating_high),
+        rank_range=(point.best_rank, point.worst_rank),
+        win_rate_adjusted=adjusted,
+        win_rate=point.win_rate,
+        games=point.games,
+        matches=point.matches,
+        position=point.position,
+        bot=named.bot,
+        faults=point.faults,
+        forfeits=point.forfeits,
+        version=point.version,
+        number=named.number,
+        owner=named.owner,
+        pseudonym=named.pseudonym,
+        is_reference=named.is_reference,
+        submitted_at=named.submitted_at,
+        language=named.language,
+    )
+
+
+def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: float) -> dict[str, Trend]:
+    """Return the trends of bots since a day and a week before `now` (UTC), given their win rates at `now`."""
+
+    def before(days: int) -> Mapping[str, float]:
+        return win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
+
+    day, week = before(1), before(WEEK_DAYS)
+    return {
+        bot: Trend(*(rate - then[bot] if bot in then else None for then in (day, week)))
+        for bot, rate in win_rates.items()
+    }
+
+
+def make_standings_cells(row: StandingsRow) -> list[object]:
+    """Return a row's values of STANDINGS_COLUMNS: rates from 0 to 1, the owner by login if visible, else pseudonym."""
+    rating, adjusted = row.rating, row.win_rate_adjusted
+    rates = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
+    return [
+        *row.rank_range, row.bot, row.number, row.owner or row.pseudonym, rating.value, rating.low, rating.high,
+        *rates, row.trend.change_1d, row.trend.change_7d, row.games, row.faults, row.forfeits, row.submitted_at,
+        row.language,
+    ]  # fmt: skip
+
+
+BOTS_PER_PAGE = 20  # of head-to-head results
+
+bots, match_players, matches, versions = (
+    METADATA.tables[name] for name in ("bots", "match_players", "matches", "versions")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpponentRecord:
+    """A version's results in rated matches against an opponent, by its version ref."""
+
+    version_ref: str
+    head_to_head: HeadToHead
+
+
+@dataclass(frozen=True, slots=True)
+class HeadToHeadMatrix:
+    """Head-to-head results of bots in the order of the standings: `rows[a][b]` is a against b, None if a is b.
+
+    first: the position of the first bot. next_cursor: the value of `first` for the next page, None at the end.
+    """
+
+    version_refs: tuple[str, ...]
+    rows: tuple[tuple[HeadToHead | None, ...], ...]
+    first: int
+    next_cursor: int | None
+    revision: int | None = None
+
+
+def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
+    """Return head-to-head results of up to `count` bots of the standings (None: all), from position `first`."""
+    rows = view_standings(context).items
+    part = rows[first - 1 :][:count]
+    matrix = read_head_to_heads(context, [row.version for row in part], [row.version for row in part])
+    none = HeadToHead(0.0, 0.0, 0, 0)
+    return HeadToHeadMatrix(
+        tuple(row.version_ref for row in part),
+        tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
+        first,
+        first + len(part) if first - 1 + len(part) < len(rows) else None,
+        context.revision,
+    )
+
+
+def list_opponents(context: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
+    """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
+    matrix = read_head_to_heads(context, [version])
+    met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
+    query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
+    named = {
+        id: f"{name}@{number}"
+        for id, name, number in context.connection.execute(query.where(versions.c.id.in_([pair[1] for pair, _ in met])))
+    }
+    return tuple(OpponentRecord(named[other], duel) for (_, other), duel in met)
+
+
+def read_head_to_heads(
+    context: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
+) -> dict[tuple[int, int], HeadToHead]:
+    """Return the results in rated matches by pair (one, other) of version ids; others=None: against all versions."""
+    one, other = match_players.alias(), match_players.alias()
+    query = (
+        select(
+            one.c.version, other.c.version, func.sum(one.c.wins), func.sum(other.c.wins), func.sum(one.c.games),
+            func.count(),
+        )
+        .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
+        .join(matches, matches.c.id == one.c.match)
+        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(context.sealed_finals))
+        .group_by(one.c.version, other.c.version)
+    )  # fmt: skip
+    if others is not None:
+        query = query.where(other.c.version.in_(others))
+    return {
+        (mine, its): HeadToHead(float(wins), float(losses), int(games), count)
+        for mine, its, wins, losses, games, count in context.connection.execute(query)
+    }

@@ -1,0 +1,349 @@
+"""Update the standings from the results of rated matches, rebuild and compare them, and evaluate chosen versions.
+
+A runner updates the standings repeatedly and stores them as JSON. It reads only newly ended matches, and each fit
+starts from the previous one. Neither changes the numbers: a rebuild from all results (`arena ladder rerate`) gives the
+same. The results of rated matches are kept in memory as columns.
+
+`evaluate_versions` computes the standings of chosen versions from chosen matches, for finals and grades.
+"""
+
+import time
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from arena.rating import Estimate, estimate_lead
+from ladder.ladder import Ladder
+from ladder.permissions import PUBLIC_VIEWER, hide_fields
+from ladder.standings.computation import (
+    CollusionReport,
+    FieldStyle,
+    Standings,
+    StandingsEntrant,
+    StandingsRow,
+    compute_standings,
+    find_collusion_suspects,
+)
+from ladder.store import (
+    FINAL,
+    RATED,
+    HistoryPoint,
+    RatingPoint,
+    SeatRow,
+    Version,
+    accepted_versions,
+    faulty_games,
+    find_latest_snapshot,
+    get_play_style,
+    last_audit_id,
+    rated_seats,
+    save_snapshot,
+)
+
+if TYPE_CHECKING:
+    from arena.rating import Fit
+    from arena.rating.matches import Floats, Matches
+
+
+class RatedResultColumns:
+    """The results of rated matches as columns. ended: the highest end_sequence. forfeits, faults: counts by version."""
+
+    def __init__(self, chunks: Iterable[Sequence[SeatRow]] = ()) -> None:
+        self.ended = 0
+        self._match, self._version = array("q"), array("q")
+        self._wins, self._games = array("d"), array("d")
+        self.forfeits: Counter[int] = Counter()
+        self.faults: Counter[int] = Counter()
+        for seats in chunks:
+            self.add(seats)
+
+    def add(self, seats: Sequence[SeatRow]) -> None:
+        """Add a nonempty chunk of rows; each row must be added only once."""
+        ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
+        self._match.extend(match)
+        self._version.extend(version)
+        self._wins.extend(wins)
+        self._games.extend(games)
+        for totals, counts in ((self.forfeits, forfeits), (self.faults, faults)):
+            for bot, count in zip(version, counts, strict=True):
+                if count:
+                    totals[bot] += count
+        self.ended = max(self.ended, *ended)
+
+    def matches(self, contestants: Sequence[StandingsEntrant]) -> "Matches":
+        """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
+        import numpy as np
+
+        from arena.rating.matches import gather_matches
+
+        match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
+        wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)
+        ids = [each.version for each in contestants]
+        indices = np.full(max(ids, default=0) + 1, -1)
+        indices[ids] = range(len(ids))
+        return gather_matches(match, indices[version], wins, games, len(ids))
+
+
+MIN_GROWTH = 1.05  # of games between searches for collusion, which take longer than an update in a large field
+
+
+class StandingsUpdater:
+    """Computes and stores a ladder's standings, reading only newly ended matches in each update."""
+
+    def __init__(self, ladder: "Ladder") -> None:
+        self._ladder = ladder
+        self._start: Floats | None = None
+        self._known: tuple[object, ...] | None = None
+        self._voids = 0
+        self._findings: CollusionReport | None = None
+        self._style: FieldStyle | None = None
+        self.table: Standings | None = None
+        self.fit: Fit | None = None
+        self._incomplete = False  # whether the last read of results was interrupted
+        self._seats = RatedResultColumns()
+
+    @property
+    def decided(self) -> bool:
+        """Whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one."""
+        return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
+
+    def update(self) -> int:
+        """Update and store the standings if matches or versions have changed; return their number of games."""
+        database, now = self._ladder.database, self._ladder.clock()
+
+        def read(connection: Connection) -> list[StandingsEntrant]:
+            voids = last_audit_id(connection, ("void", "unvoid"))
+            if voids != self._voids or self._incomplete:
+                self._seats = RatedResultColumns()
+                self._voids = voids
+            self._incomplete = True
+            for seats in rated_seats(connection, self._seats.ended):
+                self._seats.add(seats)
+            contestants = list_entrants(accepted_versions(connection))
+            self._incomplete = False
+            return contestants
+
+        contestants = database.read_with_retry(read)
+        known = (self._seats.ended, self._voids, tuple((each.version, each.is_active) for each in contestants))
+        if known != self._known or self.table is None:
+            self._compute(contestants, now)
+            self._known = known
+            assert self.table is not None
+            day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
+            ended = self._seats.ended
+            points = [make_rating_point(row) for row in self.table.items]
+            database.write(lambda connection: save_snapshot(connection, day, now, ended, table, points))
+        assert self.table is not None
+        return self.table.games
+
+    def _compute(self, contestants: list[StandingsEntrant], now: float) -> None:
+        known, matches = self._seats, self._seats.matches(contestants)
+        seats = self._ladder.play.seats
+        self.fit = None  # frees its arrays before the next fit
+        table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
+        if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
+            self._findings = find_collusion_suspects(contestants, self.fit)
+            playing = [each.version for each in contestants if each.is_active]
+            self._style = self._ladder.database.read_with_retry(
+                lambda connection: mean_field_style(connection, playing, table.games)
+            )
+        self.table = replace(table, collusion=self._findings, play_style=self._style)
+        self._start = self.fit.start
+
+
+def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
+    """Return the mean play style of these versions, in their newest matches. games: the number of rated games."""
+    styles = [style for version in versions if (style := get_play_style(connection, version)).matches]
+
+    def mean(part: str) -> dict[str, float]:
+        rates = defaultdict(list)
+        for style in styles:
+            for name, (count, of) in getattr(style, part).items():
+                rates[name].append(count / of)
+        return {name: fmean(values) for name, values in sorted(rates.items())}
+
+    return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
+
+
+def make_rating_point(row: StandingsRow) -> RatingPoint:
+    """Return the rating point of a row, for the permanent rating history."""
+    rating, adjusted = row.rating, row.win_rate_adjusted
+    ends: tuple[float | None, float | None, float | None] = (None, None, None)
+    if adjusted is not None:
+        ends = (adjusted.value, adjusted.low, adjusted.high)
+    return RatingPoint(
+        row.version, row.position, *row.rank_range, rating.value, rating.low, rating.high, row.win_rate, *ends,
+        row.games, row.matches, row.forfeits, row.faults,
+    )  # fmt: skip
+
+
+def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
+    """Return accepted versions as entrants; a version's predecessor is its bot's previous one in `versions`."""
+    before: dict[int, int] = {}
+    contestants = []
+    for version in versions:
+        contestants.append(
+            StandingsEntrant(
+                version=version.id,
+                version_ref=version.version_ref,
+                name=version.name,
+                number=version.number,
+                owner=version.login,
+                pseudonym=version.pseudonym,
+                is_reference=version.is_reference,
+                is_active=version.is_active,
+                submitted_at=version.submitted_at,
+                predecessor=before.get(version.bot),
+                language=version.language,
+            )
+        )
+        before[version.bot] = version.id
+    return contestants
+
+
+MAX_ROUNDING = 1e-9  # the largest rounding difference of a rating or win rate between two computations
+
+
+@dataclass(frozen=True, slots=True)
+class StandingChange:
+    """A version's row before and after a rebuild; None if it has no row. version: the version ref."""
+
+    version: str
+    before: StandingsRow | None
+    after: StandingsRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class RebuiltStandings:
+    """A comparison of the recomputed standings, of these matches and games, with the stored ones.
+
+    same: whether both are equal.
+    max_difference: the largest difference of a rating or win rate; None if matches or versions differ.
+    news: how many rated matches were added since.
+    first: no standings were stored.
+    """
+
+    same: bool | None
+    max_difference: float | None
+    news: int
+    matches: int
+    games: int
+    first: bool
+    changes: tuple[StandingChange, ...]
+
+
+def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
+    """Compute the standings from all results, store them, and compare them with the previously stored ones."""
+    with ladder.database.read() as connection:
+        snapshot = find_latest_snapshot(connection)
+    before = None if snapshot is None else Standings.from_json(snapshot)
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    assert updater.table is not None, "update makes it"
+    after = updater.table
+    old, new = (
+        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.items} if table else {}
+        for table in (before, after)
+    )
+    changes = []
+    largest = 0.0
+    for version in sorted(old.keys() | new.keys()):
+        was, now = (rows.get(version) for rows in (old, new))
+        one = was or now
+        assert one is not None
+        apart = None if was is None or now is None else _max_difference(was, now)
+        if apart is None or apart > MAX_ROUNDING:
+            changes.append(StandingChange(one.version_ref, was, now))
+        largest = max(largest, apart or 0.0)
+    news = 0 if before is None else after.matches - before.matches
+    alike = before is not None and not news and old.keys() == new.keys()
+    return RebuiltStandings(
+        same=largest <= MAX_ROUNDING if alike else None,
+        max_difference=largest if alike else None,
+        news=news,
+        matches=after.matches,
+        games=after.games,
+        first=before is None,
+        changes=tuple(changes),
+    )
+
+
+def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
+    """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
+    pairs = [(one.rating, other.rating)]
+    if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:
+        pairs.append((one.win_rate_adjusted, other.win_rate_adjusted))
+    elif one.win_rate_adjusted is not other.win_rate_adjusted:
+        return float("inf")
+    if (one.rank_range, one.games, one.matches, one.faults) != (
+        other.rank_range,
+        other.games,
+        other.matches,
+        other.faults,
+    ):
+        return float("inf")
+    ends = [
+        (a, b)
+        for left, right in pairs
+        for a, b in ((left.value, right.value), (left.low, right.low), (left.high, right.high))
+    ]
+    if any((a is None) != (b is None) for a, b in ends):
+        return float("inf")
+    return max(abs(a - b) for a, b in ends if a is not None and b is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The standings of chosen versions, their fit, and their numbers of games with a fault."""
+
+    table: Standings
+    fit: "Fit"
+    faulty: dict[int, int]
+    """Games with a fault, by version."""
+    places: dict[int, int]
+    """Each version's place in the fit."""
+
+    def row(self, version: int) -> StandingsRow | None:
+        """Return a version's row of the standings, or None."""
+        return next((row for row in self.table.items if row.version == version), None)
+
+    def lead(self, version: int, other: int) -> Estimate | None:
+        """Return the difference of two versions' win rates; None if either has none."""
+        return estimate_lead(self.fit, self.places[version], self.places[other])
+
+
+def evaluate_versions(
+    ladder: Ladder,
+    connection: Connection,
+    chosen: Sequence[Version],
+    final: int | None = None,
+    fit: Sequence[Version] | None = None,
+    moment: HistoryPoint | None = None,
+) -> Evaluation:
+    """Rate the chosen versions among themselves, by all rated matches or by the matches of a final.
+
+    fit: all accepted versions in order of id, if not the current ones. moment: only matches rated by then count. Rated
+    matches of all versions enter the fit; win rates are among the chosen versions only. A chosen version is measured by
+    its own games, without its predecessor's.
+    """
+    ids = {version.id for version in chosen}
+    if final is None:
+        contestants = [
+            replace(each, is_active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
+            for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
+        ]
+    else:
+        contestants = [replace(each, is_active=True, predecessor=None) for each in list_entrants(list(chosen))]
+    kind = RATED if final is None else FINAL
+    seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
+    table, fitted = compute_standings(
+        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock(),
+        ranks_references=final is None,
+    )  # fmt: skip
+    places = {each.version: place for place, each in enumerate(contestants)}
+    return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)

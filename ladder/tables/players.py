@@ -1,0 +1,57 @@
+"""Show what users won at tables. Guests aren't counted, and neither are bots."""
+
+from dataclasses import dataclass
+
+from arena.rating import Z_95, Estimate, wilson_interval
+from ladder.store import list_table_results
+from ladder.view_context import ViewContext
+
+MIN_GAMES_FOR_RATE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PresetResult:
+    """A user's games with one ruleset, and how many of them the user won."""
+
+    rules: str
+    games: int
+    wins: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSummary:
+    """A user's games at tables. wins: a draw among j players is 1/j. win_rate: None below MIN_GAMES_FOR_RATE games.
+
+    The interval of win_rate is Wilson's, for independent games.
+    """
+
+    pseudonym: str
+    games: int
+    wins: float
+    win_rate: Estimate | None
+    by_rules: tuple[PresetResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerList:
+    """Users with games at tables: most wins first, then most games."""
+
+    items: tuple[PlayerSummary, ...]
+    revision: int | None = None
+
+
+def list_players(context: ViewContext) -> PlayerList:
+    """Return the users with games in ended matches at tables."""
+    results: dict[str, list[PresetResult]] = {}
+    for pseudonym, rules, games, wins in list_table_results(context.connection):
+        results.setdefault(pseudonym, []).append(PresetResult(rules, games, wins))
+    found = [_summarize(pseudonym, tuple(rows)) for pseudonym, rows in results.items()]
+    return PlayerList(tuple(sorted(found, key=lambda row: (-row.wins, -row.games, row.pseudonym))), context.revision)
+
+
+def _summarize(pseudonym: str, rows: tuple[PresetResult, ...]) -> PlayerSummary:
+    games, wins = sum(row.games for row in rows), sum(row.wins for row in rows)
+    rate = None
+    if games >= MIN_GAMES_FOR_RATE:
+        rate = Estimate(wins / games, *wilson_interval(wins / games, Z_95 * Z_95 / games))
+    return PlayerSummary(pseudonym, games, wins, rate, rows)

@@ -1,0 +1,629 @@
+"""Run the table server: one event loop for all tables, a database thread, and a thread for each referee.
+
+    web server -- stream --> the event loop: tables <-- events -- referees' threads
+                                  |  ^
+               claims, records    v  |    closed sessions, suspended users
+                             the database's thread
+
+A table is created when its first socket connects, and ends with its table session: the opener, staff or this process
+ends it. Each table starts its bots in boxes and stores its matches. While the database is unreachable, tables continue
+and writes wait."""
+
+import asyncio
+import io
+import secrets
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from sqlalchemy import Connection
+
+from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
+from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
+from arena.run import cache_folder
+from arena.sandbox import (
+    Box,
+    Program,
+    Sandbox,
+    SandboxError,
+    cleanup_all_stale,
+    make_sandbox,
+    programs_of,
+    remove_dead_scratch,
+    remove_tree,
+    scratch_folder,
+)
+from arena.schedule import keyed_shuffle, seat_orders
+from arena.tables import (
+    UNKNOWN,
+    UNREACHABLE,
+    LiveTable,
+    MatchSetup,
+    ProcessLogs,
+    RelayHello,
+    Slot,
+    SlotChange,
+    StreamChannel,
+    TableChat,
+    TableSettings,
+    listen_for_relays,
+    serve_client,
+    serve_program,
+)
+from ladder.chat import write_chat_line
+from ladder.ladder import Ladder, get_accepted_version
+from ladder.settings import ChatMode, LadderError
+from ladder.store import (
+    CLOSED,
+    HEARTBEAT_TIMEOUT_S,
+    PERSON,
+    DatabaseError,
+    DatabaseUnavailableError,
+    LivenessCheck,
+    SchemaError,
+    TableSession,
+    claim_session,
+    end_runner,
+    end_session,
+    find_sessions,
+    get_archive,
+    get_version_by_id,
+    last_event_id,
+    list_line_ids,
+    list_live_runners,
+    record_heartbeat,
+    register_runner,
+    save_session_match,
+    sessions_of_server,
+    set_session_playing,
+)
+from ladder.tables.sessions import FROZEN_REASON, change_slots, draw_bots, get_rules, list_table_bots, unplayable_reason
+from ladder.tasks import make_portable_bot
+
+WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | None], None]
+
+
+class UnplayableTableError(Exception):
+    """A table can't be played here; the message is one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSandboxes:
+    """The programs of a table's bots by version id, and their sandbox. Close `ends` when the table has ended."""
+
+    programs: dict[int, Program]
+    sandbox: Sandbox
+    ends: ExitStack
+
+
+class PreparedBots:
+    """Claims table sessions and prepares their bots to start. Not thread-safe."""
+
+    def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
+        self._ladder = ladder
+        self._cache = cache
+        self._scratch = scratch
+        self._bytecode = BytecodeCache()
+
+    def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
+        """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
+
+        Raises UnplayableTableError, DatabaseError.
+        """
+
+        def act(connection: Connection) -> tuple[TableSession, str | None, dict[int, PortableBot]] | None:
+            session = claim_session(connection, id, runner)
+            if session is None:
+                return None
+            why = unplayable_reason(connection, session)
+            versions = {slot.version for slot in session.slots if slot.version is not None and not why}
+            return (
+                session,
+                why,
+                {version: make_portable_bot(get_version_by_id(connection, version)) for version in versions},
+            )
+
+        claimed = self._ladder.database.write(act)
+        if claimed is None:
+            return None
+        session, why, bots = claimed
+        if why is not None:
+            raise UnplayableTableError(why)
+        return session, self._make_sandboxes(id, bots)
+
+    def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
+        choice = self._ladder.play.sandbox
+        ends = ExitStack()
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=f"table-{id}-", dir=self._scratch))
+            ends.callback(remove_tree, folder)
+            sandbox = make_sandbox(choice, folder)
+            ends.callback(_close_sandbox, sandbox)
+            boxes = TableSandboxes({}, sandbox, ends)
+            for version, bot in bots.items():
+                self._add_program(boxes, version, bot)
+            return replace(boxes, ends=ends.pop_all())
+        except (MissingProgramError, SandboxError, OSError) as error:
+            raise UnplayableTableError(f"this machine can't start the bots: {error}") from error
+        finally:
+            ends.close()
+
+    def _add_program(self, boxes: TableSandboxes, version: int, bot: PortableBot) -> None:
+        choice = self._ladder.play.sandbox
+        self._pin_in_cache(bot, boxes.ends)
+        resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
+        boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
+
+    def change(self, session: TableSession, boxes: TableSandboxes, change: SlotChange) -> TableSession:
+        """Carry out a change of a table's slots and prepare its new bots; return the session.
+
+        Raises LadderError, DatabaseError, and the errors of a bot that can't be prepared.
+        """
+        names, taken = list(change.bots), {slot.version_ref for slot in session.slots}
+        if change.draw:
+            known = [bot.name for bot in list_table_bots(self._ladder)]
+            names += draw_bots([name for name in known if name not in taken] or known, change.draw)
+
+        def read(connection: Connection) -> dict[int, PortableBot]:
+            versions = [get_accepted_version(connection, name) for name in names]
+            return {version.id: make_portable_bot(version) for version in versions}
+
+        for version, bot in self._ladder.database.read_with_retry(read).items():
+            if version not in boxes.programs:
+                self._add_program(boxes, version, bot)
+        places = () if change.place is None else (change.place,)
+        return change_slots(self._ladder, session.id, names, places, change.remove, change.free)
+
+    def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
+        try:
+            ends.enter_context(self._cache.held(bot))
+        except MissingProgramError:
+            archive = self._ladder.database.read_with_retry(
+                lambda connection: get_archive(connection, bot.digest, bot.file)
+            )
+            self._cache.put(bot, io.BytesIO(archive))
+            ends.enter_context(self._cache.held(bot))
+
+
+def _close_sandbox(sandbox: Sandbox) -> None:
+    with suppress(OSError, SandboxError):  # a later sweep removes the rest
+        sandbox.close()
+
+
+class HostedSession:
+    """A table session with its table, in the event loop.
+
+    `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
+    `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`.
+    """
+
+    def __init__(
+        self,
+        ladder: Ladder,
+        session: TableSession,
+        boxes: TableSandboxes,
+        write: WriteCallback,
+        arrange: Callable[["HostedSession", SlotChange], object] = lambda hosted, change: None,
+    ) -> None:
+        self.id = session.id
+        self.session = session
+        self.boxes = boxes
+        self.left_at: float | None = None  # the monotonic time since which it has had no client
+        self.ending = False
+        self._ladder = ladder
+        self._write = write
+        self._last: Record | None = None
+        self._players: tuple[int, ...] = ()  # the slots of the players of the last match, in the order of its record
+        configured = ladder.last_settings.tables
+        settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
+        clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
+        self._offer = TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
+        self.over = False  # a match has ended, and no person can request another
+        self.table = LiveTable(
+            str(session.id),
+            _make_slots(session),
+            self._offer,
+            self._make_match,
+            self._on_state_change,
+            configured.pace,
+            configured.min_window_seconds,
+            chat=None if session.chat == ChatMode.OFF else TableChat(session.chat, self._store_line),
+            opener=None if session.starts_itself else session.pseudonym,
+            arrange=partial(arrange, self),
+        )
+
+    def apply(self, session: TableSession | None, start: bool) -> None:
+        """Give the table the slots of its session after a change, which has failed if this is None."""
+        if session is None:
+            self.table.replace_slots(None)
+            return
+        self.session = session
+        known = {slot.number: slot for slot in self.table.slots}
+        slots = []
+        for made, stored in zip(_make_slots(session), session.slots, strict=True):
+            old = known.get(made.number)
+            slots.append(made if old is None or (stored.is_free and not old.free) else old)
+            if made.kind == "bot" or (slots[-1].free and not stored.is_free):  # a player who isn't connected yet
+                slots[-1].name, slots[-1].free = made.name, False
+        self.table.replace_slots(slots, start)
+
+    @property
+    def _people(self) -> bool:
+        return any(slot.kind == PERSON for slot in self.table.slots)
+
+    def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
+        stored: list[Any] = []
+        now = self._ladder.clock()
+
+        def act(connection: Connection) -> None:
+            try:
+                line = write_chat_line(self._ladder, connection, self.id, login, slot, text, now)
+                stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
+            except LadderError as error:
+                stored.append(" ".join(str(error).splitlines()).capitalize())
+
+        self._write(act, lambda: then(stored[-1]))
+
+    def _make_match(self, number: int) -> MatchSetup:
+        """Return match `number` of this table, from 0."""
+        slots, settings = self.table.slots, self._offer.match_settings
+        key = self._ladder.table_key(self.id, number)
+        games = -(-self._offer.games // len(slots)) * len(slots)
+        rows = seat_orders(len(slots), games, keyed_shuffle(key, "seats"))[: self._offer.games]
+        names = tuple(slot.name for slot in slots)
+        self._last, self._players = None, tuple(slot.number for slot in slots)
+        versions = {slot.number: slot.version for slot in self.session.slots}
+
+        def launch(slot: int) -> Box:
+            version = versions[slots[slot].number]
+            assert version is not None, "people and remote bots have no box"
+            return self.boxes.sandbox.start(self.boxes.programs[version], settings.limits)
+
+        spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(slots))
+        return MatchSetup(spec, launch, self._store_record)
+
+    def _store_record(self, record: Record, logs: ProcessLogs) -> str | None:
+        """Store the games so far. The replay's address is shown later, once the match may be read."""
+        self._last = record
+        self._write_record(record, False, None)
+        return None
+
+    def _write_record(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
+        number, games, now = record.header.match, len(record.games), self._ladder.clock()
+        won = [0.0] * len(self._players)
+        for game in record.games:
+            for seat in game.survivors:
+                won[game.seating[seat]] += 1 / len(game.survivors)
+        players = list(zip(self._players, won, strict=True))
+
+        def act(connection: Connection) -> None:
+            save_session_match(connection, self.id, number, write_record(record), games, ended, now, players)
+
+        self._write(act, then)
+
+    def _on_state_change(self, table: LiveTable) -> None:
+        """Store whether a match is being played, and, once it has ended, its record."""
+        playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
+        self._write(lambda connection: set_session_playing(connection, self.id, playing, now), None)
+        if table.state not in ("over", "void") or self.ending:
+            return
+        if record is not None:
+            address = f"/tables/{self.id}/matches/{record.header.match}/replay"
+            self._write_record(record, True, lambda: table.show_replay(record.header.match, address))
+        if not self._people:
+            self.over = True
+
+
+def _make_slots(session: TableSession) -> list[Slot]:
+    """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
+    names: list[str] = []
+    for slot in session.slots:
+        name = slot.version_ref or slot.name or f"person {slot.number + 1}"
+        again = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({again + 1})" if again else name)
+    made = []
+    for slot, name in zip(session.slots, names, strict=True):
+        kind: Literal["bot", "person", "program"] = "person" if slot.kind == PERSON else "program"
+        secret = None if slot.version is not None else str(slot.number)
+        made.append(Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
+    return made
+
+
+T = TypeVar("T")
+LogCallback = Callable[[str], None]
+
+EVENT_POLL_S = 1.0  # between two polls of the ladder's events
+HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
+RETRY_S = 2.0  # before a failed write is tried again
+IDLE_TIMEOUT_S = 900.0  # after the last client has left
+UNUSED_TIMEOUT_S = 3_600.0  # for the first client to join
+_CLOSE_TIMEOUT_S = 15.0  # for a match to end: a bot may take this long for an answer
+_LAST_FRAME_S = 0.3  # for the last frame to be sent
+STOPPED_REASON = "the server was stopped"
+DIED_REASON = "the table server died"
+DESERTED_REASON = "all players left"
+FAILED_REASON = "the server couldn't start the match"
+
+
+class TableServer:
+    """Plays the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
+
+    def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
+        self._ladder = ladder
+        self._bots = bots
+        self._say = say
+        self._database_thread = ThreadPoolExecutor(1, "database")
+        self._hosted: dict[int, asyncio.Task[HostedSession | None]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+        self._stopping = threading.Event()
+        self._liveness = LivenessCheck(time.monotonic)
+        self._next_heartbeat = 0.0
+        self._last_read: tuple[int, tuple[int, ...]] | None = None  # the newest event, and the sessions hosted then
+        self._id = ""
+        self._secret = secrets.token_urlsafe(24)
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and any error that ends the polling."""
+        asked = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, asked.set)
+        server = await listen_for_relays(self._secret, self._serve_socket, self._say)
+        port = server.sockets[0].getsockname()[1]
+        capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
+        write = self._ladder.database.write
+        self._id = await self._run_in_database_thread(
+            lambda: write(lambda connection: register_runner(connection, capacity, now, port=port, secret=self._secret))
+        )
+        polling = asyncio.create_task(self._poll())
+        try:
+            await asyncio.wait([polling, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+            if polling.done():
+                polling.result()
+        finally:
+            server.close()
+            polling.cancel()
+            await self._stop()
+
+    async def _stop(self) -> None:
+        """End all tables and this process's registration."""
+        self._stopping.set()
+        await asyncio.gather(*(self._end_session(id, STOPPED_REASON) for id in tuple(self._hosted)))
+
+        def act(connection: Connection) -> None:
+            for id in sessions_of_server(connection, self._id):
+                end_session(connection, id, STOPPED_REASON, self._ladder.clock())
+            end_runner(connection, self._id)
+
+        with suppress(DatabaseError):  # else the next table server ends the sessions
+            await self._run_in_database_thread(lambda: self._ladder.database.write(act))
+        self._database_thread.shutdown(wait=False, cancel_futures=True)
+
+    # --- the database thread
+
+    async def _run_in_database_thread(self, act: Callable[[], T]) -> T:
+        return await self._loop.run_in_executor(self._database_thread, act)
+
+    def _write(self, act: Callable[[Connection], None], then: Callable[[], object] | None) -> None:
+        """Queue a write, retried while the database is unreachable; then call `then` in the event loop."""
+
+        def work() -> None:
+            while True:
+                try:
+                    self._ladder.database.write(act)
+                    break
+                except DatabaseUnavailableError as error:
+                    self._say(str(error))
+                    if self._stopping.wait(RETRY_S):
+                        return
+            if then is not None:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(then)
+
+        self._database_thread.submit(work).add_done_callback(self._log_error)
+
+    def _arrange(self, hosted: HostedSession, change: SlotChange) -> None:
+        """Queue a change of a table's slots, and apply it; if it fails, log why and keep the slots."""
+
+        def work() -> None:
+            session = None
+            try:
+                session = self._bots.change(hosted.session, hosted.boxes, change)
+            except (LadderError, DatabaseError, MissingProgramError, SandboxError, OSError) as error:
+                self._say(f"table {hosted.id}: {str(error).splitlines()[0]}")
+            finally:
+                with suppress(RuntimeError):  # the loop has ended
+                    self._loop.call_soon_threadsafe(hosted.apply, session, change.start)
+
+        self._database_thread.submit(work).add_done_callback(self._log_error)
+
+    def _log_error(self, written: Future[None]) -> None:
+        """Log the error of a failed write."""
+        problem = None if written.cancelled() else written.exception()
+        if problem is not None:
+            self._say(f"the table's data couldn't be stored: {str(problem) or repr(problem)}")
+
+    # --- sockets
+
+    async def _serve_socket(self, channel: StreamChannel, hello: RelayHello) -> None:
+        """Serve a socket at its table: in a slot, or as a spectator."""
+        hosted = await self._find_hosted(hello.table)
+        if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
+            await channel.close(UNREACHABLE, "the table server doesn't answer")
+            return
+        slot, login = None if hello.place is None else str(hello.place), hello.login
+        manages = login is not None and login == hosted.session.login
+        if manages and not hosted.table.bots:
+            with suppress(DatabaseError):  # the opener can't add bots then
+                bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
+                hosted.table.bots = [asdict(bot) for bot in bots]
+        if hosted.ending:
+            await channel.close(UNKNOWN, "this table is closed")
+            return
+        if slot is not None and hello.name:
+            hosted.table.take_slot(slot, hello.name)
+        if hello.program:
+            await serve_program(channel, hosted.table, str(slot), hello.after)
+        else:
+            await serve_client(channel, hosted.table, slot, login, manages)
+
+    async def _find_hosted(self, id: int) -> HostedSession | None:
+        """Return a session, claimed on first use; None if it is over, or another process has it."""
+        if self._stopping.is_set():
+            return None
+        if id not in self._hosted:
+            self._hosted[id] = asyncio.create_task(self._claim_session(id))
+        task = self._hosted[id]
+        hosted = await asyncio.shield(task)
+        if hosted is None and self._hosted.get(id) is task:
+            del self._hosted[id]
+        return hosted
+
+    async def _claim_session(self, id: int) -> HostedSession | None:
+        """Claim a session and create its table; on failure release its sandbox and return None."""
+        claimed = None
+        try:
+            claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
+            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write, self._arrange)
+        except DatabaseError as error:  # the next connection tries again
+            self._say(str(error))
+        except (UnplayableTableError, LadderError) as error:
+            self._write_end(id, str(error).splitlines()[0])
+        except Exception as error:  # a defect, which is only logged here
+            self._say(f"table {id} can't be created: {error!r}")
+            self._write_end(id, FAILED_REASON)
+        if claimed is not None:
+            await asyncio.to_thread(claimed[1].ends.close)
+        return None
+
+    # --- the end of tables
+
+    async def _end_session(self, id: int, why: str) -> None:
+        """End a session: show all clients the reason, keep complete games, close the boxes, store the end."""
+        task = self._hosted.get(id)
+        hosted = None if task is None else await asyncio.shield(task)
+        if hosted is None or hosted.ending:
+            return
+        hosted.ending = True
+        hosted.table.end(why)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _CLOSE_TIMEOUT_S)
+        await asyncio.sleep(_LAST_FRAME_S)
+        hosted.table.dismiss(why)
+        await asyncio.to_thread(hosted.boxes.ends.close)
+        self._write_end(id, why)
+        self._say(f"table {id}: {why}")
+        del self._hosted[id]
+
+    def _write_end(self, id: int, why: str) -> None:
+        now = self._ladder.clock()
+
+        def act(connection: Connection) -> None:
+            end_session(connection, id, why, now)
+
+        self._write(act, None)
+
+    def _schedule_end(self, id: int, why: str) -> None:
+        task = asyncio.create_task(self._end_session(id, why))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- polling
+
+    async def _poll(self) -> None:
+        """Check periodically for closed tables, for users that may no longer play, and for empty tables. Never ends."""
+        frozen = False
+        while True:
+            here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}
+            ids = tuple(here)
+            try:
+                end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
+            except SchemaError:
+                raise
+            except DatabaseError as error:
+                self._say(str(error))
+                end_reasons = None
+            now = time.monotonic()
+            if end_reasons is not None:
+                frozen = FROZEN_REASON in end_reasons.values()
+            for id, hosted in here.items():
+                if hosted is None:
+                    continue
+                why = (end_reasons or {}).get(id)
+                hosted.left_at = None if hosted.table.watched else hosted.left_at or now
+                plays = hosted.table.state in ("playing", "between")
+                hosted.table.free_deserted()
+                if why is not None and why != FROZEN_REASON:
+                    self._schedule_end(id, why)
+                elif frozen and not plays:
+                    self._schedule_end(id, FROZEN_REASON)
+                elif hosted.over:
+                    self._schedule_end(id, "all matches were played")
+                elif hosted.left_at is not None and now - hosted.left_at > IDLE_TIMEOUT_S:
+                    self._schedule_end(id, DESERTED_REASON)
+            await asyncio.sleep(EVENT_POLL_S)
+
+    def _read_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Return, by id, why sessions have to end; None without new events. Also record a due heartbeat."""
+        database = self._ladder.database
+        if time.monotonic() >= self._next_heartbeat:
+            database.write(self._record_heartbeat)
+            self._next_heartbeat = time.monotonic() + HEARTBEAT_S
+
+        def read(connection: Connection) -> dict[int, str] | None:
+            last = last_event_id(connection)
+            if (last, ids) == self._last_read:
+                return None
+            end_reasons = {}
+            for session in find_sessions(connection, ids):
+                why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
+                if why is not None:
+                    end_reasons[session.id] = why
+            self._loop.call_soon_threadsafe(self._keep_lines, list_line_ids(connection, ids))
+            self._last_read = last, ids
+            return end_reasons
+
+        return database.read_with_retry(read)
+
+    def _keep_lines(self, kept: dict[int, set[int]]) -> None:
+        """Remove other lines of chat, which were deleted, from the tables with these ids."""
+        for id, lines in kept.items():
+            task = self._hosted.get(id)
+            hosted = task.result() if task is not None and task.done() and not task.exception() else None
+            if hosted is not None and hosted.table.chat is not None:
+                hosted.table.chat.keep(lines)
+
+    def _record_heartbeat(self, connection: Connection) -> None:
+        """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""
+        now, capacity = self._ladder.clock(), self._ladder.last_settings.tables.max_total
+        if not record_heartbeat(connection, self._id, capacity):
+            register_runner(connection, capacity, now, self._id)
+        for dead in self._liveness.dead(list_live_runners(connection, table_servers=True), self._id):
+            end_runner(connection, dead)
+            for id in sessions_of_server(connection, dead):
+                end_session(connection, id, DIED_REASON, now)
+        for session in find_sessions(connection, sessions_of_server(connection, None)):
+            if session.opened_at < now - UNUSED_TIMEOUT_S:
+                end_session(connection, session.id, "no player joined", now)
+
+
+def serve_tables(ladder: Ladder, say: LogCallback) -> None:
+    """Play a ladder's tables until SIGTERM or SIGINT. Raises DatabaseError, OSError."""
+    cache: Path = cache_folder()
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if remove_dead_scratch():
+        cleanup_all_stale()
+
+    async def serve(scratch: Path) -> None:
+        await TableServer(ladder, PreparedBots(ladder, BotCache(cache), scratch), say).serve()
+
+    with scratch_folder() as scratch:
+        asyncio.run(serve(scratch))

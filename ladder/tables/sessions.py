@@ -1,0 +1,462 @@
+"""Open and close table sessions for people and remote programs, and assign their slots.
+
+One invitation link leads to the first free slot of a table; a public table needs no link. A person's slot belongs to a
+user, or to a guest with a secret of their own. So the opener can't see the player's cards. A program's slot belongs to
+the holder of its token, or to the account that the slot names. Slots change only between matches."""
+
+import hmac
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Le, MaxLen
+from sqlalchemy import Connection
+
+from arena.bots import normal_name
+from arena.coup import PRESETS, Ruleset, seat_counts
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from ladder.bots import list_bots
+from ladder.chat import limit_chat_mode
+from ladder.ladder import Ladder, get_accepted_version, get_acting_user, get_version
+from ladder.permissions import PUBLIC_VIEWER, Viewer
+from ladder.settings import ChatMode, LadderError
+from ladder.standings import view_standings
+from ladder.store import (
+    ACCEPTED,
+    BOT,
+    CLOSED,
+    PERSON,
+    PROGRAM,
+    RENEWED,
+    AuditEntry,
+    RunnerRecord,
+    SessionSlot,
+    TableSession,
+    Version,
+    count_open_sessions,
+    delete_slots,
+    disabled_versions,
+    end_session,
+    find_session,
+    find_session_opened_at,
+    find_sessions,
+    find_user,
+    get_version_by_id,
+    insert_session,
+    insert_slots,
+    is_frozen,
+    is_port_on_this_machine,
+    list_live_runners,
+    list_session_ids,
+    log_action,
+    sessions_of_server,
+    set_slot_secret,
+    set_users_seen,
+    take_slot,
+)
+from ladder.users import hash_secret, is_pseudonym
+
+_WRONG_LINK = "this table can only be joined by its invitation link.\nAsk the user that opened it."
+_USUAL_SEATS = 4  # of a table whose opener hasn't chosen a number
+FROZEN_REASON = "the ladder is frozen"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTableRequest:
+    """A request to open a table.
+
+    rules: a preset, None for the ladder's own. move_time_s: the time per move of people, None without a clock. bots:
+    names or version refs. me: whether the opener has a slot. program: the name of the opener's own program, if it has a
+    slot. people, programs: slots for others. allow_spectators: whether other viewers may watch. is_public: whether
+    others may join without the invitation link. starts_itself: whether the match begins once all places are taken;
+    otherwise the opener starts it. chat: when people may chat, at most as ladder.toml allows.
+    """
+
+    rules: str | None = None
+    games: Annotated[int, Ge(1), Le(20)] = 1
+    move_time_s: Annotated[int, Ge(5), Le(600)] | None = None
+    bots: Annotated[tuple[str, ...], MaxLen(10)] = ()
+    people: Annotated[int, Ge(0), Le(10)] = 0
+    programs: Annotated[int, Ge(0), Le(10)] = 0
+    me: bool = False
+    program: str | None = None
+    allow_spectators: bool = True
+    chat: ChatMode = ChatMode.OFF
+    is_public: bool = False
+    starts_itself: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSession:
+    """A new table session. secrets: the tokens of programs' slots, by number; they are shown only once."""
+
+    session: TableSession
+    secrets: dict[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TableAccess:
+    """A client's access to a table: the number of its slot, or None for a spectator."""
+
+    session: TableSession
+    slot: int | None
+
+
+def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
+    """Return the ladder's own rules for None, else those of a preset. Raises LadderError."""
+    own = ladder.play.settings.rules
+    if name in (None, own.name):
+        return own
+    if name not in PRESETS:
+        raise LadderError(
+            f'the preset "{escape_control(name or "")}" doesn\'t exist.\nThe presets are {", ".join(PRESETS)}.'
+        )
+    return PRESETS[name]
+
+
+def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
+    """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
+    now, most = ladder.clock(), ladder.settings.tables
+    rules = get_rules(ladder, wanted.rules)
+    own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
+    kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
+    if PERSON not in kinds and PROGRAM not in kinds:
+        raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
+    problem = rules.problem(len(kinds))
+    if problem:
+        raise LadderError(problem)
+    try:
+        program = None if wanted.program is None else normal_name(wanted.program)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nGive the remote bot another name.") from None
+    first = len(wanted.bots) + len(own)
+    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds)) if kinds[slot] == PROGRAM}
+
+    def act(connection: Connection) -> TableSession:
+        owner = get_acting_user(connection, login)
+        known = find_session_opened_at(connection, owner.id, now)
+        if known is not None:  # the second call of a function whose commit had no answer
+            return get_session(connection, known)
+        bots = [get_accepted_version(connection, name) for name in wanted.bots]
+        if program is not None and is_pseudonym(connection, program, (owner.id,)):
+            raise LadderError(f'"{program}" is the pseudonym of another user.\nGive the remote bot another name.')
+        if is_frozen(connection):
+            raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
+        for version in bots:
+            if not _may_play(connection, version):
+                raise LadderError(
+                    f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot."
+                )
+        counts = count_open_sessions(connection)
+        if counts.get(login, 0) >= most.max_per_user and not owner.staff:
+            raise LadderError(
+                f"you have {format_count(counts[login], 'open table')}, and no more are allowed.\nClose one first."
+            )
+        if sum(counts.values()) >= most.max_total:
+            raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
+        slots = [SessionSlot(BOT, version.id) for version in bots]
+        names = {PERSON: owner.pseudonym, PROGRAM: program}
+        slots += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
+        slots += [SessionSlot(PERSON)] * wanted.people
+        slots += [_make_program_slot(number + 1, secret) for number, secret in enumerate(drawn.values())]
+        id = insert_session(
+            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators,
+            wanted.is_public, wanted.starts_itself, slots, limit_chat_mode(wanted.chat, most.chat),
+        )  # fmt: skip
+        return get_session(connection, id)
+
+    return OpenedSession(ladder.database.write(act), drawn)
+
+
+def _make_program_slot(number: int, secret: str) -> SessionSlot:
+    return SessionSlot(PROGRAM, name=f"program {number}", token_sha256=hash_secret(secret))
+
+
+def get_session(connection: Connection, id: int) -> TableSession:
+    """Return a table session. Raises LadderError."""
+    session = find_session(connection, id)
+    if session is None:
+        raise LadderError(f"the ladder has no table {id}.\nSee the list of tables.")
+    return session
+
+
+def unplayable_reason(connection: Connection, session: TableSession) -> str | None:
+    """Return the reason why no match can start at a table, such as a suspended player; None if one can."""
+    if is_frozen(connection):
+        return FROZEN_REASON
+    for slot in session.slots:
+        if slot.version is not None and not _may_play(connection, get_version_by_id(connection, slot.version)):
+            return "one of its bots is suspended or disabled"
+    for login in {session.login, *(slot.login for slot in session.slots if slot.login)}:
+        owner = find_user(connection, login)
+        if owner is not None and (owner.suspended or owner.withdrawn):
+            return f"a player, or its opener, {'is suspended' if owner.suspended else 'left the course'}"
+    return None
+
+
+def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | None) -> TableAccess | None:
+    """Return a user's access to a table, by account or a guest's secret; None if there is no such table.
+
+    For a spectator, the caller checks whether spectators are allowed.
+    """
+    digest = None if secret is None else hash_secret(secret)
+    return _seat(ladder, id, PERSON, viewer.login if viewer.can_write else None, digest)
+
+
+def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
+    """Return a program's access, by the slot's token or its account's token; None for any other token."""
+    access = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
+    return None if access is None or access.slot is None else access
+
+
+def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    if session is None:
+        return None
+    for by_secret in (True, False):
+        for slot in session.slots:
+            if slot.kind == kind and not slot.is_free:
+                if by_secret and digest is not None and slot.token_sha256 == digest:
+                    return TableAccess(session, slot.number)
+                if not by_secret and login is not None and slot.login == login:
+                    return TableAccess(session, slot.number)
+    return TableAccess(session, None)
+
+
+def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | None:
+    """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
+
+    def read(connection: Connection) -> RunnerRecord | None:
+        runners = [each for each in list_live_runners(connection, table_servers=True) if is_port_on_this_machine(each)]
+        if session.table_server is not None:
+            return next((runner for runner in runners if runner.id == session.table_server), None)
+        return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
+
+    return ladder.database.read_with_retry(read)
+
+
+def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str = "") -> str | None:
+    """Give a user, or a guest with a name, the first free place of a table; return a guest's new secret.
+
+    code: that of the invitation link, which a public table and its opener don't need. A user who has a place keeps it.
+    Raises LadderError.
+    """
+    secret, now = secrets.token_urlsafe(24), ladder.clock()
+    guests = ladder.settings.tables.allow_guests
+
+    def act(connection: Connection) -> str | None:
+        session = get_session(connection, id)
+        if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
+            return secret  # the second call of a function whose commit had no answer
+        if login is not None and any(slot.kind == PERSON and slot.login == login for slot in session.slots):
+            return None
+        invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
+        if not (invited or session.is_public or login == session.login):
+            raise LadderError(_WRONG_LINK)
+        free = next((slot for slot in session.slots if slot.is_free), None)
+        if session.status == CLOSED or free is None:
+            raise LadderError("no place is free at this table.\nWait for the end of the match, or join another table.")
+        if login is not None:
+            owner = get_acting_user(connection, login)
+            take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
+            return None
+        if not guests:
+            raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
+        take_slot(connection, id, free.number, None, _guest_name(connection, session, name), hash_secret(secret), now)
+        return secret
+
+    return ladder.database.write(act)
+
+
+def _guest_name(connection: Connection, session: TableSession, name: str) -> str:
+    """Return a guest's name as others see it. Raises LadderError for a user's pseudonym or a name of the table.
+
+    A login isn't refused: guests would learn which logins exist.
+    """
+    try:
+        called = normal_name(name)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nChoose another name.") from None
+    shown = f"{called} (guest)"
+    names = {(slot.name or "").casefold() for slot in session.slots}
+    if is_pseudonym(connection, called) or shown.casefold() in names:
+        raise LadderError("another player has this name.\nChoose another name.")
+    return shown
+
+
+def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, str | None]:
+    """Join the oldest public table with a free place, else open one with bots, for users only.
+
+    Return the table's id, and a guest's new secret. Raises LadderError.
+    """
+
+    def read(connection: Connection) -> list[TableSession]:
+        return find_sessions(connection, list_session_ids(connection, False))
+
+    for session in ladder.database.read_with_retry(read):
+        seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == PERSON)
+        if session.is_public and not seated and any(slot.is_free for slot in session.slots):
+            try:
+                return session.id, join_table(ladder, session.id, "", login, name)
+            except LadderError:
+                if login is None:  # the name, or no guests
+                    raise
+    if login is None:
+        raise LadderError("no table has a free place.\nSign in to open one, or try again later.")
+    refs = [bot.name for bot in list_table_bots(ladder)]
+    if not refs:
+        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
+    bots = draw_bots(refs, usual_seats(ladder.play.settings.rules) - 1)
+    return open_session(ladder, OpenTableRequest(bots=bots, me=True), login).session.id, None
+
+
+def usual_seats(rules: Ruleset) -> int:
+    """Return the number of places of a new table whose opener hasn't chosen one."""
+    return min(seat_counts(rules), key=lambda seats: abs(seats - _USUAL_SEATS))
+
+
+def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
+    """Return this many of these names at random; a name repeats only if there are too few."""
+    drawn: list[str] = []
+    while len(drawn) < total:
+        drawn += secrets.SystemRandom().sample(names, min(len(names), total - len(drawn)))
+    return tuple(drawn)
+
+
+def record_presence(ladder: Ladder, logins: Sequence[str]) -> None:
+    """Store that users have a page open. Raises DatabaseError."""
+    now = ladder.clock()
+    ladder.database.write(lambda connection: set_users_seen(connection, logins, now))
+
+
+@dataclass(frozen=True, slots=True)
+class TableBot:
+    """A bot that can be added to a table. name: the version ref. rank: the range of its ranks, empty without one.
+
+    rating: the value, and the low and high end of its 95 % interval; None without a rating.
+    """
+
+    name: str
+    rank: tuple[int, ...]
+    rating: tuple[float, float | None, float | None] | None
+
+
+def list_table_bots(ladder: Ladder) -> list[TableBot]:
+    """Return the active versions that may play at tables: rated ones in order of rank, then the others by name."""
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        rows = {row.version_ref: row for row in view_standings(context).items}
+        found = []
+        for bot in list_bots(context, limit=None).items:
+            row = rows.get(f"{bot.bot}@{bot.active_version}")
+            rating = None if row is None else (row.rating.value, row.rating.low, row.rating.high)
+            name = f"{bot.bot}@{bot.active_version}"
+            if bot.active_version and _may_play(context.connection, get_version(context.connection, name)):
+                found.append(TableBot(name, () if row is None else tuple(row.rank_range), rating))
+    return sorted(found, key=lambda bot: (not bot.rank, bot.rank, bot.name))
+
+
+def change_slots(
+    ladder: Ladder,
+    id: int,
+    bots: Sequence[str] = (),
+    places: Sequence[str] = (),
+    remove: Sequence[int] = (),
+    free: Sequence[int] = (),
+) -> TableSession:
+    """Change the slots of a table between two matches, and return the session.
+
+    bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, free: the numbers of slots to
+    remove, and to take from their players. Raises LadderError if a bot may not play or the rules don't allow as many
+    players.
+    """
+    now = ladder.clock()
+    before: list[set[int]] = []
+
+    def act(connection: Connection) -> TableSession:
+        session = get_session(connection, id)
+        before.append({slot.number for slot in session.slots})
+        if before[-1] != before[0]:  # the second call of a function whose commit had no answer
+            return session
+        versions = [get_accepted_version(connection, name) for name in bots]
+        total = len(session.slots) - len(remove) + len(bots) + len(places)
+        rules = get_rules(ladder, session.rules)
+        full = (bots or places) and total > max(seat_counts(rules))
+        if session.status == CLOSED or full or not all(_may_play(connection, version) for version in versions):
+            raise LadderError(f"table {id} has ended or is full, or a bot is suspended.\nSee the page of the table.")
+        programs = sum(slot.kind == PROGRAM for slot in session.slots)
+        slots = [SessionSlot(BOT, version.id) for version in versions]
+        slots += [
+            SessionSlot(PERSON) if kind == PERSON else _make_program_slot(programs + 1, secrets.token_urlsafe(24))
+            for kind in places
+        ]
+        insert_slots(connection, id, slots, now)  # first, so that no number is used again
+        if remove:
+            delete_slots(connection, id, remove, now)
+        for number in free:
+            take_slot(connection, id, number, None, None, None, now)
+        return get_session(connection, id)
+
+    return ladder.database.write(act)
+
+
+def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
+    """Replace the token of a program's slot; the old one is revoked. Raises LadderError."""
+    secret = secrets.token_urlsafe(24)
+
+    def act(connection: Connection) -> None:
+        session = _kept(connection, id, viewer)
+        known = any(each.number == slot and each.kind == PROGRAM and each.login is None for each in session.slots)
+        if session.status == CLOSED or not known:
+            raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
+        set_slot_secret(connection, id, slot, hash_secret(secret))
+
+    ladder.database.write(act)
+    return secret
+
+
+def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
+    """Replace the invitation link of a table; the old one is invalid, and players stay. Raises LadderError."""
+    known: list[int] = []
+
+    def act(connection: Connection) -> None:
+        session = _kept(connection, id, viewer)
+        known.append(session.renewals)
+        if session.status == CLOSED:
+            raise LadderError(f"table {id} has ended.\nOpen another table.")
+        if session.renewals == known[0]:  # else the second call of a function whose commit had no answer
+            log_action(connection, AuditEntry(str(viewer.login), RENEWED, f"table {id}", ladder.clock()))
+
+    ladder.database.write(act)
+
+
+def is_invited(ladder: Ladder, id: int, code: str) -> bool:
+    """Return whether a code is that of a table's invitation link."""
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    if session is None:
+        return False
+    return hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
+
+
+def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
+    """End a table, as its opener or staff; return False if it has already ended. Raises LadderError."""
+    now = ladder.clock()
+
+    def act(connection: Connection) -> bool:
+        session = _kept(connection, id, viewer)
+        by = "its opener" if viewer.login == session.login else "the staff"
+        return end_session(connection, id, f"closed by {by}", now)
+
+    return ladder.database.write(act)
+
+
+def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
+    session = get_session(connection, id)
+    if not viewer.can("table:close", session.login):
+        raise LadderError(f"you didn't open table {id}.\nAsk the user that opened it, or the staff.")
+    return session
+
+
+def _may_play(connection: Connection, version: Version) -> bool:
+    return version.status == ACCEPTED and not version.is_locked_out and version.id not in disabled_versions(connection)

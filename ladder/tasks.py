@@ -1,0 +1,555 @@
+"""Choose a runner's next task (match, check or review), create rounds, queue challenges, and define runner events.
+
+The task source leases, releases and counts attempts in the database, so each match ends exactly once, whatever
+happens to this process. While matches wait, checks use at most half of the capacity, so sixty submissions don't block
+matches. One slot at least is free for checks, so matches don't block a submission.
+
+A round consists of tables of all active versions. Past meetings are counted once over all matches, then
+incrementally, so a round costs the same after a million games as after a thousand.
+
+Between two rounds, while no match and no check waits, a runner reviews one lost game, which takes about a second. It
+starts one review in REVIEW_INTERVAL_S, and a version gets MAX_REVIEWS_PER_DAY.
+
+A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
+effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
+plays in one slot only.
+"""
+
+import re
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+from sqlalchemy import Connection
+
+from arena.bots import PortableBot
+from arena.escaping import escape_control, hide_folders
+from arena.referee import ArenaError
+from arena.run import Job, MissingBotsError, WorkItem
+from arena.schedule import keyed_shuffle
+from arena.workers import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
+from ladder.bots import DAY_S, describe_party
+from ladder.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
+from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
+from ladder.settings import LadderError
+from ladder.store import (
+    ACCEPTED,
+    CHALLENGE,
+    FINAL,
+    QUALIFYING,
+    RATED,
+    AttemptCost,
+    QueuedMatch,
+    Version,
+    active_versions,
+    cancel_queued_matches,
+    challenges_since,
+    claim_check,
+    claim_match,
+    claim_review,
+    count_queued_checks,
+    find_qualifying_match,
+    find_record,
+    get_archive,
+    get_final_key,
+    get_party,
+    get_version_by_id,
+    is_frozen,
+    last_end_number,
+    last_round_number,
+    queue_matches,
+    record_failed_attempt,
+    release_check,
+    tables_after,
+    usage_after,
+)
+from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
+
+MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
+REVIEW_INTERVAL_S = MAX_REVIEW_S  # of a runner, which so has one review at a time
+MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
+_MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
+
+
+class RoundScheduler:
+    """Plans and queues rounds for one runner; several runners may queue rounds of the same ladder."""
+
+    def __init__(self, ladder: Ladder) -> None:
+        self._ladder = ladder
+        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of each pair of versions
+        self._played: Counter[int] = Counter()  # matches of each version
+        self._last_counted = 0  # the id of the last counted match
+        self._ended = 0  # the end_sequence of the last match whose times were read
+        self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
+
+    def queue(self, connection: Connection) -> int:
+        """Queue the next round; return the number of its matches, 0 if there is an `idle_reason`."""
+        self._count_meetings(connection)
+        self._read_times(connection)
+        number = last_round_number(connection) + 1
+        shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
+        tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
+        return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
+
+    def idle_reason(self) -> str | None:
+        """Return the reason why the active versions can't play a round, None if they can."""
+        return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
+
+    def _field(self, connection: Connection) -> list[Entrant]:
+        play = self._ladder.play
+        return [
+            Entrant(
+                version.id,
+                version.party,
+                self._played[version.id] * play.match_games,
+                version.is_reference,
+                not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
+            )
+            for version in active_versions(connection)
+        ]
+
+    def _count_meetings(self, connection: Connection) -> None:
+        """Count the tables queued since the last call, including abandoned and cancelled ones."""
+        for match, table in tables_after(connection, self._last_counted, RATED):
+            self._last_counted = match
+            self._played.update(table)
+            for one, other in permutations(table, 2):
+                self._met[one][other] += 1
+
+    def _read_times(self, connection: Connection) -> None:
+        """Read the versions' times in matches that have ended since the last call."""
+        first = max(self._ended, last_end_number(connection) - _MAX_TIMED_MATCHES)
+        for self._ended, seats in usage_after(connection, first):
+            for version, *spent in seats:
+                self._spent[version].append((spent[0], spent[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchFinished:
+    """A match was played; `new` is False if it had already ended. seconds: time to store the match."""
+
+    id: int
+    new: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """A version was checked. reason: why it is rejected; None: it is accepted.
+
+    plays: whether it is active now. An accepted version isn't if `is_newest_version` is false for it.
+    """
+
+    version_ref: str
+    reason: str | None
+    plays: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionAutoDisabled:
+    """A version was disabled automatically after repeated failures."""
+
+    version_ref: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """An attempt at a match or check failed because of the host; it is repeated unless it is abandoned."""
+
+    id: int
+    is_check: bool
+    reason: str
+    abandoned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRefused:
+    """A worker rejected a task."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerExcluded:
+    """A worker of a cluster gets no tasks until it accepts them again."""
+
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyLost:
+    """The scheduler or a worker of a cluster is lost; its tasks are repeated."""
+
+    dependency: str
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyRestored:
+    """The scheduler is reachable again, or a worker has joined."""
+
+    dependency: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClockBehind:
+    """This machine's clock is behind the newest time in the database: it was set back, or another clock is ahead."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsUnreadable:
+    """ladder.toml can't be read; its previous contents stay in force."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsUpdated:
+    """The standings were recomputed from this number of games, in this number of seconds."""
+
+    games: int
+    seconds: float
+
+
+RunnerEvent = (
+    MatchFinished
+    | CheckFinished
+    | VersionAutoDisabled
+    | AttemptFailed
+    | WorkerRefused
+    | WorkerExcluded
+    | DependencyLost
+    | DependencyRestored
+    | ClockBehind
+    | StandingsUpdated
+    | PruneResult
+    | SettingsUnreadable
+)
+RunnerUpdate = RunnerEvent | Idle
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerEventEntry:
+    """An event of a runner with its type, as by `event_kind`, and Unix time."""
+
+    type: str
+    occurred_at: float
+    event: RunnerEvent
+
+
+def event_kind(event: type) -> str:
+    """Return an event class's name for JSON and metrics, such as match_finished for MatchFinished."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
+
+
+_PAUSE_S = 2.0  # before the next task after a failure of the host, which may need time to recover
+_POLL_S = 0.5  # between queries of an empty queue
+
+
+class TaskSource:
+    """The source of a runner's tasks. width: how many tasks run at a time. matches: the maximum number to start."""
+
+    def __init__(self, ladder: Ladder, runner: str, width: Callable[[], int], matches: int | None = None) -> None:
+        self._ladder = ladder
+        self._runner = runner
+        self._width = width
+        self._left = matches
+        self._rounds = RoundScheduler(ladder)
+        self._doing: dict[Task, None] = {}
+        self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
+        self._retries: list[Task] = []  # with the archives that the worker lacked
+        self._news: list[RunnerEvent] = []
+        self._not_before = self._next_review = 0.0
+        self._next = "check"  # at width 1: the kind of task to prefer, "check" or "match"
+        self._empty = False
+        self.stopping = False
+        self.rated = True  # whether to play rated matches, or only challenges and finals
+
+    @property
+    def more(self) -> bool:
+        """Whether `take` may still return a task."""
+        return not self.stopping
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the maximum number of matches has been started."""
+        return self._left == 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether no task was available at the last query."""
+        return self._empty and not self._retries
+
+    @property
+    def doing(self) -> tuple[Task, ...]:
+        """The tasks that run now."""
+        return tuple(self._doing)
+
+    def take(self) -> Task | None:
+        """Return the next task, leased to this runner; None if no task is available now. Raises DatabaseError."""
+        if self._retries:
+            return self._start(self._retries.pop(0))
+        if self.stopping or time.monotonic() < self._not_before:
+            return None
+        checks = sum(task.is_check for task in self._doing if task is not self._unsaved)
+        may_check = checks < max(1, self._width() // 2) and (self._width() > 1 or self._next == "check")
+        task = self._claim_check() if may_check else None
+        if task is None:
+            task = self._claim_match()
+        if task is None and not may_check:
+            task = self._claim_check()
+        self._empty = task is None
+        if task is None:
+            self._not_before = time.monotonic() + _POLL_S
+            return None
+        self._next = "match" if task.is_check else "check"
+        return self._start(task)
+
+    def failed(self, task: Task, problem: BaseException) -> bool:
+        """Release a failed task; return whether it is abandoned. A rejection by a worker doesn't count as an attempt.
+
+        `news` yields an event for it, unless the task isn't leased to this runner any more.
+        """
+        self._doing.pop(task, None)
+        self._empty = False
+        if isinstance(task.work, ReviewJob):
+            return True
+        if isinstance(problem, MissingBotsError) and isinstance(task.work, WorkItem):
+            self._retries.append(
+                Task(task.id, replace(task.work, archives=self._get_archives(task.work, problem.digests)))
+            )
+            return False
+        self._not_before = time.monotonic() + _PAUSE_S
+        cost = AttemptCost.ATTEMPT
+        if isinstance(problem, (WorkerRejectedError, ExecutorLostError)):
+            cost = AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else AttemptCost.LOSS
+        reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
+        if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
+            cost, reason = AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
+        if not task.is_check and self._left is not None:
+            self._left += 1
+
+        shown = hide_folders(reason)  # authors read it
+
+        def act(connection: Connection) -> bool | None:
+            if task.is_check:
+                abandoned = release_check(connection, task.id, self._runner, shown, now, cost)
+                if abandoned:
+                    cancel_queued_matches(connection, "its check was abandoned", now, task.id, (QUALIFYING,))
+                return abandoned
+            return record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
+
+        abandoned = self._ladder.database.write(act)
+        if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and abandoned is not None:
+            self._news.append(AttemptFailed(task.id, task.is_check, reason, abandoned))
+        elif cost is AttemptCost.NOTHING:
+            self._news.append(WorkerRefused(reason))
+        return bool(abandoned)
+
+    def news(self) -> Iterator[RunnerEvent]:
+        """Yield and remove the events of failed tasks."""
+        while self._news:
+            yield self._news.pop(0)
+
+    def no_match_reason(self) -> str | None:
+        """Return in one line the reason why no rated match can be played, or None."""
+        if self._ladder.database.read_with_retry(is_frozen):
+            return "the ladder is frozen"
+        return self._rounds.idle_reason()
+
+    def completed(self, task: Task) -> None:
+        """Note that a task has ended. This runner holds the lease until `mark_saved` is called."""
+        self._unsaved = task
+
+    def mark_saved(self, task: Task) -> None:
+        """Forget a task, after its result was stored in the database."""
+        self._empty = False  # the result may enable new tasks
+        self._doing.pop(task, None)
+
+    def _start(self, task: Task) -> Task:
+        self._doing[task] = None
+        return task
+
+    # --- matches
+
+    def _claim_match(self) -> Task | None:
+        if self._left == 0:
+            return None
+        holding = [task.id for task in (*self._doing, *self._retries) if not task.is_check]
+        may_review = self.rated and time.monotonic() >= self._next_review
+        ladder = self._ladder
+
+        def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | Task | None:
+            frozen = not self.rated or is_frozen(connection)
+            kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
+            task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
+            if task is None and may_review and (review := self._claim_review(connection)) is not None:
+                return review
+            if task is None and not frozen and self._rounds.queue(connection):
+                task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
+            if task is None:
+                return None
+            key = None if task.final is None else get_final_key(connection, task.final)
+            return task, [get_version_by_id(connection, version) for version in task.versions], key
+
+        claimed = ladder.database.write(act)
+        if claimed is None or isinstance(claimed, Task):
+            return claimed
+        match, versions, key = claimed
+        if self._left is not None:
+            self._left -= 1
+        table = [make_portable_bot(version) for version in versions]
+        spec = ladder.spec(match.id, [bot.name for bot in table], key, match.plan_index)
+        job = Job(spec, tuple(table), ladder.play.sandbox)
+        return Task(match.id, WorkItem(job))
+
+    def _claim_review(self, connection: Connection) -> Task | None:
+        now = self._ladder.clock()
+        if count_queued_checks(connection):
+            return None
+        claimed = claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
+        if claimed is None:
+            return None
+        self._next_review = time.monotonic() + REVIEW_INTERVAL_S
+        version, match = claimed
+        return Task(match, ReviewJob(version.id, version.version_ref, find_record(connection, match) or ""))
+
+    def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
+        lacking = [bot for bot in item.job.bots if bot.digest in digests]
+        return self._ladder.database.read_with_retry(
+            lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
+        )
+
+    # --- checks
+
+    def _claim_check(self) -> Task | None:
+        holding = [task.id for task in self._doing if task.is_check]
+        ladder = self._ladder
+
+        def act(connection: Connection) -> Task | None:
+            version = claim_check(connection, self._runner, holding, ladder.clock())
+            if version is None:
+                return None
+            references = choose_references(connection, version, ladder.play.seats)
+            table = [version.id, *(each.id for each in references)]
+            match = find_qualifying_match(connection, table)
+            if match is None:
+                cancel_queued_matches(
+                    connection, "the reference bots changed", ladder.clock(), version.id, (QUALIFYING,)
+                )
+                [match] = queue_matches(connection, QUALIFYING, [table], ladder.clock())
+            return Task(version.id, make_check_job(ladder, connection, version, references, match))
+
+        return ladder.database.write(act)
+
+
+def describe_failure(problem: BaseException) -> str:
+    """Return in one line the reason why a task failed; exceptions of unexpected types are reported as defects."""
+    ours = isinstance(problem, (ArenaError, ExecutorLostError, WorkerRejectedError, MissingBotsError, WorkerDiedError))
+    return escape_control(str(problem) if ours else f"defect: {problem!r}")
+
+
+def make_portable_bot(version: Version) -> PortableBot:
+    """Return the portable bot of an accepted version."""
+    assert version.status == ACCEPTED
+    assert version.command is not None
+    if version.built_digest is not None:  # always a folder, even for a single-file bot
+        return PortableBot(version.version_ref, version.built_digest, version.command, None)
+    return PortableBot(version.version_ref, version.digest, version.command, version.single_file_name)
+
+
+def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
+    """Return the opponents of a version's qualifying match: active reference bots, at most seats - 1."""
+    playing = [each for each in active_versions(connection) if each.is_reference and each.bot != version.bot]
+    return playing[: seats - 1]
+
+
+def make_check_job(
+    ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
+) -> VersionCheckJob:
+    """Return the job of a version's check; `match` is the id of its qualifying match."""
+    play = ladder.play
+    return VersionCheckJob(
+        name=version.version_ref,
+        archive=get_archive(connection, version.digest, version.single_file_name),
+        digest=version.digest,
+        file=version.single_file_name,
+        settings=play.settings,
+        choice=play.sandbox,
+        seats=play.seats,
+        match_games=play.seats,
+        references=tuple(
+            (bot, get_archive(connection, bot.digest, bot.file)) for bot in map(make_portable_bot, references)
+        ),
+        key=ladder.match_key(match),
+        match=match,
+        build_s=ladder.last_settings.checks.build_timeout_seconds,
+        endurance_s=ladder.last_settings.checks.endurance_seconds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedChallenge:
+    """Queued challenges: their matches and table. remaining: today's remaining challenges, None for staff."""
+
+    matches: tuple[int, ...]
+    version_refs: tuple[str, ...]
+    remaining: int | None
+
+
+def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
+    """Queue challenges of a user's bot, ahead of all other matches; reference bots fill the table.
+
+    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError.
+    """
+    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
+
+    def act(connection: Connection) -> QueuedChallenge:
+        owner = get_acting_user(connection, login)
+        table = _challenge_table(connection, ladder.play.seats, bot, opponents)
+        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
+            raise LadderError(
+                f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
+                "Name your own bot first, then its opponents."
+            )
+        version_refs = tuple(version.version_ref for version in table)
+        party = get_party(connection, owner)
+        asked = challenges_since(connection, party, now - now % DAY_S)
+        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+        if not ids:  # else this is the second call of a function whose commit had no answer
+            if not owner.staff and today + count > most:
+                raise LadderError(
+                    f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
+                    f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
+                )
+            ids = queue_matches(
+                connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
+            )
+            today += count
+        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
+
+    return ladder.database.write(act)
+
+
+def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
+    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
+    for version in table:
+        if sum(each.id == version.id for each in table) > 1:
+            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
+    if len(table) > seats:
+        raise LadderError(
+            f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
+        )
+    there = {version.bot for version in table}
+    spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
+    table += spare[: seats - len(table)]
+    if len(table) < seats:
+        raise LadderError(
+            f"a table has {seats} seats: too few reference bots to fill it.\nOpponents to name: {seats - 1}."
+        )
+    return table

@@ -1,0 +1,112 @@
+"""Let users form teams themselves, if ladder.toml allows it: a user names a team, and its members invite others.
+
+An invitation is a credential of the member that created it. It admits users to the team in which that member is when
+it is used, until the team is full. Users can't leave a team or change it themselves. The quota of bots holds when a
+user joins: the user's bots beyond it are disabled.
+"""
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from ladder.bots import bots_of_party, disable_bot_row, is_bot_disabled
+from ladder.ladder import Ladder, get_acting_user, get_user
+from ladder.settings import LadderError
+from ladder.store import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
+from ladder.users import FORMED, INVITED, IssuedSecret, add_members, current_memberships, hash_secret, issue_secret
+
+
+def form_team(ladder: Ladder, login: str, name: str) -> None:
+    """Create a team with this user as its first member. Raises LadderError, also for the name of another team."""
+    _max_members(ladder)
+
+    def act(connection: Connection) -> None:
+        own = current_memberships(connection).get(login)
+        others = {each.team.casefold() for each in list_memberships(connection) if own is None or each.team != own.team}
+        if name.strip().casefold() in others:
+            raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
+        _join(ladder, connection, login, name, FORMED)
+
+    ladder.database.write(act)
+
+
+def invite_to_team(ladder: Ladder, login: str) -> IssuedSecret:
+    """Create an invitation to the user's team. Raises LadderError for a user without a team."""
+    _max_members(ladder)
+
+    def check(connection: Connection, user: User) -> None:
+        if user.login not in current_memberships(connection):
+            raise LadderError("You are in no team.\nForm one first.")
+
+    return issue_secret(ladder, login, TEAM, login, TEAM, check=check)
+
+
+def find_invitation(ladder: Ladder, secret: str) -> Membership:
+    """Return the membership of the user that created an invitation. Raises LadderError if it isn't valid."""
+    return ladder.database.read_with_retry(lambda connection: _get_inviter(ladder, connection, secret))
+
+
+def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
+    """Return the names of a user's bots that accepting an invitation would disable. Raises LadderError."""
+
+    def read(connection: Connection) -> list[str]:
+        inviter = _get_inviter(ladder, connection, secret)
+        return [bot.name for bot in _surplus_bots(ladder, connection, login, inviter)]
+
+    return ladder.database.read_with_retry(read)
+
+
+def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
+    """Add a user to the team of an invitation, and disable the user's bots beyond the team's quota.
+
+    Raises LadderError, also if the team is full.
+    """
+    most = _max_members(ladder)
+
+    def act(connection: Connection) -> None:
+        inviter = _get_inviter(ladder, connection, secret)
+        if sum(each.team == inviter.team for each in current_memberships(connection).values()) >= most:
+            raise LadderError(
+                f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
+            )
+        surplus = _surplus_bots(ladder, connection, login, inviter)
+        _join(ladder, connection, login, inviter.team, f"{INVITED} {inviter.login}")
+        for bot in surplus:
+            why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
+            disable_bot_row(connection, bot, login, why, ladder.clock())
+
+    ladder.database.write(act)
+
+
+def _surplus_bots(ladder: Ladder, connection: Connection, login: str, inviter: Membership) -> list[BotRecord]:
+    """Return a user's newest bots with which the inviter's team would exceed its quota, without disabled ones."""
+    user, party = get_user(connection, login), get_party(connection, get_user(connection, inviter.login))
+    theirs, own = (
+        [bot for bot in bots_of_party(connection, ids) if not is_bot_disabled(connection, bot)]
+        for ids in (party, [] if user.id in party else [user.id])
+    )
+    free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
+    return sorted(own, key=lambda bot: bot.id)[free:]
+
+
+def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:
+    user = get_acting_user(connection, login)
+    own = current_memberships(connection).get(user.login)
+    if own is not None and own.team != team:
+        raise LadderError("You are in a team already.\nAsk the staff to change it.")
+    add_members(connection, [(user, team)], user.login, reason, False, ladder.clock(), None)
+
+
+def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> Membership:
+    entry = find_credential(connection, hash_secret(secret.strip().rpartition("invitation=")[2]))
+    member = None if entry is None else current_memberships(connection).get(entry.login)
+    if entry is None or entry.kind != TEAM or not entry.is_valid(ladder.clock()) or member is None:
+        raise LadderError("This invitation is unknown or has expired.\nAsk a member of the team for another one.")
+    return member
+
+
+def _max_members(ladder: Ladder) -> int:
+    most = ladder.settings.quotas.max_team_members
+    if not most:
+        raise LadderError("only the staff forms teams here.\nAsk the staff.")
+    return most

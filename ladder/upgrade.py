@@ -1,0 +1,107 @@
+"""Upgrade the database of a ladder to this version's schema: back up first, and only while no other process uses it."""
+
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder.ladder import resolve_database_url
+from ladder.maintenance import BackupFile, write_database_backup
+from ladder.settings import LadderError, read_settings
+from ladder.store import (
+    HEARTBEAT_TIMEOUT_S,
+    NEWEST_REVISION,
+    Database,
+    RunnerRecord,
+    SchemaUpgrade,
+    has_process_ended,
+    is_on_this_machine,
+    list_connections,
+    list_live_runners,
+    list_upgrades,
+    upgrade_schema,
+)
+
+_POLL_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LadderUpgrade:
+    """An upgrade of a ladder's database from a revision to another one. backup: None if none was necessary or made."""
+
+    before: str
+    after: str
+    changes: tuple[SchemaUpgrade, ...]
+    backup: BackupFile | None
+
+
+def upgrade_ladder(
+    folder: Path,
+    backup: Path | None,
+    dry_run: bool,
+    report: Callable[[str], object],
+    application: str = "arena",
+    silent_s: float = HEARTBEAT_TIMEOUT_S,
+) -> LadderUpgrade:
+    """Upgrade the ladder in a folder; `report` is called with what will be and what was done. dry_run: only report.
+
+    backup: the new file of the backup, None for one in the folder. silent_s: how long to wait for the heartbeat of a
+    process on another machine. Raises LadderError, also while another process uses the ladder; DatabaseError, OSError.
+    """
+    url = resolve_database_url(read_settings(folder).database, folder)
+    with closing(Database(url, patience_s=10, application=application)) as database:
+        before, steps = database.read_with_retry(list_upgrades)
+        done = LadderUpgrade(before, NEWEST_REVISION, tuple(steps), None)
+        if not steps:
+            report(f"{folder} has the newest schema, {NEWEST_REVISION}: there is nothing to do")
+            return done
+        file = backup or folder / f"before-{NEWEST_REVISION}-{datetime.now():%Y%m%d-%H%M%S}.tar"
+        report(f"to do: back up {folder} to {file}; then change the schema of its database from {before}:")
+        for step in steps:
+            report(f"  {step.revision}: {step.title}")
+        if dry_run:
+            return done
+        _require_alone(database, report, silent_s)
+        size = write_database_backup(database, folder, file)
+        report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
+        report(f"  arena ladder restore {file} NEW-FOLDER")
+        upgrade_schema(database)
+        report(f"upgraded {folder} to schema {NEWEST_REVISION}; start its processes again")
+        return replace(done, backup=BackupFile(str(file), size))
+
+
+def _require_alone(database: Database, report: Callable[[str], object], silent_s: float) -> None:
+    """Raise LadderError if another process uses the ladder. Waits `silent_s` for heartbeats from other machines."""
+    before: dict[str, int] = {}
+    until = time.monotonic() + silent_s
+    while True:
+        live, connections = database.read_with_retry(lambda connection: _list_users(connection, database.application))
+        known = {runner.id: before.get(runner.id, runner.heartbeat) for runner in live}
+        beating = [each for each in live if is_on_this_machine(each) or each.heartbeat != known[each.id]]
+        if beating or connections:
+            names = [*map(_describe, beating), *connections]
+            raise LadderError(
+                f"other processes use the ladder: {'; '.join(names)}.\nStop them, and repeat the command."
+            )
+        if not live or time.monotonic() > until:
+            return
+        if not before:  # they are on other machines
+            report(f"waiting up to {silent_s:g} s for a heartbeat of {'; '.join(map(_describe, live))}")
+        before |= known
+        time.sleep(_POLL_S)
+
+
+def _list_users(connection: Connection, own: str) -> tuple[list[RunnerRecord], list[str]]:
+    """Return the runners and table servers that may be alive, and the other connections of arena's commands."""
+    listed = [*list_live_runners(connection), *list_live_runners(connection, table_servers=True)]
+    return [runner for runner in listed if not has_process_ended(runner)], list_connections(connection, own)
+
+
+def _describe(runner: RunnerRecord) -> str:
+    what = "runner" if runner.port is None else "table server"
+    return f"{what} {runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}"

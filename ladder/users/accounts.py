@@ -1,0 +1,526 @@
+"""Sign users in without file access, by link, session, token or password, and sign new users up.
+
+A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Its secret is a code
+of 80 random bits, which can be typed; other secrets are 256 random bits.
+
+Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
+password and for an unknown login. argon2 comes with the extra `web` and is imported at its first use.
+
+Users sign up with a link created by staff, which may require approval. Until approval the account has no permissions,
+and no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
+
+import hashlib
+import secrets
+import threading
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder.ladder import Ladder, get_acting_user, get_user, make_viewer
+from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
+from ladder.settings import LadderError
+from ladder.store import (
+    JOIN,
+    LADDER_ACTOR,
+    LINK,
+    OPENID,
+    PASSWORD,
+    SESSION,
+    SESSION_IDLE_S,
+    SIGN_IN_FAILED,
+    TOKEN,
+    AuditEntry,
+    Credential,
+    User,
+    all_credentials,
+    all_users,
+    delete_applicant,
+    expire_credential,
+    find_credential,
+    find_user,
+    insert_credential,
+    lockout_reason,
+    log_action,
+    record_event,
+    record_session,
+    save_users,
+    set_expiry,
+    set_user_approved,
+    set_user_shows_name,
+)
+from ladder.users.people import draw_pseudonym
+from ladder.users.roster import fold_ascii_case, make_roster_entry
+
+if TYPE_CHECKING:
+    from argon2 import PasswordHasher
+
+
+DAY_S = 86_400.0
+CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
+CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("join", "team"), 14 * DAY_S)
+CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
+TOKEN_SCOPES = (READ_SCOPE, SUBMIT_SCOPE)
+APPROVAL_SCOPE = "ask"  # the scope of a sign-up link whose accounts need staff's approval
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedSecret:
+    """A user's new secret, shown once and not stored. id, kind, scope: the credential's. expires_at: Unix time."""
+
+    id: int
+    login: str
+    kind: str
+    scope: str
+    secret: str
+    expires_at: float
+
+
+class AuthenticationError(Exception):
+    """A secret was rejected. The message is one line and reveals nothing about other users."""
+
+
+def issue_secret(
+    ladder: Ladder,
+    login: str,
+    kind: str,
+    who: str,
+    scope: str = "submit",
+    lasts_s: float | None = None,
+    check: Callable[[Connection, User], None] = lambda connection, user: None,
+) -> IssuedSecret:
+    """Create a link, session or token for a user, with the arguments and errors of `issue_secrets`."""
+    [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
+    return issued
+
+
+def issue_secrets(
+    ladder: Ladder,
+    logins: Sequence[str],
+    kind: str,
+    who: str,
+    scope: str = "submit",
+    lasts_s: float | None = None,
+    check: Callable[[Connection, User], None] = lambda connection, user: None,
+) -> list[IssuedSecret]:
+    """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
+
+    who: the actor. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
+    Raises LadderError for an unknown login."""
+    scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
+    draw = _draw_code if kind == LINK else partial(secrets.token_urlsafe, 32)
+    drawn, now = {login: draw() for login in logins}, ladder.clock()
+    ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
+
+    def act(connection: Connection) -> list[IssuedSecret]:
+        made = []
+        for login, secret in drawn.items():
+            user = get_user(connection, login)
+            check(connection, user)
+            credential = Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
+            is_new = kind != SESSION and find_credential(connection, credential.token_sha256) is None
+            id = insert_credential(connection, credential)
+            if is_new:
+                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id))
+            made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
+        return made
+
+    return ladder.database.write(act)
+
+
+# A code can be typed: no letter looks like a digit (Crockford's Base32).
+_CODE_ALPHABET, _CODE_GROUPS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", 4
+_MISREAD = str.maketrans("OIL", "011", "- \t")
+
+
+def _draw_code() -> str:
+    """Return a random code such as "7Q2F-K0MX-9DTA-R4PB", of 80 bits."""
+    return "-".join("".join(secrets.choice(_CODE_ALPHABET) for _ in range(4)) for _ in range(_CODE_GROUPS))
+
+
+def _normalize_code(text: str) -> str:
+    """Return a typed code as it was drawn: in upper case and in groups, with the digits that look like O, I and L."""
+    code = text.upper().translate(_MISREAD)
+    return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
+
+
+def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
+    """Exchange a link's code for a session. Raises AuthenticationError if it is unknown, used, revoked or expired."""
+    link = _normalize_code(link)
+    secret, now = secrets.token_urlsafe(32), ladder.clock()
+
+    def act(connection: Connection) -> IssuedSecret:
+        entry = find_credential(connection, hash_secret(link))
+        known = find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
+        if entry is None or entry.kind != LINK or not (entry.is_valid(now) or (known and entry.session_id == known.id)):
+            raise AuthenticationError("this link was used already or has expired: ask for another one")
+        ends = now + SESSION_IDLE_S
+        by = f"link {entry.id}"
+        new = Credential(entry.user_id, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
+        session = insert_credential(connection, new)
+        record_session(connection, entry.id, session)
+        return IssuedSecret(session, entry.login, SESSION, entry.scope, secret, ends)
+
+    return ladder.database.write(act)
+
+
+def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
+    """Start a session for the user with an account at an identity provider. email: verified by the provider, or None.
+
+    The email identifies the user at the first sign-in. Later only the subject does, which a provider never reuses.
+    A user has at most one account at a provider, and staff has none, so that a changed email gives no access.
+
+    Raises AuthenticationError if no user, or more than one, has the email, or if the user is staff or locked out."""
+    now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
+
+    def act(connection: Connection) -> Credential:
+        known = find_credential(connection, digest)
+        if known is None:
+            user = _get_user_by_email(connection, email)
+            ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
+            known = Credential(user.id, user.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
+            known = replace(known, id=insert_credential(connection, known))
+        if not known.is_valid(now):
+            raise AuthenticationError("the staff revoked your account at the provider: ask them")
+        return known
+
+    def check(connection: Connection, user: User) -> None:
+        if user.staff:
+            raise AuthenticationError("staff signs in with a link or a password, not at the provider")
+        require_not_locked_out(connection, user)
+
+    known = ladder.database.write(act)
+    return issue_secret(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
+
+
+def _get_user_by_email(connection: Connection, email: str | None) -> User:
+    """Return the only user with this email. Raises AuthenticationError, also if they have a provider account."""
+    if not email:
+        raise AuthenticationError(
+            "the provider sent no verified email for you: verify your email there, and sign in again"
+        )
+    owners = [user for user in all_users(connection, merged=True) if not user.waiting]
+    ids = {
+        user.merged_into or user.id
+        for user in owners
+        if user.email and fold_ascii_case(user.email) == fold_ascii_case(email)
+    }
+    found = [user for user in owners if user.id in ids]
+    if len(found) != 1:
+        owner = "several users in the roster have" if found else "no user in the roster has"
+        raise AuthenticationError(f'{owner} the email "{escape_control(email)}": ask the staff')
+    [user] = found
+    if user.staff:
+        raise AuthenticationError("staff signs in with a link or a password, not at the provider")
+    if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, user.login)):
+        raise AuthenticationError(
+            "another account at the provider is linked to you: sign in with that account, or ask the staff"
+        )
+    return user
+
+
+def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
+    """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
+
+    def act(connection: Connection) -> None:
+        user = find_user(connection, login) if login else None
+        details = why if user is None else f"{user.login}: {why}"
+        record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=details)
+
+    ladder.database.write(act)
+
+
+def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
+    """Return the viewer of a session or token, and extend the session. kind: SESSION or TOKEN.
+
+    Raises AuthenticationError if the secret isn't valid, or the user is suspended, withdrawn or not approved.
+    """
+
+    def read(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
+        entry = find_credential(connection, hash_secret(secret))
+        user = None if entry is None else find_user(connection, entry.login)
+        if user is None:
+            return entry, None, None
+        return entry, make_viewer(connection, user), lockout_reason(connection, user)
+
+    entry, viewer, reason = ladder.database.read_with_retry(read)
+    if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
+        ended = "your session has ended" if kind == SESSION else f"this {kind} is unknown, was revoked or has expired"
+        raise AuthenticationError(ended)
+    if reason is not None:
+        raise AuthenticationError(f"you are {reason}")
+    session = entry.id if kind == SESSION else None
+    later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
+    if session and later >= entry.expires_at + DAY_S:  # at most one write per day
+        ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
+    return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
+
+
+def require_not_locked_out(connection: Connection, user: User) -> None:
+    """Raise AuthenticationError, with the reason, if the user is suspended, withdrawn or not approved."""
+    reason = lockout_reason(connection, user)
+    if reason is not None:
+        raise AuthenticationError(f"you are {reason}")
+
+
+def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
+    """Revoke a credential and the sessions that it started; return False if it is revoked already.
+
+    who, why: for the audit log. login: the user that revokes their own credential, None for staff. Raises LadderError
+    if it doesn't exist, belongs to another user, or is the user's own password or provider account."""
+    now = ladder.clock()
+
+    def act(connection: Connection) -> bool:
+        known = all_credentials(connection, login)
+        entry = next((each for each in known if each.id == id), None)
+        # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
+        if entry is None or (login is not None and entry.kind in (PASSWORD, OPENID)):
+            place = "your account" if login else f"arena ladder access list {ladder.path}"
+            raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
+        if entry.revoked:
+            return False
+        for each in known:
+            if each.id == id or (each.kind == SESSION and each.created_by == f"{entry.kind} {id}"):
+                expire_credential(connection, each.id)
+        log_action(connection, AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, user_id=entry.user_id))
+        return True
+
+    return ladder.database.write(act)
+
+
+def sign_out(ladder: Ladder, session: str) -> None:
+    """Revoke the session with this secret; do nothing if it is unknown."""
+
+    def act(connection: Connection) -> None:
+        entry = find_credential(connection, hash_secret(session))
+        if entry is not None and entry.kind == SESSION:
+            expire_credential(connection, entry.id)
+
+    ladder.database.write(act)
+
+
+def hash_secret(secret: str) -> str:
+    """Return the SHA-256 of a secret as hex, which is stored instead of the secret."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5
+# Most common passwords of 12 characters or more consist of these parts. Longer parts come first.
+_COMMON_PARTS = """
+1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
+administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
+computer internet zxcvbnm 12345678 1234567 1q2w3e4r qwerty qwertz azerty asdfgh 123456 654321 123123 abc123 abcdef
+letmein welcome monkey dragon master shadow secret login admin hello coup 12345 54321 1234 4321 1q2w 2025 2026 2027 abcd
+qwer asdf
+"""
+_WRONG = "the login or the password is wrong"
+_HASH_SLOTS = threading.BoundedSemaphore(4)  # limits memory: a hash takes 19 MiB
+
+
+def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
+    """Set or change the viewer's password, and revoke all their other sessions, their links and, if `tokens`, tokens.
+
+    Raises LadderError if the new password is too weak, or `current` isn't the current password."""
+    _require_strong_password(new, str(viewer.login))
+    _replace_password(ladder, viewer, current, _hash(new), tokens)
+
+
+def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
+    """Store whether a user agrees to have the name on podiums."""
+    ladder.database.write(lambda connection: set_user_shows_name(connection, login, shows_name, ladder.clock()))
+
+
+def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
+    """Remove the viewer's password, and revoke other sessions and links. Raises LadderError for a wrong `current`."""
+    _replace_password(ladder, viewer, current, None)
+
+
+def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
+    """Start a session. Raises AuthenticationError; the message gives the reason only if the password is right."""
+    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
+    if not _verify_password(credential, password) or credential is None:
+        raise AuthenticationError(_WRONG)
+
+    def check(connection: Connection, user: User) -> None:
+        require_not_locked_out(connection, user)
+        if _find_password(connection, login, ladder.clock()) != credential:
+            raise AuthenticationError(_WRONG)
+
+    return issue_secret(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
+
+
+def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
+    login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
+    ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
+    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
+    if credential is not None and not _verify_password(credential, current):
+        raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
+
+    def act(connection: Connection) -> None:
+        if find_credential(connection, digest) is not None:
+            return  # a repeated call, after a commit's reply was lost
+        if _find_password(connection, login, now) not in (credential, None):
+            raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
+        user = get_acting_user(connection, login)
+        for each in all_credentials(connection, login):
+            if each.kind in ends and each.id != viewer.session:
+                expire_credential(connection, each.id)
+        if hash is not None:
+            until = now + CREDENTIAL_LIFETIMES_S[PASSWORD]
+            made = Credential(user.id, login, PASSWORD, digest, "submit", login, now, until, password_hash=hash)
+            insert_credential(connection, made)
+
+    ladder.database.write(act)
+
+
+def _find_password(connection: Connection, login: str, now: float) -> Credential | None:
+    credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.is_valid(now))
+    return next(credential, None)
+
+
+def _require_strong_password(password: str, login: str) -> None:
+    """Raise LadderError for a password that is too short, too long, or mostly the login or common parts."""
+    plain = _normalize(password).casefold().replace(login.casefold(), "")
+    for word in _COMMON_PARTS.split():
+        plain = plain.replace(word, word[0])
+    if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
+        raise LadderError(
+            f"The password needs {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
+            'different. Your login doesn\'t count; "password", "1234" and other common parts count as one character.\n'
+            "Use several random words."
+        )
+
+
+def _normalize(password: str) -> str:
+    """Return the NFKC form, which is hashed, since keyboards encode some letters in different ways."""
+    return unicodedata.normalize("NFKC", password)
+
+
+@cache
+def _hasher() -> "tuple[PasswordHasher, str]":
+    """Return the hasher and the hash of a random password, which is verified for logins without a password."""
+    from argon2 import PasswordHasher
+
+    hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
+    return hasher, hasher.hash(secrets.token_urlsafe(32))
+
+
+def _hash(password: str) -> str:
+    with _HASH_SLOTS:
+        return _hasher()[0].hash(_normalize(password))
+
+
+def _verify_password(credential: Credential | None, password: str) -> bool:
+    """Return whether this is the credential's password; without a credential return False after the same time."""
+    from argon2.exceptions import VerifyMismatchError
+
+    hasher, unused = _hasher()
+    known = None if credential is None else credential.password_hash
+    try:
+        with _HASH_SLOTS:
+            plain = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
+            return hasher.verify(known or unused, plain) and known is not None
+    except VerifyMismatchError:
+        return False
+
+
+MAX_APPLICANTS = 200  # accounts that wait for approval
+
+
+def find_join_link(ladder: Ladder, link: str) -> Credential | None:
+    """Return the sign-up link with this secret, None if it is unknown, revoked or expired."""
+    return ladder.database.read_with_retry(lambda connection: _find_join_credential(connection, link, ladder.clock()))
+
+
+def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
+    """Create an account by a sign-up link, and return a session. Staff sees its email. Raises LadderError."""
+    login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
+    person = make_roster_entry(login, name, email or None, None, None)
+    if "@" in login:
+        raise LadderError("A login can't contain @.\nChoose another login.")
+    secret, now, key = secrets.token_urlsafe(32), ladder.clock(), ladder.pseudonym_key()
+
+    def act(connection: Connection) -> IssuedSecret:
+        entry = _find_join_credential(connection, link, now)
+        if entry is None:
+            raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
+        known, waits, ends = (
+            find_credential(connection, hash_secret(secret)),
+            entry.scope == APPROVAL_SCOPE,
+            now + SESSION_IDLE_S,
+        )
+        if known is not None:  # a repeated call, after a commit's reply was lost
+            return IssuedSecret(known.id, login, SESSION, known.scope, secret, ends)
+        others = all_users(connection, merged=True)
+        if login.casefold() in {other.login.casefold() for other in others}:
+            raise LadderError(f'The login "{escape_control(login)}" is already used.\nChoose another login.')
+        if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
+            raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
+        pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
+        new = User(login, name, pseudonym, person.email if waits else None, waiting=waits)
+        save_users(connection, [new], now)
+        user = find_user(connection, login)
+        assert user is not None, "the user was saved"
+        by = f"link {entry.id}"
+        if not waits:
+            log_action(
+                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=user.id)
+            )
+        session = Credential(user.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
+        return IssuedSecret(insert_credential(connection, session), login, SESSION, "submit", secret, ends)
+
+    return ladder.database.write(act)
+
+
+def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
+    """Approve an account, and remove its unverified email; return False if the account is approved already.
+
+    A roster or staff can set another email. Raises LadderError if the account doesn't exist."""
+
+    def act(connection: Connection) -> bool:
+        user = _get_applicant(connection, login)
+        if not user.waiting:
+            return False
+        set_user_approved(connection, user.id)
+        why = f"{login} signed up, and is approved"
+        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
+        return True
+
+    return ladder.database.write(act)
+
+
+def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
+    """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
+
+    def act(connection: Connection) -> bool:
+        user = find_user(connection, login)
+        if user is None:
+            return False
+        if not user.waiting:
+            raise LadderError(
+                f"{escape_control(login)} doesn't wait for approval.\n"
+                "To remove access, suspend the user: arena ladder suspend"
+            )
+        delete_applicant(connection, user.id)
+        log_action(connection, AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
+        return True
+
+    return ladder.database.write(act)
+
+
+def _find_join_credential(connection: Connection, link: str, now: float) -> Credential | None:
+    credential = find_credential(connection, hash_secret(link))
+    return credential if credential is not None and credential.kind == JOIN and credential.is_valid(now) else None
+
+
+def _get_applicant(connection: Connection, login: str) -> User:
+    user = find_user(connection, login)
+    if user is None:
+        raise LadderError(
+            f'the ladder has no account "{escape_control(login)}".\nList its users: arena ladder users list LADDER'
+        )
+    return user

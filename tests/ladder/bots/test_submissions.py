@@ -1,0 +1,271 @@
+"""Tests of submissions: of many users at once, and with a time entered by staff."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from ladder.bots import submit_bot, submit_folder, view_bot
+from ladder.clock import format_local_time, parse_time
+from ladder.deadlines import extend_deadline
+from ladder.ladder import Ladder
+from ladder.matches import view_queue
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.settings import LadderError
+from ladder.store import (
+    MAX_ATTEMPTS,
+    all_users,
+    claim_check,
+    extensions_in_force,
+    list_audit_entries,
+    register_runner,
+    release_check,
+    unchecked_versions,
+)
+from ladder.users import join_teams
+from tests.cli_workspace import QUICK_BOT
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+
+NOW, EARLIER = 1e6, 9e5
+PY = f"{QUICK_BOT}#"
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    with closing(make_ladder(tmp_path / "spring", owners="ada bob dan eve")) as made:
+        add_settings(made, deadline("first", NOW - 10))
+        yield made
+
+
+def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_path: Path) -> None:
+    """Otherwise the other user's first bot couldn't get its usual name."""
+    path = tmp_path / "bot.py"
+    path.write_text(PY)
+    with ladder.database.read() as connection:
+        names = {each.login: each.pseudonym.lower() for each in all_users(connection)}
+    for separator in " -_":
+        with pytest.raises(LadderError, match="is the pseudonym of another user"):
+            submit_bot(ladder, path, "ada", names["bob"].replace(" ", separator))
+    assert submit_bot(ladder, path, "ada", names["ada"].replace(" ", "-")).number == 1
+
+
+def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path) -> None:
+    """At the pace of the last checks: eight in 50 s, of them two of reference bots at the start."""
+    for number in range(6):
+        hand_in(ladder, "ada", "bot", NOW + 10 * number)
+    path = tmp_path / "bot.py"
+    for login in ("bob", "dan"):
+        path.write_text(f"{PY}{login}")
+        submit_bot(ladder, path, login, f"bot-of-{login}")
+    with ladder.reading(STAFF_VIEWER) as context:
+        left_s = [(check.done_at or 0.0) - context.now for check in view_queue(context).checks]
+    assert left_s == pytest.approx([50 / 6, 100 / 6])
+
+
+def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder: Ladder, tmp_path: Path) -> None:
+    """Also of a teammate's; the names in the files count for a first bot, and if there are several."""
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "x")
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    path = tmp_path / "=mine.py"  # a bot can't be called so
+    path.write_text(PY)
+    assert submit_bot(ladder, path, "ada", "Quiet-Fox").version_ref == "Quiet-Fox@1"
+    for number, login in ((2, "bob"), (3, "ada")):
+        path.write_text(f"{PY}{number}")
+        assert submit_bot(ladder, path, login).version_ref == f"Quiet-Fox@{number}"
+    (top := tmp_path / "all" / "bob").mkdir(parents=True)
+    (top / "bot.py").write_text(f"{PY}4")
+    assert submit_folder(ladder, top.parent, None, "prof").accepted["bob"].version_ref == "Quiet-Fox@4"
+    assert submit_bot(ladder, path, "ada", "second").version_ref == "second@1"
+    with pytest.raises(LadderError, match="formula"):
+        submit_bot(ladder, path, "ada")
+
+
+def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:
+    """A first bot has the pseudonym as its name. Later files are its next version."""
+    top = tmp_path / "all"
+    files = {"ada/bot.py": PY, "bob/bot.toml": 'run = "python3 b.py"\n', "bob/b.py": PY, "zoe/bot.py": PY, "x.py": PY}
+    for name, text in files.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text(text)
+    (top / "dan").mkdir()
+    (top / "dan" / "bot.py").symlink_to("/etc/passwd")
+    (top / "eve").mkdir()
+    with ladder.database.read() as connection:
+        names = {each.login: "-".join(each.pseudonym.split()) for each in all_users(connection)}
+    found = submit_folder(ladder, top, EARLIER, "prof")
+    assert {login: (one.version_ref, one.received_at) for login, one in found.accepted.items()} == {
+        "ada": (f"{names['ada']}@1", EARLIER),
+        "bob": (f"{names['bob']}@1", EARLIER),
+    }
+    assert {login: why.partition("\n")[0] for login, why in found.rejected.items()} == {
+        "dan": "the folder is or contains a symbolic link.",
+        "eve": "eve was rejected: it contains no file.",
+        "zoe": 'the ladder has no user "zoe".',
+    }
+    assert all(one.duplicate for one in submit_folder(ladder, top, EARLIER, "prof").accepted.values())
+    (top / "ada" / "bot.py").write_text(f"{PY}2")
+    assert submit_folder(ladder, top, NOW, "prof").accepted["ada"].version_ref == f"{names['ada']}@2"
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    path = tmp_path / "more.py"
+    path.write_text(f"{PY}3")
+    submit_bot(ladder, path, "ada", "more")
+    assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
+    with pytest.raises(LadderError, match="has no subfolder"):
+        submit_folder(ladder, top / "ada", EARLIER, "prof")
+
+
+def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: Ladder) -> None:
+    """The cause was the host, so the same files may pass now."""
+
+    def give_up(connection: Connection) -> None:
+        [version] = unchecked_versions(connection, NOW)
+        for number in range(MAX_ATTEMPTS):
+            at = NOW + 3600 * number
+            runner = register_runner(connection, 1, at)
+            assert claim_check(connection, runner, [], at) is not None
+            release_check(connection, version.id, runner, "no space", at)
+
+    assert [sent(ladder, 1)[0] for _ in range(2)] == [1, 1]
+    ladder.database.write(give_up)
+    assert [sent(ladder, 1)[0] for _ in range(2)] == [2, 2]
+
+
+def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder, tmp_path: Path) -> None:
+    path = tmp_path / "bot.py"
+    for number, (login, name) in enumerate((("ada", "Straße"), ("ada", "STRASSE"), ("ada", "straße")), 1):
+        path.write_text(f"{PY}{number}")
+        assert submit_bot(ladder, path, login, name).version_ref == f"Straße@{number}"
+    with pytest.raises(LadderError, match="belongs to another user"):
+        submit_bot(ladder, path, "bob", "STRAßE")
+
+
+@pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])
+def test_a_name_that_results_or_spreadsheets_cannot_contain_is_refused(
+    ladder: Ladder, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "bot.py").write_text(PY)
+    with pytest.raises(LadderError):
+        submit_bot(ladder, tmp_path / "bot.py", "ada", name)
+
+
+def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
+    with pytest.raises(LadderError, match="in the future"):
+        sent(ladder, 1, NOW + 1)
+
+
+TOKYO = "Asia/Tokyo"  # where the server stands
+MORNING = 13 * 86_400  # midnight of UTC
+ZONES: dict[str, tuple[tuple[str, ...], str | None, int]] = {
+    "none: the server's": ((), None, 9),
+    "that of the deadlines": (("-05:00", "-05:00"), None, -5),
+    "they have several": (("-05:00", "+01:00"), None, 9),
+    "of one that is named": (("-05:00", "+01:00"), "two", 1),
+}
+
+
+@pytest.mark.parametrize("of", ZONES)
+def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: pytest.MonkeyPatch, of: str) -> None:
+    zones, name, hours = ZONES[of]
+    monkeypatch.setenv("TZ", TOKYO)
+    time.tzset()
+    try:
+        ladder.clock = Clock(MORNING * 2)
+        path = ladder.path / "ladder.toml"
+        path.write_text(path.read_text().replace(deadline("first", NOW - 10), ""))
+        for number, zone in zip(("one", "two"), zones, strict=False):
+            add_settings(ladder, f'[[deadlines]]\nname = "{number}"\nat = 1970-01-12T00:00:00{zone}\n')
+        at = MORNING - 3600 * hours
+        assert parse_time(ladder.settings, "1970-01-14T00:00", name) == at
+        assert parse_time(ladder.settings, "1970-01-14T00:00Z", name) == MORNING
+        if name:
+            extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
+            assert [each.extended_until for each in ladder.database.read_with_retry(extensions_in_force)] == [at]
+        assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+@pytest.mark.parametrize("text", ["1970-01-14", "1970-01-14+01:00", "19700114", " 1970-01-14 ", "soon", "12:00"])
+def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
+    with pytest.raises(LadderError, match="isn't a valid time"):
+        parse_time(ladder.settings, text)
+    with pytest.raises(LadderError, match="isn't a valid time"):
+        extend_deadline(ladder, "ada", "first", text, None, 0, "prof", "ill")
+
+
+def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
+    ladder.clock = Clock(at)
+    path = ladder.path / "ada.py"
+    path.write_text(f"{PY}{code}")
+    taken = submit_bot(ladder, path, "ada", "ada", received, None if received is None else "prof")
+    return taken.number, taken.received_at
+
+
+def printed_by(ladder: Ladder) -> list[str]:
+    return ladder.database.read_with_retry(
+        lambda connection: [act.reason for act in list_audit_entries(connection, actions=("receive",))]
+    )
+
+
+def test_submissions_by_staff_do_not_count_against_quotas(ladder: Ladder) -> None:
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_submissions_per_day = 10", "max_submissions_per_day = 1"))
+    for code in range(3):
+        assert sent(ladder, code, EARLIER + code)[0] == code + 1
+    assert sent(ladder, 8)[0] == 4
+    with pytest.raises(LadderError, match="of 1 version allowed"):
+        sent(ladder, 9)
+    assert sent(ladder, 10, NOW)[0] == 5
+
+
+def test_submitting_the_same_files_again_corrects_the_time(ladder: Ladder) -> None:
+    """The ladder's own time yields only to an earlier one; a time entered by staff to any."""
+    assert sent(ladder, 1) == (1, NOW)
+    assert sent(ladder, 1, NOW, at=NOW + 5) == (1, NOW)
+    assert printed_by(ladder) == []
+    assert sent(ladder, 1, EARLIER) == (1, EARLIER)
+    assert sent(ladder, 1, EARLIER) == (1, EARLIER)
+    assert sent(ladder, 1, EARLIER + 60) == (1, EARLIER + 60)
+    assert len(printed_by(ladder)) == 2
+    assert printed_by(ladder)[0].endswith(", set by prof")
+    assert sent(ladder, 2, EARLIER + 90) == (2, EARLIER + 90)
+    assert sent(ladder, 1, EARLIER + 99) == (1, EARLIER + 99)  # over a version that came between
+
+
+def test_submitting_earlier_files_again_makes_a_new_version(ladder: Ladder) -> None:
+    assert [sent(ladder, code, at=NOW + at)[0] for at, code in enumerate((1, 2, 1, 1))] == [1, 2, 3, 3]
+
+
+def test_late_counts_by_the_time_of_receipt(ladder: Ladder) -> None:
+    add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    path = ladder.path / "ada.py"
+    path.write_text(PY)
+    assert submit_bot(ladder, path, "ada", received=NOW - 500, by="prof").late_for == "second"
+
+
+def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder) -> None:
+    """The deadline is that of the bot's owner, whichever member submits."""
+    add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
+    sent(ladder, 1, EARLIER)
+    extend_deadline(ladder, "bob", "second", None, 1, 0, "prof", "ill")
+    path = ladder.path / "ada.py"
+    path.write_text(f"{PY}2")
+    assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late_for == "second"
+
+
+def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) -> None:
+    sent(ladder, 1, EARLIER)
+    output = {}
+    for viewer in (STAFF_VIEWER, Viewer("ada"), Viewer("bob")):
+        with ladder.reading(viewer) as context:
+            found = view_bot(context, "ada")
+        assert found is not None
+        output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
+    assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}

@@ -1,0 +1,84 @@
+"""Fixtures for the ladder of a class: owners, reference bots, and versions that are accepted without a check."""
+
+import itertools
+import shutil
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from ladder.bots import submit_bot
+from ladder.ladder import Ladder, open_ladder
+from ladder.runner import LadderRunner
+from ladder.store import finish_check, get_version_by_id, set_active_version
+from ladder.users import import_users, parse_roster
+from tests.cli_workspace import QUICK_BOT
+from tests.ladder.ladders import WORDS
+from tests.ladder.pool import workers
+from tests.ladder.small_ladder import small_ladder
+
+NUMBERS = itertools.count()
+
+
+class Clock:
+    """A clock that moves only by hand."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def make_ladder(folder: Path, owners: str = "ada bob", references: str = "one two", url: str | None = None) -> Ladder:
+    """Return a ladder whose clock is at 1,000,000."""
+    ladder = small_ladder(folder, url, references.split())
+    ladder.clock = Clock(1e6)
+    roster = "login,section\n" + "".join(f"{login},A\n" for login in owners.split())
+    import_users(ladder, parse_roster(roster.encode(), "roster.csv"), "staff", "a roster")
+    return ladder
+
+
+def copy_ladder(made: Path, folder: Path) -> Ladder:
+    """Return a copy of a closed ladder, with its clock at 1,000,000. A copy is cheaper than a new ladder."""
+    ladder = open_ladder(Path(shutil.copytree(made, folder)))
+    ladder.clock = Clock(1e6)
+    return ladder
+
+
+def hand_in(
+    ladder: Ladder, login: str, name: str, at: float = 1e6, reason: str | None = None, code: str = QUICK_BOT
+) -> int:
+    """Submit a new version of a bot at a time, accept it unless a reason is given, and return its ID."""
+    ladder.clock = Clock(at)
+    path = ladder.path / f"{name}.py"
+    path.write_text(f"{code}# {next(NUMBERS)}\n")
+    version = submit_bot(ladder, path, login, name).version
+
+    def act(connection: Connection) -> None:
+        finish_check(connection, version, [], reason, None if reason else WORDS, None, at)
+        if reason is None:
+            set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", at)
+
+    ladder.database.write(act)
+    return version
+
+
+def serve(ladder: Ladder, matches: int | None = None) -> None:
+    """Run a runner until no check waits, or for this many matches."""
+    service = LadderRunner(ladder, workers(), matches, None if matches else "idle")
+    with closing(service.events()) as events:
+        for _ in events:
+            pass
+
+
+def add_settings(ladder: Ladder, text: str) -> None:
+    path = ladder.path / "ladder.toml"
+    path.write_text(path.read_text() + text)
+
+
+def deadline(name: str, at: float, grace_minutes: int = 0) -> str:
+    """Return the lines of a deadline; the time is in seconds since 1970."""
+    output = datetime.fromtimestamp(at, UTC).isoformat()
+    return f'[[deadlines]]\nname = "{name}"\nat = {output}\ngrace_minutes = {grace_minutes}\n'

@@ -1,0 +1,471 @@
+"""Tests of finals: frozen versions, and verifiable deals from a key with an earlier published commitment."""
+
+import hashlib
+import itertools
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, update
+
+from arena.coup import derive_key
+from arena.run import VerificationReport, final_plan, verify_all
+from ladder.bots import activate_version, disable_bot
+from ladder.grading import (
+    create_final,
+    export_final,
+    get_commitment_file,
+    get_final_state,
+    list_final_states,
+    preview_final,
+    retry_final,
+    reveal_final_results,
+)
+from ladder.ladder import Ladder, set_frozen
+from ladder.matches import set_void, view_match_replay
+from ladder.permissions import PUBLIC_VIEWER, Viewer
+from ladder.runner import LadderRunner
+from ladder.settings import LadderError
+from ladder.store import (
+    FINAL,
+    METADATA,
+    Final,
+    claim_match,
+    deactivate_bot,
+    end_runner,
+    find_bot,
+    find_final,
+    get_version_by_id,
+    list_audit_entries,
+    list_final_matches,
+    record_failed_attempt,
+    register_runner,
+)
+from ladder.tasks import ClockBehind
+from ladder.users import join_teams
+from tests.cli_workspace import BOT, Place
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
+from tests.ladder.invariants import problems
+from tests.ladder.pool import workers
+
+# Waits until there is a file, and leaves then.
+QUITTER = BOT.replace('message["type"] == "request"', "leave()").replace(
+    "for line in",
+    """import os, time
+
+def leave():
+    while not os.path.exists(SIGN):
+        time.sleep(0.01)
+    sys.exit()
+
+for line in""",
+)
+BASELINES = """
+[[baselines]]
+name = "share"
+points = 10
+min_win_rate_percent = 50
+
+[[baselines]]
+name = "beats one"
+points = 20
+beats = "one"
+"""
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder of two references, and of ada's and bob's bots."""
+    with closing(make_ladder(tmp_path / "spring")) as made:
+        hand_in(made, "ada", "a")
+        hand_in(made, "bob", "b")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
+    """Give a ladder whose final `last` was played; change it only by finals."""
+    with closing(make_ladder(tmp_path_factory.mktemp("ladder") / "spring")) as made:
+        hand_in(made, "ada", "a")
+        hand_in(made, "bob", "b")
+        add_settings(made, BASELINES)
+        create_final(made, "last", None, 20, "teacher")
+        set_frozen(made, True, "teacher", "the final")
+        serve(made)
+        reveal_final_results(made, "last", "teacher")
+        yield made
+
+
+def stored(ladder: Ladder, name: str) -> Final:
+    final = ladder.database.read_with_retry(lambda connection: find_final(connection, name))
+    assert final is not None
+    return final
+
+
+def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
+    state = create_final(ladder, "last", None, 4, "teacher")
+    published = get_commitment_file(ladder, "last").read_text()
+    final = stored(ladder, "last")
+    assert state.key is None
+    assert hashlib.sha256(final.key).hexdigest() == state.commitment
+    assert state.commitment in published
+    assert all(version_ref in published for version_ref in ("a@1", "b@1", "one@1", "two@1"))
+    assert final.key.hex() not in published
+    with pytest.raises(LadderError, match="the final last has 4 unfinished matches of 4"):
+        reveal_final_results(ladder, "last", "teacher")
+    with pytest.raises(LadderError, match="isn't revealed yet"):
+        export_final(ladder, "last", tmp_path / "last")
+    assert not (tmp_path / "last").exists()
+    assert not stored(ladder, "last").revealed
+    serve(ladder)
+    for viewer in (PUBLIC_VIEWER, Viewer("ada")):
+        state = get_final_state(ladder, "last", viewer)
+        assert (state.pending, state.key, state.standings) == (0, None, None)
+        with pytest.raises(LadderError, match="isn't revealed yet"):
+            reveal_final_results(ladder, "last", "ada", viewer)
+    reveal_final_results(ladder, "last", "teacher")
+    state = get_final_state(ladder, "last")
+    assert state.key == final.key.hex()
+    assert (state.played, state.pending, state.abandoned) == (state.matches, 0, ())
+    assert state.standings is not None
+    assert state.standings.matches == state.matches
+    assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
+    reveal_final_results(ladder, "last", "other")
+    with ladder.database.read() as connection:
+        assert [(act.action, act.actor) for act in list_audit_entries(connection, actions=("final", "reveal"))] == [
+            ("final", "teacher"),
+            ("reveal", "teacher"),
+        ]
+
+
+def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
+    _, measured = reveal_final_results(held, "last", "teacher")
+    assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
+
+
+@pytest.mark.parametrize(
+    ("name", "games", "output"),
+    [
+        ("last", 4, "already"),
+        ("../last", 4, "isn't a valid name"),
+        ("x" * 41, 4, "isn't a valid name"),
+        ("", 4, "isn't a valid name"),
+    ],
+)
+def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
+    with pytest.raises(LadderError, match=output) as refused:
+        create_final(held, name, None, games, "teacher")
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
+        with pytest.raises(LadderError, match="can't play a final") as refused:
+            create_final(ladder, "last", None, 4, "teacher")
+        assert preview_final(ladder, "", 4).problem == str(refused.value)
+        assert not get_commitment_file(ladder, "last").exists()
+        with pytest.raises(LadderError, match='no final "last"'):
+            get_final_state(ladder, "last")
+
+
+def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path: Path) -> None:
+    """Otherwise a team could prevent a final."""
+    with closing(make_ladder(tmp_path / "spring", "ada bob cyd", references="one")) as ladder:
+        for login, bot in (("ada", "a"), ("bob", "b"), ("cyd", "c")):
+            hand_in(ladder, login, bot)
+        join_teams(ladder, dict.fromkeys(("ada", "bob", "cyd"), "Red"), "teacher", "they asked")
+        preview = preview_final(ladder, "", 4)
+        assert (preview.problem, preview.versions) == (None, ("a@1", "one@1"))
+        assert preview.warnings == ("Bots of one owner or team never meet: left out: c@1, b@1.",)
+        create_final(ladder, "last", None, 4, "teacher")
+        with ladder.database.read() as connection:
+            (entry,) = list_audit_entries(connection, actions=("final",))
+            assert len(find_final(connection, "last").versions) == 2
+        assert entry.reason.endswith("left out: c@1, b@1")
+
+
+def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: Ladder) -> None:
+    """The grace period counts. An auto-disabled bot takes part, a disabled one doesn't."""
+    add_settings(ladder, deadline("first", 1_000_500, grace_minutes=10))
+    hand_in(ladder, "ada", "a", at=1_001_100)  # the very end of the grace
+    hand_in(ladder, "ada", "a", at=1_001_100, reason="run: it hangs")
+    hand_in(ladder, "ada", "a", at=1_001_101)
+    ladder.clock = Clock(1_001_030)
+    with pytest.raises(LadderError, match="closes in 2 minutes"):
+        create_final(ladder, "last", "first", 4, "teacher")
+    ladder.clock = Clock(1_002_000)
+    activate_version(ladder, "a", 1, "teacher", "why not")
+    with ladder.database.read() as connection:
+        bot = find_bot(connection, "b")
+    assert bot is not None
+    ladder.database.write(
+        lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
+    )
+    assert create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
+    activate_version(ladder, "b", 1, "teacher", "once more")
+    disable_bot(ladder, "b", "teacher", "it is copied")
+    assert create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
+    assert create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
+
+
+def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
+    """A final without some of its matches would be worthless."""
+    settings = ladder.path / "ladder.toml"
+    settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
+    sign = get_commitment_file(ladder, "last")  # published when the final is held
+    hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
+    for event in LadderRunner(ladder, workers(), matches=2).events():
+        if not isinstance(event, ClockBehind) and not sign.exists():
+            create_final(ladder, "last", None, 4, "teacher")
+    with ladder.database.read() as connection:
+        assert "auto_disable" in [act.action for act in list_audit_entries(connection)]
+    state = get_final_state(ladder, "last")
+    assert (state.pending, state.abandoned) == (state.matches, ())
+
+
+def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
+    """Otherwise a final with two void matches of three closes silently."""
+    create_final(ladder, "last", None, 4, "teacher")
+    final = stored(ladder, "last")
+
+    def give_up(connection: Connection) -> tuple[int, int]:
+        runner = register_runner(connection, 1, 0.0)
+        for hour in itertools.count(1):
+            match = claim_match(connection, runner, [], 3600.0 * hour, (FINAL,))
+            assert match is not None
+            if record_failed_attempt(connection, match.id, runner, "no space", 3600.0 * hour):
+                break
+        end_runner(connection, runner)
+        return match.id, hour
+
+    abandoned, _ = ladder.database.write(give_up)
+    serve(ladder)
+    with pytest.raises(LadderError, match=f"abandoned in the final last: 1 match, such as {abandoned}"):
+        reveal_final_results(ladder, "last", "teacher")
+    assert not stored(ladder, "last").revealed
+    assert retry_final(ladder, "last", "teacher").pending == 1
+    assert "queued 1 abandoned match again" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
+    assert ladder.database.write(give_up) == (abandoned, 3), "its attempts start at 0"
+    retry_final(ladder, "last", "teacher")
+    serve(ladder)
+    reveal_final_results(ladder, "last", "teacher")
+    assert get_final_state(ladder, "last").abandoned == ()
+    assert stored(ladder, "last").key == final.key
+    with pytest.raises(LadderError, match="is public"):
+        retry_final(ladder, "last", "teacher")
+    wrong = ladder.database.read_with_retry(lambda connection: list(problems(connection)))
+    assert [what for what in wrong if "match" in what] == []
+
+
+def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladder: Ladder) -> None:
+    create_final(ladder, "last", None, 4, "teacher")
+    serve(ladder, 1)
+    matches = METADATA.tables["matches"]
+    ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
+    queued = matches.c.status == "queued"
+    ladder.database.write(lambda connection: connection.execute(update(matches).where(queued).values(ended)))
+    with pytest.raises(LadderError, match="--incomplete"):
+        reveal_final_results(ladder, "last", "teacher")
+    reveal_final_results(ladder, "last", "teacher", incomplete=True)
+    assert stored(ladder, "last").revealed
+    assert len(get_final_state(ladder, "last").abandoned) > 0
+    assert export_final(ladder, "last", ladder.path / "out") == 1
+    verified = verify_all(ladder.path / "out")
+    assert verified.differences == ()
+    assert str(verified.stopped).startswith("matches were abandoned, such as match 1: 1 of ")
+
+
+def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring")) as ladder:
+        hand_in(ladder, "ada", "a")
+        create_final(ladder, "last", None, 4, "teacher")
+        serve(ladder)
+        before = reveal_final_results(ladder, "last", "teacher")[1].table.matches
+        with ladder.database.read() as connection:
+            final = find_final(connection, "last")
+            assert final is not None
+            match = list_final_matches(connection, final.id)[0].id
+        set_void(ladder, match, True, "teacher", "a power cut")
+        assert reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
+        assert export_final(ladder, "last", tmp_path / "out") == before
+
+
+def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path: Path) -> None:
+    """With games this few, the first two are always tied."""
+    planned = create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
+    published = get_commitment_file(ladder, "last").read_text()
+    assert "adds rounds among the tied versions, at most 2" in published
+    assert get_final_state(ladder, "last").progress == "queued"
+    ended = []  # (rounds, state, state in the list) whenever no match is queued
+    with closing(LadderRunner(ladder, workers(), until="idle").events()) as events:
+        for _ in events:
+            state = get_final_state(ladder, "last")
+            with ladder.reading(PUBLIC_VIEWER) as context:
+                [listed] = list_final_states(ladder, context).items
+            if state.pending:
+                assert state.state != "complete"
+                assert state.extra_rounds == 0 or state.progress.endswith(f"(round {state.extra_rounds} of at most 2)")
+            elif (state.extra_rounds, state.progress, listed.progress) not in ended:
+                ended.append((state.extra_rounds, state.progress, listed.progress))
+                if state.extra_rounds == 0:
+                    with pytest.raises(LadderError, match="unfinished"):
+                        reveal_final_results(ladder, "last", "teacher")
+    words = ["deciding a tie (round 1 of at most 2)", "deciding a tie (round 2 of at most 2)", "complete"]
+    assert ended == [(number, word, word) for number, word in enumerate(words)]
+    tied = get_final_state(ladder, "last")
+    assert (planned, tied.matches, tied.extra_rounds, tied.pending) == (2, 4, 2, 0)
+    final = stored(ladder, "last")
+    assert [[tied.versions[bot] for bot in bots] for bots in final.extra_rounds] == [["a@1", "b@1"]] * 2
+    reveal_final_results(ladder, "last", "teacher")
+    export_final(ladder, "last", tmp_path / "last")
+    verified = verify_all(tmp_path / "last")
+    assert (verified.differences, verified.stopped) == ((), None)
+    assert str(verified.note).startswith("final.json has 2 of at most 2 extra rounds")
+    _another("final.json", lambda values: values.update(extra_rounds=[[0, 1], [0, 3]]))(tmp_path / "last")
+    assert verify_all(tmp_path / "last").differences != ()
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
+    create_final(ladder, "last", None, 4, "teacher", is_open)
+    serve(ladder, 3)
+    played = METADATA.tables["matches"]
+    apart = update(played).values(ended_at=1e6 + 10 * played.c.end_sequence)
+    ladder.database.write(lambda connection: connection.execute(apart))
+    state = get_final_state(ladder, "last", PUBLIC_VIEWER)
+    assert state.remaining_s == 10 * state.pending > 0
+    assert (state.key, state.podium, state.champion) == (None, (), None)
+    assert (state.standings is not None, state.featured_match is not None) == (is_open, is_open)
+    with ladder.reading(PUBLIC_VIEWER) as context:
+        matches = list_final_matches(context.connection, stored(ladder, "last").id)
+        shown = [match.id for match in matches if view_match_replay(context, match.id) is not None]
+    assert (shown == [match.id for match in matches]) == is_open
+    assert bool(shown) == is_open
+    if state.standings is not None:
+        serve(ladder)
+        later = get_final_state(ladder, "last", PUBLIC_VIEWER)
+        assert later.standings is not None
+        assert later.standings.matches > state.standings.matches, "the results of earlier matches are cached"
+
+
+def test_reference_bots_have_no_rank(held: Ladder) -> None:
+    state = get_final_state(held, "last")
+    assert state.standings is not None
+    rows = state.standings.items
+    assert [row.is_reference for row in rows] == [False, False, True, True]
+    assert [row.rank_range for row in rows[:2]] == [(1, 2), (1, 2)]
+    assert [row.bot for row in state.podium] == [row.bot for row in rows[:2]]
+    assert state.champion == f"{rows[0].bot}@1"
+
+
+# --- anyone can verify it ---------------------------------------------------------------------------------------------
+
+
+def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held: Ladder, tmp_path: Path) -> None:
+    final, folder = stored(held, "last"), tmp_path / "last"
+    assert export_final(held, "last", folder) == 20
+    published = (folder / "published.txt").read_text()
+    assert published == get_commitment_file(held, "last").read_text()
+    assert f"SHA-256 of the key: {hashlib.sha256(final.key).hexdigest()}" in published
+    digests = [line.split()[1] for line in published.splitlines()[-4:]]
+    assert digests == held.database.read_with_retry(
+        lambda connection: [get_version_by_id(connection, version).digest for version in final.versions]
+    )
+    assert verify_all(folder) == VerificationReport(20, 40, 0, 20)
+    with pytest.raises(LadderError, match="isn't empty"):
+        export_final(held, "last", folder)
+
+
+def _another(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
+    def edit(folder: Path) -> None:
+        values = json.loads((folder / name).read_text())
+        change(values)
+        (folder / name).write_text(json.dumps(values))
+
+    return edit
+
+
+FORGED_FINALS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another match in the place of one": (
+        lambda folder: shutil.copyfile(folder / "records" / "000002.jsonl", folder / "records" / "000003.jsonl"),
+        "000003.jsonl: match is",
+    ),
+    "a match less": (
+        lambda folder: (folder / "records" / "000003.jsonl").unlink(),
+        "20 matches were played, but 19 are in the folder",
+    ),
+    "another key": (
+        _another("final.json", lambda final: final.update(key="00" * 32)),
+        "published.txt doesn't match the commitment",
+    ),
+    "another version's digest": (
+        _another("final.json", lambda final: final["versions"][0].__setitem__(1, "00" * 32)),
+        "published.txt doesn't match the commitment",
+    ),
+    "other terms": (
+        _another("final.json", lambda final: final["terms"].update(lives=2)),
+        "terms.lives is 3 in the record, but 2 in the plan",
+    ),
+    "the last matches less, and fewer ended": (
+        lambda folder: (
+            [(folder / "records" / f"{match:06d}.jsonl").unlink() for match in (18, 19)],
+            _another("final.json", lambda final: final.update(ended=18))(folder),
+        ),
+        "2 of 20 planned matches are missing, such as match 18",
+    ),
+    "fewer results and no end": (
+        lambda folder: (
+            (folder / "results.jsonl").write_text(""),
+            _another("final.json", lambda final: final.pop("ended"))(folder),
+        ),
+        "results.jsonl differs from the records",
+    ),
+    "nothing published": (lambda folder: (folder / "published.txt").unlink(), "doesn't match the commitment"),
+}
+
+
+@pytest.mark.parametrize(("forge", "words"), FORGED_FINALS.values(), ids=FORGED_FINALS.keys())
+def test_differences_of_a_final_from_its_publication_are_reported(
+    held: Ladder, tmp_path: Path, forge: Callable[[Path], object], words: str
+) -> None:
+    folder = tmp_path / "last"
+    export_final(held, "last", folder)
+    forge(folder)
+    assert words in "\n".join(verify_all(folder).differences)
+
+
+def test_the_plan_of_a_key_never_changes() -> None:
+    """Later arenas can verify finals of earlier terms."""
+    tables = final_plan(bytes(32), (0, 0, 1, 2, 3), 2, 3, 2).tables
+    assert [table.bots for table in tables[:4]] == [(0, 3), (2, 4), (1, 3), (1, 2)]
+    assert derive_key(bytes(32), "match|7").hex() == "3f52f928cee33c0d67a8e3ddfd72a0ad28f06d71c973d35d803b7866d93e8413"
+
+
+def test_a_final_by_commands_alone(place: Place) -> None:
+    with closing(make_ladder(place.folder / "spring")) as ladder:
+        hand_in(ladder, "ada", "a")
+    begun = place.call("ladder", "final", "create", "spring", "last", "--games", "4", "--by", "teacher")
+    assert "SHA-256" in begun.err
+    assert "queued" in place.call("ladder", "final", "show", "spring", "last").err
+    assert place.call("ladder", "final", "show", "spring", "last", "--json").json["key"] is None
+    assert place.call("ladder", "final", "export", "spring", "last", "--out", "out").code == 2
+    assert not (place.folder / "out").exists()
+    assert place.run("ladder", "run", "spring", "--until", "idle", "--jobs", "1").code == 0
+    output = place.call("ladder", "final", "reveal", "spring", "last")
+    assert "Key: " in output.out
+    assert "a@1" in output.out
+    assert '"ada"' not in place.call("ladder", "final", "show", "spring", "last", "--json").out
+    assert '"ada"' in place.call("ladder", "final", "show", "spring", "last", "--json", "--show-logins").out
+    shown = place.call("ladder", "final", "show", "spring", "last", "--json").json
+    assert hashlib.sha256(bytes.fromhex(shown["key"])).hexdigest() == shown["commitment"]
+    assert "last" in place.call("ladder", "final", "list", "spring").out
+    assert (
+        "verify it: arena verify out" in place.call("ladder", "final", "export", "spring", "last", "--out", "out").err
+    )
+    assert place.call("verify", "out").code == 0
+    assert place.call("ladder", "final", "create", "spring", "last", "--games", "4").code == 2
+    assert place.call("ladder", "final", "show", "spring", "nope").code == 2

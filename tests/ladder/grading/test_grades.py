@@ -1,0 +1,441 @@
+"""Tests of grades: points for baselines, with values and reasons, as CSV, for Canvas and for Moodle."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from arena.rating import Estimate
+from arena.referee import GameResult, PlayedMatch
+from ladder.bots import disable_bot
+from ladder.grading import (
+    GRADEBOOK_FORMATS,
+    Grade,
+    Grades,
+    create_final,
+    describe_missing_ids,
+    format_gradebook,
+    get_grades,
+)
+from ladder.ladder import Ladder
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.settings import LadderError, read_settings
+from ladder.standings import rebuild_standings
+from ladder.standings.computation import Standings
+from ladder.store import (
+    RATED,
+    User,
+    find_final,
+    find_latest_snapshot,
+    get_version_by_id,
+    list_final_matches,
+    queue_matches,
+    save_match,
+    save_users,
+    versions_in_match,
+)
+from ladder.users import UserSummary, join_teams, set_suspended
+from tests.cli_workspace import BOT
+from tests.ladder.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder
+from tests.ladder.term import Term
+from tests.ladder.version_refs import version_ids_by_ref
+
+BASELINES = """
+[[baselines]]
+name = "beats one"
+points = 40
+beats = "one"
+
+[[baselines]]
+name = "plays"
+points = 30
+min_games = 80
+max_fault_percent = 2.5
+
+[[baselines]]
+name = "wins"
+points = 30
+min_win_rate_percent = 60
+"""
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a ladder of two references, four owners, and ada's and bob's bots."""
+    folder = tmp_path_factory.mktemp("grades") / "spring"
+    with closing(make_ladder(folder, owners="ada bob cleo dan")) as made:
+        hand_in(made, "ada", "a")
+        hand_in(made, "bob", "b")
+        add_settings(made, BASELINES)
+    return folder
+
+
+@pytest.fixture
+def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
+    with closing(copy_ladder(begun, tmp_path / "spring")) as made:
+        yield made
+
+
+def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int = 0) -> None:
+    """Store rated matches of two games of two versions: the first wins some of each, and is faulty in some games."""
+
+    def act(connection: Connection) -> None:
+        refs = (one, other)
+        table = list(version_ids_by_ref(connection, refs).values())
+        left = faulty
+        for id, won in zip(queue_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
+            results = []
+            for game in range(2):
+                winner = 0 if game < won else 1
+                faults = ((0, "bad_json", 3), (0, "timeout", 1)) if left > 0 else ()
+                left -= 1
+                results.append(
+                    GameResult(id, game, refs, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
+                )
+            save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
+
+    ladder.database.write(act)
+
+
+def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
+    return next(each for each in get_grades(ladder, "t", deadline=deadline).grades if each.user.login == login)
+
+
+def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
+    """More wins alone aren't enough: equal bots pass in one case of forty."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 1, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+    beats = grade_of(ladder, "ada").baselines[0]
+    assert (beats.passed, beats.points) == (True, 40)
+    assert beats.low is not None
+    assert beats.value is not None
+    assert beats.value > beats.low > 0
+    close = grade_of(ladder, "bob").baselines[0]
+    assert close.value is not None
+    assert close.low is not None
+    assert close.value > 0 > close.low
+    assert (close.passed, close.points) == (False, 0)
+    assert "ahead of one@1" in close.explanation
+
+
+def test_without_a_deadline_no_version_is_late(ladder: Ladder) -> None:
+    grade = grade_of(ladder, "ada")
+    assert (grade.late_hours, grade.late_days_spent, grade.late_penalty) == (None, 0, 0)
+
+
+def test_a_version_without_games_inherits_no_points(ladder: Ladder) -> None:
+    """The fit links a version to its predecessor, a grade doesn't."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 2, 2, 2, 1, 2, 2, 2] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 2, 1, 2] * 2)
+    assert grade_of(ladder, "ada").baselines[0].passed
+    hand_in(ladder, "ada", "a", code=f"{BOT}# the second\n")
+    assert [mark.passed for mark in grade_of(ladder, "ada").baselines] == [False, False, False]
+
+
+def test_with_few_games_only_baselines_on_games_pass(ladder: Ladder) -> None:
+    play(ladder, "a@1", "one@1", [2, 2])
+    beats, plays, wins = grade_of(ladder, "ada").baselines
+    assert [mark.passed for mark in (beats, plays, wins)] == [False, False, False]
+    assert beats.explanation == "too few games for an interval"
+    assert plays.explanation == "4 of 80 required games, 0.0 % with a fault"
+
+
+@pytest.mark.parametrize(("matches", "faulty", "passed"), [(40, 1, True), (40, 2, False), (39, 0, False)])
+def test_a_game_with_several_faults_counts_once(ladder: Ladder, matches: int, faulty: int, passed: bool) -> None:
+    """2 games of 80 are 2.5 %, which isn't below 2.5 %."""
+    play(ladder, "a@1", "one@1", [1] * matches, faulty)
+    plays = grade_of(ladder, "ada").baselines[1]
+    assert plays.passed is passed
+    assert plays.explanation.startswith(f"{2 * matches} of 80 required games, ")  # also where it is more
+    assert plays.value == pytest.approx(100 * faulty / (2 * matches))
+    assert plays.low is not None
+    assert plays.high is not None
+    assert plays.low <= plays.value <= plays.high
+
+
+def test_a_win_rate_is_compared_to_its_threshold_and_close_ones_are_reported(ladder: Ladder) -> None:
+    """Staff see which users more games might help or hurt."""
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [2, 1, 2, 1, 1, 2, 1, 1] * 2 if name == "a@1" else [2, 0, 1, 1, 0, 1, 1, 2] * 2)
+    ada, bob = grade_of(ladder, "ada"), grade_of(ladder, "bob")
+    for wins, passed in ((ada.baselines[2], True), (bob.baselines[2], False)):
+        assert wins.low is not None
+        assert wins.high is not None
+        assert wins.value is not None
+        assert wins.threshold == 60
+        assert wins.low < 60 < wins.high
+        assert wins.passed is (wins.value >= 60) is passed
+        assert wins.inconclusive
+    assert "inconclusive" in ada.reason
+
+
+def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) -> None:
+    add_settings(ladder, deadline("first", 1_003_600))
+    hand_in(ladder, "cleo", "c", reason="run: it \x1b[31mhangs")
+    hand_in(ladder, "dan", "d", at=1_009_000)
+    disable_bot(ladder, "b", "teacher", "copied from a")
+    ladder.clock = Clock(1_020_000)
+    reasons = {each.user.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
+    assert reasons["cleo"] == "c@1 didn't pass its check: run: it \\x1b[31mhangs"
+    assert reasons["dan"] == "no version was submitted in time: d@1 was late"
+    assert reasons["bob"] == "b is disabled: copied from a"
+    assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}
+    with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
+        add_settings(empty, BASELINES)
+        assert [each.reason for each in get_grades(empty, "t").grades] == ["no version was submitted"]
+
+
+def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
+    """The public sees none, staff all. References and staff have none."""
+    for viewer, logins in (
+        (Viewer("ada"), ["ada"]),
+        (PUBLIC_VIEWER, []),
+        (STAFF_VIEWER, ["ada", "bob", "cleo", "dan"]),
+    ):
+        assert [grade.user.login for grade in get_grades(ladder, "t", viewer=viewer).grades] == logins
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, min_games and min_win_rate_percent"),
+        ('[[baselines]]\nname = "x"\npoints = 1\nmin_games = 2\nmin_win_rate_percent = 3\n', "one of beats, min_games"),
+        (
+            '[[baselines]]\nname = "x"\npoints = 1\nmin_win_rate_percent = 3\nmax_fault_percent = 1\n',
+            "requires min_games",
+        ),
+        ('[[baselines]]\nname = "x"\npoints = -1\nmin_games = 2\n', "greater than or equal to 0"),
+        ('[[baselines]]\nname = "x"\npoints = nan\nmin_games = 2\n', "finite number"),
+        ('[[baselines]]\nname = "wins"\npoints = 1\nmin_games = 2\n', 'two baselines "wins"'),
+        ('[[baselines]]\nname = "x\\u001b"\npoints = 1\nmin_games = 2\n', "printable"),
+    ],
+)
+def test_invalid_baselines_are_refused(ladder: Ladder, text: str, output: str) -> None:
+    add_settings(ladder, text)
+    with pytest.raises(LadderError, match=output) as refused:
+        read_settings(ladder.path)
+    assert len(str(refused.value).splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("title", "output"),
+    [
+        ("Coup Final Score", '"Final Score" in its title'),
+        ("Final Grade: bots", '"Final Grade" in'),
+        ("Unposted Final Points (4411)", '"Final Points" in'),
+        ("Override Status", '"Override Status" in'),
+        ("Current Points", '"Current Points" in'),
+        ("Section", '"Section" in'),
+        ("SIS User ID", '"SIS User ID" in'),
+        ("Coup ", "spaces at its ends"),
+        ("  (12)", "spaces at its ends"),
+        ("Coup\\tone", "printable"),
+    ],
+)
+def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str, output: str) -> None:
+    """Source: canvas-lms, lib/gradebook_importer.rb, NON_ASSIGNMENT_COLUMN_HEADERS and how it finds a column."""
+    for accepted in ("Coup final", "Section (4)"):
+        (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{accepted}"\n')
+        assert read_settings(tmp_path).grades.gradebook_column == accepted
+    (tmp_path / "ladder.toml").write_text(f'[grades]\ngradebook_column = "{title}"\n')
+    with pytest.raises(LadderError, match=output):
+        read_settings(tmp_path)
+
+
+def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) -> None:
+    add_settings(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
+    with pytest.raises(LadderError, match="The reference bots are one, two"):
+        get_grades(ladder, "t")
+
+
+def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
+    play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
+    for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
+        create_final(ladder, name, None, 20, "teacher")
+        store_final(ladder, name, faults)
+    ladder.clock = Clock(2e6)
+    semi, last = (get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
+    assert (semi.games, last.games) == (20, 20)
+    assert semi.baselines[1].value is not None
+    assert semi.baselines[1].value > 0
+    assert last.baselines[1].value == 0
+
+
+def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: Ladder) -> None:
+    """It played in the final before. A suspended user has no grade for the version of a teammate, either."""
+    join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "t", "they asked")
+    create_final(ladder, "last", None, 20, "t")
+    store_final(ladder, "last", ())
+    ladder.clock = Clock(2e6)
+
+    def versions() -> list[str | None]:
+        grades = {each.user.login: each.version for each in get_grades(ladder, "t", final="last").grades}
+        return [grades[login] for login in ("ada", "cleo")]
+
+    assert versions() == ["a@1", "a@1"]
+    set_suspended(ladder, "ada", True, "t", "a doubt")
+    assert versions() == [None, None]
+    set_suspended(ladder, "ada", False, "t", "none")
+    set_suspended(ladder, "cleo", True, "t", "a doubt")
+    assert versions() == ["a@1", None]
+
+
+def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], ...]) -> None:
+    """Store all matches of a final: the first seat of each game wins, with these faults."""
+
+    def act(connection: Connection) -> None:
+        final = find_final(connection, name)
+        assert final is not None
+        for match in list_final_matches(connection, final.id):
+            refs = tuple(
+                get_version_by_id(connection, version).version_ref
+                for version in versions_in_match(connection, match.id)
+            )
+            results = tuple(
+                GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
+                for game, seats in enumerate((refs, refs[::-1]))
+            )
+            save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
+
+    ladder.database.write(act)
+
+
+# --- as CSV -----------------------------------------------------------------------------------------------------------
+
+
+def rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def person(
+    login: str, name: str, pseudonym: str, email: str = "", section: str = "", student_id: str = "", **ids: str
+) -> UserSummary:
+    return UserSummary(login, name, pseudonym, False, email, student_id, section, None, **ids)
+
+
+def make_grades(**about: object) -> Grades:
+    ada = ("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", "U7")
+    owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
+    values = {
+        "user": owner, "version": "a@1", "submitted_at": 0.0, "late_hours": 1.26, "points": 62.5,
+        "win_rate_adjusted": Estimate(0.5, 0.4, 0.6), "games": 240,
+        "baselines": (), "reason": "beats one: passed",
+    }  # fmt: skip
+    return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)
+
+
+def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
+    """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
+    head, possible, ada = rows(format_gradebook(make_grades(), "canvas"))
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
+    assert possible == ["    Points Possible", "", "", "", "", "100"]
+    assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
+
+
+def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
+    """Source: docs.moodle.org, Grade import: an identifying column, the grade, and its feedback."""
+    head, ada = rows(format_gradebook(make_grades(), "moodle"))
+    assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
+    assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
+
+
+def test_canvas_api_takes_grades_with_feedback() -> None:
+    """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
+    output = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
+    assert json.loads(format_gradebook(make_grades(), "canvas-api")) == {"grade_data": {"1041": output}}
+    for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
+        found = make_grades(user=person("ada", "Ada", "Quiet Fox", student_id=number))
+        assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
+        assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
+
+
+def test_moodles_worksheet_has_what_its_import_reads() -> None:
+    """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
+    head, ada = rows(format_gradebook(make_grades(reason="hello: <None> & co"), "moodle-worksheet"))
+    cells = dict(zip(head, ada, strict=True))
+    assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
+    assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
+    assert head[0] != "Feedback comments", "which Moodle then wouldn't read"
+
+
+def test_moodle_gives_no_grade_to_the_person_before() -> None:
+    """Source: moodle, grade/import/csv: a row with an empty mapped cell belongs to the person of the row before."""
+    found, other = make_grades(), make_grades(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
+    both = replace(found, grades=found.grades + other.grades)
+    head, *lines = rows(format_gradebook(both, "moodle"))
+    assert head[:3] == ["Username", "Email address", "Coup"]
+    assert all(all(line) for line in lines)
+    assert describe_missing_ids(both, "moodle") == ["no ID number, so that column is left out: bob"]
+
+
+def test_users_without_an_id_are_reported(tmp_path: Path) -> None:
+    with closing(make_ladder(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
+        add_settings(ladder, BASELINES)
+        student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
+        ladder.database.write(lambda connection: save_users(connection, [student], 1.0))
+        found = get_grades(ladder, "t")
+    for form, words, first in (
+        ("canvas", "SIS User ID", "S,7,"), ("canvas-api", "left out", '  "7"'),
+        ("moodle-worksheet", "no Identifier", "Participant 8,S,"),
+    ):  # fmt: skip
+        [line] = [line for line in describe_missing_ids(found, form) if words in line]
+        assert line.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
+        assert f"\n{first}" in format_gradebook(found, form)
+    assert describe_missing_ids(found, "plain") == []
+    assert "no Identifier" in Term(ladder.path).arena("grades show", "--format", "moodle-worksheet").err
+
+
+@pytest.mark.parametrize("form", [form for form in GRADEBOOK_FORMATS if form != "canvas-api"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula(form: str, start: str) -> None:
+    """Names, sections and reasons are untrusted text."""
+    evil = f"{start}HYPERLINK(1)"
+    owner = person("ada", evil, evil, "ada@example.edu", evil)
+    for row in rows(format_gradebook(make_grades(user=owner, version=evil, reason=evil), form)):
+        assert [cell for cell in row if cell.startswith(start)] == []
+
+
+def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
+    for name in ("a@1", "b@1", "two@1"):
+        play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
+    head, *lines = rows(format_gradebook(get_grades(ladder, "t"), "plain"))
+    ada = dict(zip(head, lines[0], strict=True))
+    assert float(ada["beats one: value"]) < 0
+    assert ada["beats one: passed"] == "no"
+    assert float(ada["points"]) == 0
+    assert {len(line) for line in lines} == {len(head)}
+
+
+def test_the_command_prints_all_grades_or_one_owners(ladder: Ladder) -> None:
+    play(ladder, "a@1", "one@1", [1] * 40)
+    term = Term(ladder.path)
+    head, *lines = rows(term.arena("grades show").out)
+    assert (head[0], [line[0] for line in lines]) == ("login", ["ada", "bob", "cleo", "dan"])
+    output = term.arena("grades show", "--owner", "ada").out
+    assert "30 of 100 points" in output
+    assert "not passed" in output
+    assert term.arena("grades show", "--owner", "cleo").out.count("no version was submitted") == 1
+    assert term.arena("grades show", "--deadline", "x", code=2).messages
+    assert term.json("grades show")["max_points"] == 100
+
+
+def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None:
+    """It need not be the one with the best win rate."""
+    toml = ladder.path / "ladder.toml"
+    [line] = [line for line in toml.read_text().splitlines() if line.startswith("max_bots_per_user")]
+    toml.write_text(toml.read_text().replace(line, "max_bots_per_user = 2"))
+    hand_in(ladder, "ada", "better", code=f"{BOT}# better\n")
+    play(ladder, "a@1", "two@1", [1, 0, 1, 1] * 10)  # 80 games: the points of "plays"
+    play(ladder, "better@1", "one@1", [1] * 20)
+    play(ladder, "two@1", "one@1", [1] * 20)
+    found = grade_of(ladder, "ada")
+    assert (found.version, found.points) == ("a@1", 30)
+    rebuild_standings(ladder)
+    shares = Standings.from_json(ladder.database.read_with_retry(find_latest_snapshot) or "").win_rates
+    assert shares["a"] < shares["better"]

@@ -1,0 +1,279 @@
+"""Tests of lateness: versions after a deadline, their penalty, and extensions for single users."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from ladder.bots import activate_version, disable_bot, get_remaining_quota, submit_bot
+from ladder.deadlines import extend_deadline, withdraw_extension
+from ladder.grading import Grade, create_final, get_grades, reveal_final_results
+from ladder.home import describe_ladder
+from ladder.ladder import Ladder
+from ladder.permissions import Viewer
+from ladder.settings import LadderError
+from ladder.store import METADATA, extensions_in_force, list_audit_entries
+from ladder.users import import_users, join_teams, leave_teams, make_roster_entry, set_suspended
+from tests.cases import each
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.grading.test_grades import play
+from tests.ladder.term import Term
+
+DUE = 1_003_600.0
+HOUR, DAY = 3600.0, 86_400.0
+ENDED = update(METADATA.tables["matches"]).values(status="ended", outcome="cancelled")
+PLAYS = '\n[[baselines]]\nname = "plays"\npoints = 70\nmin_games = 2\n'
+REASON = "plays: passed, 2 of 2 required games"
+
+
+def add_lateness(ladder: Ladder, **values: float) -> None:
+    path = ladder.path / "ladder.toml"
+    head, _, rest = path.read_text().partition("\n[lateness]")
+    lines = "".join(f"{name} = {value}\n" for name, value in values.items())
+    tail = rest.partition("\n[grades]")[2]
+    path.write_text(f"{head}\n[lateness]\n{lines}\n[grades]{tail}")
+
+
+@pytest.fixture
+def ladder(tmp_path: Path) -> Iterator[Ladder]:
+    """Give a ladder with two deadlines a month apart, and 70 points for a match."""
+    with closing(make_ladder(tmp_path / "spring", owners="ada bob cleo")) as made:
+        add_settings(made, deadline("first", DUE, 15) + deadline("second", DUE + 30 * DAY, 15))
+        add_settings(made, PLAYS)
+        add_lateness(made, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=2)
+        yield made
+
+
+def grade_of(ladder: Ladder, login: str, name: str = "first") -> Grade:
+    ladder.clock = Clock(DUE + 100 * DAY)
+    return next(each for each in get_grades(ladder, "t", deadline=name).grades if each.user.login == login)
+
+
+@each(
+    "hours, late_days, output, points, spent",
+    [
+        (0.0, 2, "", 70, 0),
+        (0.25, 2, "15 minutes late, within the grace period", 70, 0),
+        (0.26, 0, "16 minutes late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
+        (24.25, 0, "24.3 hours late: 1 day at 10 %: 7 of 70 points deducted", 63, 0),
+        (26.5, 1, "26.5 hours late: 1 late day spent, 0 left, 1 day at 10 %: 7 of 70 points deducted", 63, 1),
+        (26.5, 3, "26.5 hours late: 2 late days spent, 1 left", 70, 2),
+        (
+            160,
+            1,
+            "160 hours late: 1 late day spent, 0 left, 6 days at 10 %, at most 30 %: 21 of 70 points deducted",
+            49,
+            1,
+        ),
+    ],
+)
+def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
+    ladder: Ladder, hours: float, late_days: int, output: str, points: float, spent: int
+) -> None:
+    add_lateness(ladder, accept_late_days=7, penalty_percent_per_day=10, max_penalty_percent=30, late_days=late_days)
+    login = f"p{hours:g}x{late_days}".replace(".", "_")
+    import_users(ladder, [make_roster_entry(login, None, None, None, None)], "t", "one person")
+    hand_in(ladder, login, login, at=DUE + hours * HOUR)
+    play(ladder, f"{login}@1", "one@1", [1])
+    found = grade_of(ladder, login)
+    assert found.version == f"{login}@1"
+    assert found.reason == "; ".join(filter(None, (REASON, output)))
+    assert found.late_hours == pytest.approx(hours)
+    assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
+    assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
+
+
+def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: Ladder) -> None:
+    """A deadline's own grace period takes precedence over the table's."""
+    path = ladder.path / "ladder.toml"
+    add_lateness(ladder)
+    hand_in(ladder, "ada", "a", at=DUE + 15 * 60)
+    hand_in(ladder, "bob", "b", at=DUE + 15 * 60 + 1)
+    assert grade_of(ladder, "ada").reason.endswith("15 minutes late, within the grace period")
+    assert grade_of(ladder, "bob").reason == "no version was submitted in time: b@1 was late"
+    add_lateness(ladder, grace_minutes=60)
+    assert grade_of(ladder, "bob").version is None
+    path.write_text(path.read_text().replace("grace_minutes = 15\n", ""))
+    assert grade_of(ladder, "bob").version == "b@1"
+
+
+def test_submissions_after_a_deadline_do_not_make_a_bot_late(ladder: Ladder) -> None:
+    """The newest one in time counts; without one, the first accepted version of any bot."""
+    hand_in(ladder, "ada", "a", at=DUE - HOUR)
+    hand_in(ladder, "ada", "a", at=DUE - 1)
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    hand_in(ladder, "bob", "b", at=DUE - HOUR, reason="it hangs")
+    hand_in(ladder, "bob", "b", at=DUE + HOUR)
+    hand_in(ladder, "bob", "b", at=DUE + DAY)
+    hand_in(ladder, "cleo", "c", at=DUE + 7 * DAY + 15 * 60 + 1)
+    assert (grade_of(ladder, "ada").version, grade_of(ladder, "ada").late_hours) == ("a@2", 0)
+    assert grade_of(ladder, "bob").version == "b@2"
+    assert grade_of(ladder, "cleo").version is None
+
+
+def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> None:
+    second = DUE + 30 * DAY
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    assert grade_of(ladder, "ada").reason.endswith("1 late day spent, 1 left")
+    disable_bot(ladder, "a", "t", "an error")
+    assert "is disabled" in grade_of(ladder, "ada").reason
+    activate_version(ladder, "a", 1, "t", "it was none")
+    hand_in(ladder, "bob", "b", at=second + 26 * HOUR)
+    for login, output in (("ada", ""), ("bob", "2 late days spent, 0 left")):
+        assert grade_of(ladder, login, "second").reason.endswith(output)
+    assert grade_of(ladder, "ada", "second").late_hours == 0
+    disable_bot(ladder, "a", "t", "copied")
+    hand_in(ladder, "cleo", "c", at=DUE + HOUR)
+    extend_deadline(ladder, "cleo", "second", None, None, 1, "t", "a trip")
+    found = grade_of(ladder, "cleo")
+    assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
+    with pytest.raises(LadderError, match="has 1 late day left, not 2"):
+        extend_deadline(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
+
+
+def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
+    """Lateness counts from the personal deadline. A repeated extension is one decision; a new one replaces it."""
+    assert extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    assert not extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    hand_in(ladder, "ada", "a", at=DUE + DAY)
+    hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
+    play(ladder, "a@2", "one@1", [1])
+    found = grade_of(ladder, "ada")
+    more = "extended until 14 Jan 1970 14:46 UTC: ill"
+    assert found.reason == f"{REASON}; 1 minute late, within the grace period; {more}"
+    assert (found.version, found.deadline_at, found.extended_until, found.points) == (
+        "a@2",
+        DUE + 2 * DAY,
+        DUE + 2 * DAY,
+        70,
+    )
+    assert extend_deadline(
+        ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but for a shorter time"
+    )
+    assert grade_of(ladder, "ada").version == "a@1"
+    extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
+    assert grade_of(ladder, "bob").reason == "no version was submitted; extended until 13 Jan 1970 14:46 UTC: a trip"
+    assert withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
+    assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
+    assert grade_of(ladder, "ada").reason.startswith("plays: not passed, 0 of 2 required games"), "a@1 came a day late"
+    with ladder.database.read() as connection:
+        output = [act.reason for act in list_audit_entries(connection, actions=("extend",))]
+    assert output[0] == "first, extended until 14 Jan 1970 14:46 UTC: ill"
+    assert (len(output), output[-1]) == (4, "first, no extension: she wasn't")
+
+
+def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder) -> None:
+    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace(deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15)))
+    assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
+
+
+@each(
+    "login, name, until, days, late_days, output",
+    [
+        ("adda", "first", None, 1, 0, "Did you mean ada"),
+        ("staff", "first", None, 1, 0, "no deadlines"),
+        ("ada", "third", None, 1, 0, "Its deadlines: first, second"),
+        ("ada", "first", None, None, 0, "one of --until and --days"),
+        ("ada", "first", "1970-02-01", 1, 0, "one of --until and --days"),
+        ("ada", "first", "next week", None, 0, "isn't a valid time"),
+        ("ada", "first", "1970-01-02T00:00", None, 0, "Give a time after it"),
+        ("ada", "first", None, 1, 3, "has 2 late days left"),
+    ],
+)
+def test_an_invalid_extension_is_refused(
+    ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, output: str
+) -> None:
+    with pytest.raises(LadderError, match=output) as refused:
+        extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
+    assert len(str(refused.value).splitlines()) == 2
+    assert ladder.database.read_with_retry(extensions_in_force) == []
+
+
+def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
+    """It uses the versions so far. The audit entry names users with time left, and their grades mention it."""
+    extend_deadline(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
+    extend_deadline(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
+    for login in ("ada", "bob"):
+        hand_in(ladder, login, login[0], at=DUE - 1)
+    ladder.clock = Clock(DUE + HOUR)
+    final = create_final(ladder, "last", "first", 2, "teacher")
+    assert [version_ref for version_ref in final.versions if version_ref[1] == "@"] == ["a@1", "b@1"]
+    with ladder.database.read() as connection:
+        assert "; extended for bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
+    hand_in(ladder, "cleo", "c", at=DUE + DAY)
+    ladder.database.write(lambda connection: connection.execute(ENDED))
+    reveal_final_results(ladder, "last", "t", incomplete=True)
+    found = {each.user.login: each for each in get_grades(ladder, "t", final="last").grades}
+    assert found["ada"].version == "a@1"
+    assert found["cleo"].reason.startswith(
+        "c@1 was submitted after the versions of the final last were chosen; extended"
+    )
+
+
+def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
+    """If a user has a bot in time, a late version delays no grade."""
+    hand_in(ladder, "ada", "a", at=DUE - 1)
+    ladder.clock = Clock(DUE + HOUR)
+    for login in ("ada", "bob"):
+        path = ladder.path / f"{login}.py"
+        path.write_text("# new\n")
+        submit_bot(ladder, path, login, login[0])
+    assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
+    with pytest.raises(LadderError, match=r"1 version isn't checked yet \(b@1\)"):
+        create_final(ladder, "last", "first", 2, "teacher")
+
+
+def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
+    """Others see the deadline of the class, and no reason."""
+    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
+        with ladder.reading(Viewer(login)) as context:
+            [first, _] = get_remaining_quota(ladder, context).deadlines
+        assert (first.deadline_at, first.closes_at, first.extension_reason) == (at, at + 15 * 60, why)
+    assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
+    for at, output in ((DUE + 60, None), (DUE + DAY + 60, "first")):
+        ladder.clock = Clock(at)
+        path = ladder.path / "a.py"
+        path.write_text(f"# {at}\n")
+        assert submit_bot(ladder, path, "ada", "a").late_for == output
+
+
+def test_the_command_gives_and_revokes_an_extension(ladder: Ladder) -> None:
+    term, words = Term(ladder.path), ("ada", "first", "--reason", "ill")
+    assert term.arena("extend", *words, "--days", 2).err == "ada has an extension for first\n"
+    assert term.json("extend", *words, "--days", 2) == {"changed": False}
+    assert term.arena("extend", *words, "--undo", "--days", 2, code=2).messages
+    assert term.arena("extend", *words, "--undo").err == "ada has no extension for first\n"
+    assert "changed the extension of the user" in term.arena("events").out
+
+
+def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
+    """It counts for members at the deadline; users that joined later, or left before, have their own grade."""
+    ladder.clock = Clock(DUE - 9 * HOUR)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+    hand_in(ladder, "ada", "a", at=DUE - HOUR)
+    play(ladder, "a@1", "one@1", [1])
+    ladder.clock = Clock(DUE + HOUR)
+    join_teams(ladder, {"cleo": "Red"}, "t", "too late for the first")
+    leave_teams(ladder, ["bob"], "t", "after the first")
+    assert [grade_of(ladder, login).version for login in ("ada", "bob", "cleo")] == ["a@1", "a@1", None]
+    assert [grade_of(ladder, login).points for login in ("ada", "bob", "cleo")] == [70, 70, 0]
+    assert [grade_of(ladder, login, "second").points for login in ("ada", "bob", "cleo")] == [70, 0, 70]
+    set_suspended(ladder, "cleo", True, "t", "no")
+    assert grade_of(ladder, "cleo", "second").points == 0
+
+
+def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:
+    """The bot is as late as its owner; the other's own late days are unspent."""
+    ladder.clock = Clock(DUE - 9 * HOUR)
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    play(ladder, "a@1", "one@1", [1])
+    assert grade_of(ladder, "ada").reason.endswith("1 hour late: 1 late day spent, 1 left")
+    mate = grade_of(ladder, "bob")
+    assert (mate.version, mate.late_days_spent) == ("a@1", 0)
+    assert mate.reason.endswith("1 hour late: 1 late day of a teammate spent")

@@ -1,0 +1,408 @@
+"""Tests of table sessions without a server: permissions, seats, stored records, retention, and copies."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from ladder.bots import disable_bot
+from ladder.dashboards import list_events
+from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
+from ladder.maintenance import check_ladder, restore_backup, write_backup
+from ladder.matches import list_tables, view_table, view_table_replay
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.settings import LadderError
+from ladder.store import (
+    TableSession,
+    claim_session,
+    end_session,
+    find_match_players,
+    find_session,
+    find_session_record,
+    list_session_matches,
+    register_runner,
+    save_session_match,
+    set_session_playing,
+)
+from ladder.tables import (
+    OpenTableRequest,
+    change_slots,
+    close_session,
+    find_program_access,
+    find_table_access,
+    find_table_server,
+    is_invited,
+    join_table,
+    list_table_bots,
+    open_session,
+    quick_play,
+    record_presence,
+    renew_invitation,
+    renew_program_token,
+    unplayable_reason,
+)
+from ladder.users import set_suspended, set_withdrawn
+from tests.cli_workspace import Place
+from tests.ladder.ladders import ladder_in
+
+ADA, BOB = Viewer("ada"), Viewer("bob")
+
+
+@pytest.fixture
+def ladder(place: Place) -> Iterator[Ladder]:
+    with closing(open_ladder(ladder_in(place, fit=True))) as made:
+        yield made
+
+
+def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
+    table = open_session(ladder, OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
+    return table.session.id, table.secrets
+
+
+def get(ladder: Ladder, id: int) -> TableSession:
+    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    assert session is not None
+    return session
+
+
+def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
+    """Without a table server it names the command that starts one."""
+
+    def output() -> tuple[str, str]:
+        finding = next(finding for finding in check_ladder(ladder.path) if finding.check == "tables")
+        return finding.message, finding.fix_command
+
+    assert output()[0] == "none is open"
+    opened(ladder, people=1)
+    text, command = output()
+    assert text == "1 open, 0 of them in a match; players: 1; no table server is running"
+    assert command.startswith("arena ladder serve-tables ")
+    id, _ = opened(ladder)
+    ladder.database.write(lambda connection: set_session_playing(connection, id, True, 3.0))
+    ladder.database.write(lambda connection: register_runner(connection, 20, 3.0, port=1, secret="x"))
+    assert output() == ("2 open, 1 of them in a match; players: 2", "")
+
+
+def store_record(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
+    now = ladder.clock() if at is None else at
+    ladder.database.write(
+        lambda connection: save_session_match(connection, id, number, f"{games} games", games, ended, now)
+    )
+
+
+def record(ladder: Ladder, id: int, number: int) -> str | None:
+    return ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, number))
+
+
+def test_a_record_only_grows_and_is_readable_after_its_match(ladder: Ladder) -> None:
+    id, _ = opened(ladder)
+    for games, ended in ((1, False), (2, False), (1, False), (2, False)):
+        store_record(ladder, id, 0, games, ended)
+        assert record(ladder, id, 0) is None
+    store_record(ladder, id, 0, 2, True)
+    assert record(ladder, id, 0) == "2 games"
+    store_record(ladder, id, 0, 1, True)
+    assert record(ladder, id, 0) == "2 games"
+    store_record(ladder, id, 1, 1, False)
+    ladder.database.write(lambda connection: end_session(connection, id, "it ended", ladder.clock()))
+    assert record(ladder, id, 1) == "1 games"
+    store_record(ladder, id, 2, 1, False)  # on its way while the table ended
+    assert record(ladder, id, 2) == "1 games"
+
+
+def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
+    id, _ = opened(ladder)
+
+    def write(act: Callable[..., object], *words: object) -> object:
+        return ladder.database.write(lambda connection: act(connection, id, *words))
+
+    assert write(claim_session, "first") is not None
+    assert write(claim_session, "second") is None
+    write(set_session_playing, True, 1.0)
+    assert close_session(ladder, id, ADA)
+    assert not close_session(ladder, id, STAFF_VIEWER)
+    write(set_session_playing, False, 2.0)
+    assert write(claim_session, "first") is None
+    with ladder.reading(STAFF_VIEWER) as context:
+        page = view_table(context, id)
+        assert page is not None
+        assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
+        output = [line for line in list_events(context, 0, 1000).items if line.type == "table_changed"]
+    assert [line.table for line in output] == [id] * 3  # it was opened, played, and ended
+
+
+def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladder: Ladder) -> None:
+    """Staff see no more than others: one of them may play there."""
+    id, _ = opened(ladder)
+
+    def bots() -> list[str | None]:
+        version_refs = []
+        for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
+            with ladder.reading(viewer) as context:
+                page = view_table(context, id)
+                assert page is not None
+                version_refs.append(page.table.slots[0].bot)
+        return version_refs
+
+    assert bots() == ["one@1", None, None, None, None]
+    store_record(ladder, id, 0, 1, True)
+    assert bots() == ["one@1"] * 5
+
+
+def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None:
+    id, _ = opened(ladder)
+    day = 86_400.0
+    store_record(ladder, id, 0, 1, True, ladder.clock() - 401 * day)
+    store_record(ladder, id, 1, 1, True, ladder.clock() - 399 * day)
+    prune_expired(ladder)
+    assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
+    with ladder.reading(STAFF_VIEWER) as context:
+        replay = view_table_replay(context, id, 0)
+        assert replay is not None
+        assert replay.unavailable_reason == "not kept"
+        assert [match.has_record for match in list_session_matches(context.connection, id)] == [False, True]
+
+
+def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
+    id, _ = opened(ladder)
+
+    def act(connection: object) -> None:
+        runner = register_runner(connection, 1, 1.0, port=1, secret="x")  # type: ignore[arg-type]  # a connection
+        claim_session(connection, id, runner)  # type: ignore[arg-type]  # a connection
+
+    ladder.database.write(act)
+    store_record(ladder, id, 0, 1, False)
+    write_backup(ladder, tmp_path / "copy.tar")
+    with closing(restore_backup(tmp_path / "copy.tar", tmp_path / "copy")) as copy:
+        session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
+        assert session is not None
+        assert session.end_reason == "the ladder was restored from a copy"
+        assert find_table_server(copy, session) is None
+        assert record(copy, id, 0) == "1 games"
+
+
+def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=1)
+    code = ladder.invitation_code(id)
+    with pytest.raises(LadderError, match="Sign in first"):
+        join_table(ladder, id, code, None, "Gus")
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
+    for name in ("", "\x1b[31mred", "a" * 200, "../x", "PSEUDONYM OF BOB", "Pseudonym of Bob"):
+        with pytest.raises(LadderError, match="another name"):
+            join_table(ladder, id, code, None, name)
+    own = join_table(ladder, id, code, None, "Gus")
+    seat = find_table_access(ladder, id, Viewer(), own)
+    assert seat is not None
+    assert seat.slot == 2
+    assert seat.session.slots[2].name == "Gus (guest)"
+    assert own not in str(seat.session)
+
+
+def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
+    with pytest.raises(LadderError, match="another name"):
+        opened(ladder, program="pseudonym-of bob")
+    assert opened(ladder, program="pseudonym of ada")
+
+
+def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=2)
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
+    for name in ("bob", "no-login"):
+        assert join_table(ladder, id, ladder.invitation_code(id), None, name)
+
+
+def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
+    """The link doesn't own it; a reading token can't play."""
+    id, secrets = opened(ladder, people=1, program="mine", programs=1)
+    code = ladder.invitation_code(id)
+    assert join_table(ladder, id, code, "bob") is None
+    assert join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
+    places = [
+        find_table_access(ladder, id, viewer, code)
+        for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
+    ]
+    assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
+    programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
+    assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
+    with pytest.raises(LadderError, match="has no token"):
+        renew_program_token(ladder, id, 3, ADA)
+    old = find_program_access(ladder, id, BOB, secrets[4])
+    assert old is not None
+    assert old.slot == 4
+    with pytest.raises(LadderError, match="didn't open"):
+        renew_program_token(ladder, id, 4, BOB)
+    assert find_program_access(ladder, id, BOB, renew_program_token(ladder, id, 4, ADA)) == replace(
+        old, session=get(ladder, id)
+    )
+    assert find_program_access(ladder, id, BOB, secrets[4]) is None
+
+
+def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=1, is_public=True)
+    join_table(ladder, id, "", "bob")
+
+    def why() -> str | None:
+        def look(connection: object) -> str | None:
+            session = find_session(connection, id)  # type: ignore[arg-type]  # a connection
+            assert session is not None
+            return unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
+
+        return ladder.database.read_with_retry(look)
+
+    assert why() is None
+    set_frozen(ladder, True, "staff", "a trial")
+    assert why() == "the ladder is frozen"
+    set_frozen(ladder, False, "staff", "a trial")
+    for login in ("ada", "bob"):
+        set_suspended(ladder, login, True, "staff", "a trial")
+        assert "suspended" in str(why())
+        set_suspended(ladder, login, False, "staff", "a trial")
+        set_withdrawn(ladder, login, True, "staff", "a trial")
+        assert "left the course" in str(why())
+        set_withdrawn(ladder, login, False, "staff", "a trial")
+    disable_bot(ladder, "one", "staff", "a trial")
+    assert "one of its bots" in str(why())
+
+
+def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) -> None:
+    set_suspended(ladder, "bob", True, "staff", "cheated")
+    for wanted, output in (
+        (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
+        (OpenTableRequest(bots=("one",), me=True, rules="chess"), "the preset"),
+        (OpenTableRequest(bots=("none",), me=True), "no bot"),
+        (OpenTableRequest(bots=("bob",), me=True), "accepted"),
+        (OpenTableRequest(me=True), "2"),
+    ):
+        with pytest.raises(LadderError, match=output):
+            open_session(ladder, wanted, "ada")
+    set_frozen(ladder, True, "staff", "a table session")
+    with pytest.raises(LadderError, match="frozen"):
+        opened(ladder)
+    set_frozen(ladder, False, "staff", "it is over")
+    mine = [opened(ladder)[0] for _ in range(2)]
+    with pytest.raises(LadderError, match="2 open tables"):
+        opened(ladder)
+    with pytest.raises(LadderError):
+        close_session(ladder, mine[0], BOB)
+    assert close_session(ladder, mine[0], ADA)
+    opened(ladder)
+
+
+def test_the_opener_replaces_the_invitation_link(ladder: Ladder) -> None:
+    id, _ = opened(ladder, people=2)
+    other, _ = opened(ladder, people=2)
+    old = ladder.invitation_code(id)
+    assert join_table(ladder, id, old, "bob") is None
+    with pytest.raises(LadderError, match="didn't open table"):
+        renew_invitation(ladder, id, BOB)
+    renew_invitation(ladder, id, ADA)
+    new = ladder.invitation_code(id, get(ladder, id).renewals)
+    assert [is_invited(ladder, id, code) for code in (old, new)] == [False, True]
+    assert is_invited(ladder, other, ladder.invitation_code(other))
+    with pytest.raises(LadderError, match="invitation link"):
+        join_table(ladder, id, old, "staff")
+    assert "bob" in {slot.login for slot in get(ladder, id).slots}
+    assert join_table(ladder, id, new, "staff") is None
+    close_session(ladder, id, ADA)
+    with pytest.raises(LadderError, match="has ended"):
+        renew_invitation(ladder, id, ADA)
+
+
+def test_each_match_remembers_its_players(ladder: Ladder) -> None:
+    """Storing a match twice counts it once, and a player who comes later doesn't see the cards of an earlier match."""
+    id, _ = opened(ladder, people=1, is_public=True)
+
+    def store(number: int, games: int, won: float) -> None:
+        players = [(0, games - won), (1, won), (2, 0.0)]
+        ladder.database.write(
+            lambda connection: save_session_match(connection, id, number, "", games, True, 1.0, players)
+        )
+
+    def players(number: int) -> list[str | None]:
+        return ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
+
+    store(0, 1, 0.5)
+    join_table(ladder, id, "", "bob")
+    store(0, 1, 1.0)
+    store(1, 1, 1.0)
+    store(1, 2, 2.0)
+    assert [players(number) for number in (0, 1, 2)] == [["staff", "ada", None], ["staff", "ada", "bob"], []]
+    with ladder.database.engine.connect() as connection:
+        rows = connection.execute(text("select games, won from session_players")).all()
+    assert sorted(rows) == [(1, 0.0), (1, 0.5), (1, 0.5), (2, 0.0), (2, 0.0), (2, 2.0)]
+
+
+def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
+    """The opener needs none, and another table's link doesn't fit."""
+    id, _ = opened(ladder, people=1)
+    other, _ = opened(ladder, people=1)
+    assert ladder.invitation_code(id) == ladder.invitation_code(id)
+    for code in ("", "\u00e9", ladder.invitation_code(other)):
+        with pytest.raises(LadderError, match="invitation link"):
+            join_table(ladder, id, code, "bob")
+    change_slots(ladder, id, free=[1])
+    assert join_table(ladder, id, "", "ada") is None
+    assert join_table(ladder, id, ladder.invitation_code(id), "bob") is None
+    with pytest.raises(LadderError, match="no place is free"):
+        join_table(ladder, id, ladder.invitation_code(id), "one")
+
+
+def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number is never used again."""
+    id, _ = opened(ladder, people=1, is_public=True)
+
+    def slots() -> list[tuple[int, str, str | None]]:
+        return [(slot.number, slot.kind, slot.version_ref or slot.name) for slot in get(ladder, id).slots]
+
+    join_table(ladder, id, "", "bob")
+    change_slots(ladder, id, ["two"], ["person", "program"], remove=[0])
+    ada, bob = (1, "person", "pseudonym of ada"), (2, "person", "pseudonym of bob")
+    assert slots() == [ada, bob, (3, "bot", "two@1"), (4, "person", None), (5, "program", "program 1")]
+    change_slots(ladder, id, ["one"], remove=[5, 4], free=[2])
+    assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
+    write = ladder.database.write
+
+    def twice(act: Callable[..., TableSession]) -> TableSession:
+        return write(lambda connection: (act(connection), act(connection))[1])
+
+    monkeypatch.setattr(ladder.database, "write", twice)
+    change_slots(ladder, id, ["two"])  # called again, since the answer to its commit was lost
+    assert [kind for _, kind, _ in slots()].count("bot") == 3
+    monkeypatch.undo()
+    with pytest.raises(LadderError, match="full"):
+        change_slots(ladder, id, ["one"] * 7)
+    assert "two@1" in [bot.name for bot in list_table_bots(ladder)]
+    disable_bot(ladder, "two", "staff", "a trial")
+    assert "two@1" not in [bot.name for bot in list_table_bots(ladder)]
+    with pytest.raises(LadderError):
+        change_slots(ladder, id, ["two"])
+
+
+def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:
+    opened(ladder, people=1)
+    with pytest.raises(LadderError, match="Sign in"):
+        quick_play(ladder, None, "Gus")
+    id, _ = quick_play(ladder, "bob")
+    assert [slot.kind for slot in get(ladder, id).slots] == ["bot"] * 3 + ["person"]
+    id, _ = opened(ladder, people=1, is_public=True)
+    assert quick_play(ladder, "bob") == (id, None)
+    with pytest.raises(LadderError, match="Sign in"):
+        quick_play(ladder, None, "Gus")
+
+
+def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
+    def online() -> tuple[str, ...]:
+        with ladder.reading(PUBLIC_VIEWER) as context:
+            return list_tables(context).online
+
+    assert online() == ()
+    record_presence(ladder, ["bob", "3/1"])
+    assert online() == ("pseudonym of bob",)
+    now = ladder.clock()
+    ladder.clock = lambda: now + 121
+    assert online() == ()

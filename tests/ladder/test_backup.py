@@ -1,0 +1,144 @@
+"""Tests of backups: a ladder is written to one file while it plays, and restored to SQLite or PostgreSQL."""
+
+import os
+import signal
+import tarfile
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from ladder.ladder import Ladder
+from ladder.maintenance import restore_backup, write_backup
+from ladder.settings import LadderError
+from ladder.standings import StandingsUpdater
+from ladder.store import Database, DatabaseError, count_ladder
+from tests.cli_workspace import Place
+from tests.ladder.ladders import has_more
+from tests.ladder.small_ladder import play, rows, small_ladder
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest) -> str | None:
+    return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+@pytest.fixture
+def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
+    """Give a ladder of three bots, with six matches played and one to play."""
+    with closing(small_ladder(place.folder / "spring", url)) as made:
+        play(made, 6)
+        yield made
+
+
+def shares(ladder: Ladder) -> list[Any]:
+    fold = StandingsUpdater(ladder)
+    fold.update()
+    assert fold.table is not None
+    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in fold.table.items]
+
+
+def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:
+    (ladder.path / "final-last.txt").write_text("SHA-256\n")  # the published file of a final
+    write_backup(ladder, place.folder / "one.tar")
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
+        assert rows(again) == rows(ladder)
+        assert again.commitment == ladder.commitment
+        assert shares(again) == shares(ladder)
+        assert again.settings.database == "sqlite:///ladder.db"
+        assert (again.path / "ladder.db").exists()
+        assert (again.path / "final-last.txt").read_text() == "SHA-256\n"
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_restored_ladder_is_written_while_it_is_read(ladder: Ladder, place: Place) -> None:
+    """SQLite stores this mode in the file, and a copy lacks it."""
+    write_backup(ladder, place.folder / "spring.tar")
+    with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
+        database = Database(again.database.url, patience_s=0)
+        with closing(database), again.database.read() as reading:
+            before = count_ladder(reading)
+            play(Ladder(again.path, database, again.play, bytes(32)), 1)
+            assert count_ladder(reading) == before
+        assert again.database.read_with_retry(count_ladder) != before
+
+
+def test_a_ladder_is_moved_to_postgresql_and_back(place: Place, ladder: Ladder, postgres_server: Any) -> None:
+    write_backup(ladder, place.folder / "one.tar")
+    url = postgres_server.create(f"moved{os.urandom(4).hex()}")
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "moved", url)) as moved:
+        assert rows(moved) == rows(ladder)
+        assert moved.settings.database == url
+        play(moved, 2)
+        write_backup(moved, place.folder / "two.tar")
+        with closing(restore_backup(place.folder / "two.tar", place.folder / "back")) as back:
+            assert rows(back) == rows(moved)
+            assert len(rows(back)["matches"]) > len(rows(ladder)["matches"])
+
+
+def test_a_backup_is_made_while_matches_are_played(ladder: Ladder, place: Place) -> None:
+    """It is of one moment; matches in progress at that moment are played again, with the same deals."""
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    place.wait(has_more(ladder, 1), process=runner)
+    write_backup(ladder, place.folder / "one.tar")
+    place.wait(has_more(ladder, 3), process=runner)
+    runner.send_signal(signal.SIGTERM)
+    assert place.end(runner).code == 0
+    with closing(restore_backup(place.folder / "one.tar", place.folder / "again")) as again:
+        held = rows(again)
+        assert not [row for row in held["matches"] if "leased" in row]
+        assert len(held["records"]) == len({row[0] for row in held["games"]})
+        todo = [row[0] for row in held["matches"] if "queued" in row]
+        assert todo
+        ran = place.run("ladder", "run", "again", "--jobs", 1, "--matches", min(len(todo), 4))
+        assert ran.code == 0, ran.err
+        ours, theirs = (
+            {match: [row for row in rows(each)["games"] if row[0] == match] for match in todo}
+            for each in (ladder, again)
+        )
+        both = [match for match in todo if ours[match] and theirs[match]]
+        assert both
+        assert [ours[match] for match in both] == [theirs[match] for match in both]
+
+
+def test_nothing_is_overwritten(ladder: Ladder, place: Place) -> None:
+    write_backup(ladder, place.folder / "one.tar")
+    with pytest.raises(LadderError, match="isn't overwritten"):
+        write_backup(ladder, place.folder / "one.tar")
+    with pytest.raises(LadderError, match="isn't overwritten"):
+        restore_backup(place.folder / "one.tar", ladder.path)
+    (place.folder / "final").mkdir()
+    (place.folder / "final" / "final-last.txt").touch()
+    with pytest.raises(LadderError, match="isn't overwritten"):
+        restore_backup(place.folder / "one.tar", place.folder / "final")
+    with pytest.raises(DatabaseError, match="contains a ladder already"):
+        restore_backup(place.folder / "one.tar", place.folder / "third", ladder.database.url.render_as_string())
+    assert not (place.folder / "third").exists()
+
+
+@pytest.mark.parametrize("url", [None])
+@pytest.mark.parametrize("harm", ["cut", "changed", "other"])
+def test_an_incomplete_backup_is_refused(ladder: Ladder, place: Place, harm: str) -> None:
+    file = place.folder / "one.tar"
+    write_backup(ladder, file)
+    data = bytearray(file.read_bytes())
+    if harm == "cut":
+        del data[len(data) // 2 :]
+    elif harm == "changed":
+        data[len(data) // 2] ^= 1
+    else:
+        data[:] = b"no tar at all"
+    file.write_bytes(data)
+    with pytest.raises(LadderError, match="isn't a valid backup"):
+        restore_backup(file, place.folder / "again")
+    assert not (place.folder / "again").exists()
+
+
+def test_only_its_owner_reads_a_backup(ladder: Ladder, place: Place) -> None:
+    """It contains the key of all deals."""
+    write_backup(ladder, place.folder / "one.tar")
+    assert (place.folder / "one.tar").stat().st_mode & 0o777 == 0o600
+    with tarfile.open(place.folder / "one.tar") as tar:
+        assert tar.getnames() == ["ladder.toml", "ladder.db", "SHA256SUMS"]
+    assert [path.name for path in place.folder.iterdir() if path.name.startswith(".one")] == []

@@ -1,0 +1,122 @@
+"""Tests that erasing a user leaves nothing about the person, and that no column is forgotten."""
+
+import zlib
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, LargeBinary, String
+
+from arena.coup import PRESETS
+from arena.referee import read_record, write_record
+from ladder.bots import disable_bot, find_similar_versions, submit_bot
+from ladder.deadlines import extend_deadline
+from ladder.grading import release_grades
+from ladder.ladder import Ladder
+from ladder.permissions import Viewer
+from ladder.settings import LadderError
+from ladder.store import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
+from ladder.tables import OpenTableRequest, close_session, open_session
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team
+from ladder.users import create_account, erase_user, import_users, issue_secret, parse_roster, refuse_applicant
+from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.replay.games import random_game
+
+NAMES = ("zqada", "zqname", "zqmail", "zq77")
+
+
+def test_each_column_of_text_is_personal_or_stays() -> None:
+    columns = {
+        f"{table.name}.{column.name}"
+        for table in METADATA.sorted_tables
+        for column in table.c
+        if isinstance(column.type, String | LargeBinary)
+    }
+    assert columns == PERSONAL_COLUMNS.keys() | STAYING_COLUMNS, "list a new column of text in erasure.py"
+    assert not PERSONAL_COLUMNS.keys() & STAYING_COLUMNS
+
+
+def list_personal_columns(ladder: Ladder) -> set[str]:
+    """Return the columns in which a text, also a compressed one, contains one of NAMES."""
+    found = set()
+    with ladder.database.read() as connection:
+        for table in METADATA.sorted_tables:
+            for row in connection.execute(table.select()).mappings():
+                for column, cell in row.items():
+                    text = str(cell)
+                    with suppress(TypeError, zlib.error):
+                        text = zlib.decompress(cell).decode(errors="replace")
+                    if any(name in text.lower() for name in NAMES):
+                        found.add(f"{table.name}.{column}")
+    return found
+
+
+def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> None:
+    roster = b"login,name,email,student_id,section\nzqada,Zqname Person,a@zqmail.example,zq77,zqada's\nbob,Bob,,,\n"
+    with closing(make_ladder(tmp_path / "spring", "cyd")) as ladder:
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 4"))
+        add_settings(ladder, deadline("first", 2e6))
+        add_settings(ladder, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
+        ask = issue_secret(ladder, "staff", "join", "staff", "ask").secret
+        create_account(ladder, ask, "zqada", "Zqname", "")
+        refuse_applicant(ladder, "zqada", "staff", "not yet")
+        import_users(ladder, parse_roster(roster, "r.csv"), "staff", "r.csv")
+        create_account(ladder, issue_secret(ladder, "staff", "join", "staff", "join").secret, "erased-3", "Eve", "")
+        form_team(ladder, "zqada", "Red")
+        accept_invitation(ladder, "bob", invite_to_team(ladder, "zqada").secret)
+        hand_in(ladder, "cyd", "other")
+        hand_in(ladder, "zqada", "bot", reason="zqname.py: no bot")
+        hand_in(ladder, "zqada", "bot")
+        extend_deadline(ladder, "zqada", "first", None, 7, 0, "prof", "Zqname is ill")
+        disable_bot(ladder, "bot", "prof", "Zqname copied it")
+        table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="zqadas-bot"), "zqada").session
+        record = random_game(PRESETS["coup"], 3, 1)
+        record = replace(record, header=replace(record.header, bots=("one", "one", "zqadas-bot")))
+        played = [(slot.number, 0.0) for slot in table.slots]
+
+        def store(connection: Connection) -> None:
+            save_session_match(connection, table.id, 0, write_record(record), 1, True, 1.0, played)
+
+        ladder.database.write(store)
+        ladder.clock = Clock(4e6)
+        release_grades(ladder, "grades", "prof", None, deadline="first")
+        for name, login in (("other.py", "cyd"), ("zqname.py", "zqada")):  # the same files under two names
+            (tmp_path / name).write_text("print()\n")
+            submit_bot(ladder, tmp_path / name, login, "other" if login == "cyd" else "bot")
+        before = list_personal_columns(ladder)
+        assert {
+            "audit_log.reason",
+            "grade_releases.data",
+            "versions.single_file_name",
+            "archives.single_file_name",
+        } < before
+        assert {"session_slots.name", "session_matches.data", "versions.rejection_reason", "users.section"} < before
+        with pytest.raises(LadderError, match="Nothing was erased"):
+            erase_user(ladder, "zqada", "prof", "asked")
+        close_session(ladder, table.id, Viewer("staff", staff=True))
+        login = erase_user(ladder, "zqada", "prof", "asked")
+        assert list_personal_columns(ladder) == set()
+        assert login == "erased-3-"
+        with ladder.database.read() as connection:
+            text = find_session_record(connection, table.id, 0)
+        assert text is not None
+        assert read_record(text).games == record.games
+        assert read_record(text).header.bots == ("one", "one", login)
+        find_similar_versions(ladder)
+
+
+def test_erasing_renames_only_the_remote_bot_in_a_record(tmp_path: Path) -> None:
+    """Its name may be that of another bot, or another player's letter."""
+    record = random_game(PRESETS["coup"], 3, 1)
+    header = replace(record.header, bots=("one", "A", "A"))
+    with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
+        table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="A"), "ada").session
+        text, played = write_record(replace(record, header=header)), [(slot.number, 0.0) for slot in table.slots]
+        ladder.database.write(lambda store: save_session_match(store, table.id, 0, text, 1, True, 1.0, played))
+        close_session(ladder, table.id, Viewer("staff", staff=True))
+        login = erase_user(ladder, "ada", "prof", "asked")
+        with ladder.database.read() as connection:
+            text = find_session_record(connection, table.id, 0) or ""
+    assert read_record(text).header == replace(header, bots=("one", "A", login))

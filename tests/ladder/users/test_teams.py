@@ -1,0 +1,525 @@
+"""Tests of teams: members never meet in a rated match, share quotas, and may use one another's bots."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count, permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, select
+
+from arena.run import final_plan
+from arena.schedule import keyed_shuffle
+from ladder.bots import choose_version, find_version_archive, get_remaining_quota, inactive_reason, submit_bot, view_bot
+from ladder.dashboards import list_events
+from ladder.grading import create_final, number_owners
+from ladder.home import view_account
+from ladder.ladder import Ladder
+from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.rounds import no_round_reason, plan_next_round
+from ladder.settings import LadderError
+from ladder.store import (
+    METADATA,
+    RATED,
+    active_versions,
+    claim_match,
+    find_user,
+    get_version_by_id,
+    list_audit_entries,
+    list_final_matches,
+    queue_matches,
+    register_runner,
+    teammates_at,
+    versions_in_match,
+)
+from ladder.tasks import RoundScheduler, queue_challenges
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team, list_surplus_bots
+from ladder.users import (
+    AuthenticationError,
+    TeamChanges,
+    authenticate_secret,
+    import_teams,
+    issue_secret,
+    join_teams,
+    leave_teams,
+    list_teams,
+    merge_users,
+    set_suspended,
+    set_withdrawn,
+)
+from tests.cli_workspace import QUICK_BOT
+from tests.ladder.classes import Clock, add_settings, copy_ladder, hand_in, make_ladder, serve
+from tests.ladder.term import Term
+
+PEOPLE = "ada bob cleo dan"
+matches = METADATA.tables["matches"]
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a ladder with tables of two, in which each of four users has a bot that plays; eve has none."""
+    folder = tmp_path_factory.mktemp("teams") / "spring"
+    with closing(make_ladder(folder, f"{PEOPLE} eve")) as made:
+        for login in PEOPLE.split():
+            hand_in(made, login, f"bot-{login}")
+    return folder
+
+
+@pytest.fixture
+def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
+    with closing(copy_ladder(begun, tmp_path / "spring")) as made:
+        yield made
+
+
+def join_team(ladder: Ladder, team: str, *logins: str, move: bool = False) -> TeamChanges:
+    return join_teams(ladder, dict.fromkeys(logins, team), "teacher", "they asked", move)
+
+
+def current(ladder: Ladder) -> dict[str, str]:
+    with ladder.reading(STAFF_VIEWER) as context:
+        return {row.login: row.team for row in list_teams(context).items if row.left_at is None}
+
+
+def acts(ladder: Ladder) -> list[tuple[str, str]]:
+    def look(connection: Connection) -> list[tuple[str, str]]:
+        return [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("team",))]
+
+    return ladder.database.read_with_retry(look)
+
+
+def viewer(ladder: Ladder, login: str) -> Viewer:
+    return authenticate_secret(ladder, issue_secret(ladder, login, "token", "teacher").secret, "token")
+
+
+# --- members ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_user_is_in_one_team_at_a_time_with_a_history(ladder: Ladder) -> None:
+    assert join_team(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 0)
+    assert join_team(ladder, "red", "ada", "bob") == TeamChanges(0, 0, 0)
+    with pytest.raises(LadderError, match="bob is in the team Red"):
+        join_team(ladder, "Blue", "cleo", "bob")
+    assert current(ladder) == {"ada": "Red", "bob": "Red"}
+    ladder.clock = Clock(2e6)
+    assert join_team(ladder, "Blue", "cleo", "bob", move=True) == TeamChanges(2, 1, 0)
+    assert leave_teams(ladder, ["ada", "dan"], "teacher", "alone") == TeamChanges(0, 1, 0)
+    assert leave_teams(ladder, ["ada"], "teacher", "alone") == TeamChanges(0, 0, 0)
+    assert current(ladder) == {"cleo": "Blue", "bob": "Blue"}
+    with ladder.reading(STAFF_VIEWER) as context:
+        rows = [(row.team, row.login, row.joined_at, row.left_at) for row in list_teams(context).items]
+    assert rows[-2:] == [("Red", "ada", 1e6, 2e6), ("Red", "bob", 1e6, 2e6)]
+    output = ["joined Red: they asked"] * 2 + ["joined Blue: they asked", "left Red, joined Blue: they asked"]
+    assert acts(ladder) == [("teacher", why) for why in [*output, "left Red: alone"]]
+
+
+def test_staff_enters_the_start_of_a_membership(ladder: Ladder) -> None:
+    join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [row.joined_at for row in list_teams(context).items] == [9e5]
+    assert acts(ladder)[0][1].startswith("joined Red as of 1970-01-11 ")
+    with pytest.raises(LadderError, match="ada was in a team after that time"):
+        join_teams(ladder, {"ada": "Blue"}, "teacher", "they asked", True, since=8e5)
+    with pytest.raises(LadderError, match="in the future"):
+        join_teams(ladder, {"bob": "Blue"}, "teacher", "they asked", since=9e9)
+
+
+def test_a_wrong_start_of_a_membership_can_be_corrected(ladder: Ladder) -> None:
+    """It is one audit entry; without a time nothing is corrected, and no time reaches into an earlier team."""
+    ladder.clock = Clock(6e5)
+    join_teams(ladder, {"ada": "Green"}, "teacher", "they asked", since=5e5)
+    leave_teams(ladder, ["ada"], "teacher", "alone")
+    ladder.clock = Clock(2e6)
+    join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=9e5)
+    for since, joined in ((7e5, 1), (7e5, 0), (None, 0), (8e5, 1)):
+        assert join_teams(ladder, {"ada": "red"}, "teacher", "mistyped", since=since) == TeamChanges(joined, 0, 0)
+    with pytest.raises(LadderError, match="ada was in a team after that time"):
+        join_teams(ladder, {"ada": "Red"}, "teacher", "they asked", since=5.5e5)
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert [(row.team, row.joined_at, row.left_at) for row in list_teams(context).items] == [
+            ("Green", 5e5, 6e5),
+            ("Red", 8e5, None),
+        ]
+    assert [why.partition(" as of ")[0] for _, why in acts(ladder)[3:]] == ["joined Red"] * 2
+
+
+def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
+    """A teammate's grade for a past deadline depends on the team at that time."""
+    join_team(ladder, "Red", "ada", "dan")
+    join_team(ladder, "Blue", "bob")
+    ladder.clock = Clock(2e6)
+    merge_users(ladder, "ada", "bob", "teacher", "one person")
+    ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
+    assert ladder.database.read_with_retry(lambda connection: teammates_at(connection, 1.5e6)) == {
+        ids["bob"]: {ids["bob"], ids["dan"]},
+        ids["dan"]: {ids["bob"], ids["dan"]},
+    }
+    assert current(ladder) == {"bob": "Blue", "dan": "Red"}
+    assert import_teams(ladder, b"login,team\nada,Green\n", "groups.csv", "teacher", move=True) == TeamChanges(1, 1, 0)
+    assert current(ladder) == {"bob": "Green", "dan": "Red"}
+
+
+def owner_id(ladder: Ladder, login: str) -> int:
+    owner = ladder.database.read_with_retry(lambda connection: find_user(connection, login))
+    assert owner is not None
+    return owner.id
+
+
+@pytest.mark.parametrize("out", [set_suspended, set_withdrawn])
+def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
+    ladder: Ladder, out: Callable[[Ladder, str, bool, str, str], bool]
+) -> None:
+    """No member may submit to it; members see only that staff know the reason."""
+    join_team(ladder, "Red", "bob", "eve")
+    out(ladder, "bob", True, "teacher", "copied")
+    with ladder.reading(viewer(ladder, "eve")) as context:
+        output, found = get_remaining_quota(ladder, context), view_bot(context, "bot-bob")
+    assert (output.bots, output.can_add_bot) == ((), True)
+    assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
+    assert found is not None
+    assert inactive_reason(found) == "no active version: ask the staff"
+    assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
+    with pytest.raises(LadderError, match="is used up: bot-eve"):
+        send(ladder, "eve", "other", "2")
+
+
+@pytest.mark.parametrize(
+    ("team", "login", "why"),
+    [
+        (" ", "ada", "isn't a valid name"),
+        ("=1+1", "ada", "isn't a valid name"),
+        ("a\x1b[31m", "ada", "isn't a valid name"),
+        ("x" * 101, "ada", "isn't a valid name"),
+        ("Red", "staff", "staff is staff"),
+        ("Red", "bo", "Did you mean bob"),
+    ],
+)
+def test_an_invalid_team_or_login_changes_nothing(ladder: Ladder, team: str, login: str, why: str) -> None:
+    with pytest.raises(LadderError, match=why):
+        join_teams(ladder, {"bob": "Blue", login: team}, "teacher", "x")
+    assert current(ladder) == {}
+
+
+CANVAS = "name,canvas_user_id,user_id,login_id,sections,group_name\nAda,7,,ada,A,Red\nBob,8,,BOB,A,Red\nDan,9,,dan,A,\n"
+
+
+@pytest.mark.parametrize(
+    "text", [CANVAS, "Team;E-mail\nRed;ada\nred ;bob\n\n", "\ufefflogin\tgroup\nada\tRed\nbob\tRed\nbob\tRed\n"]
+)
+def test_teams_are_imported_from_a_table_of_users_and_groups(ladder: Ladder, text: str) -> None:
+    """Sources are Canvas' group set, or any spreadsheet; users without a group stay unchanged."""
+    settle_emails(ladder)
+    join_team(ladder, "Green", "dan")
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(2, 0, 0)
+    assert import_teams(ladder, text.encode(), "groups.csv", "teacher") == TeamChanges(0, 0, 0)
+    assert current(ladder) == {"ada": "Red", "bob": "Red", "dan": "Green"}
+    assert acts(ladder)[-1] == ("teacher", "joined Red: groups.csv")
+
+
+def settle_emails(ladder: Ladder) -> None:
+    users = METADATA.tables["users"]
+    ladder.database.write(lambda connection: connection.execute(users.update().values(email=users.c.login)))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "login,team\nada,Red\nzed,Red\nada,Blue\n",
+            'line 3: no user has the identifier "zed"; line 4: "ada" is in two',
+        ),
+        ("login,colour\nada,Red\n", "the header has no column for the team or the user: login, colour"),
+        ("team,group\nada,Red\n", "no column for the team or the user"),
+        ("", "no column for the team or the user"),
+        ('login,team\n"ada,Red\n', "isn't valid CSV"),
+        ("login,team\nad\xe4,Red\n".encode("latin1"), "line 2: byte 0xe4 isn't valid UTF-8"),
+        ("login,team\nada,=Red\n", "isn't a valid name"),
+    ],
+)
+def test_an_invalid_table_of_teams_changes_nothing(ladder: Ladder, text: str | bytes, why: str) -> None:
+    with pytest.raises(LadderError, match=why):
+        import_teams(ladder, text.encode() if isinstance(text, str) else text, "groups.csv", "teacher")
+    assert current(ladder) == {}
+
+
+# --- never at one table -----------------------------------------------------------------------------------------------
+
+
+def test_staff_adds_users_to_a_team_that_users_formed_only_with_its_members(ladder: Ladder) -> None:
+    """A user could form a team under another group's name, and see the bots of those whom staff adds to it."""
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 4"))
+    form_team(ladder, "dan", "Red")
+    accept_invitation(ladder, "cleo", invite_to_team(ladder, "dan").secret)
+    with pytest.raises(LadderError, match=r"the team Red was formed by its members: dan, cleo\."):
+        import_teams(ladder, b"login,team\nada,red\ndan,red\n", "teams.csv", "teacher")
+    with pytest.raises(LadderError, match="formed by its members"):
+        join_team(ladder, "RED", "ada")
+    assert join_team(ladder, "Red", "ada", "cleo", "dan").joined == 1
+    assert join_team(ladder, "Red", "bob").joined == 1
+
+
+def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder: Ladder) -> None:
+    """Otherwise a participant could bring more bots into a final than it has tables."""
+    toml = ladder.path / "ladder.toml"
+    text = toml.read_text().replace("max_team_members = 0", "max_team_members = 4")
+    toml.write_text(text.replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+    hand_in(ladder, "dan", "more")
+    form_team(ladder, "ada", "Red")
+    secret = invite_to_team(ladder, "ada").secret
+
+    def list_playing() -> set[str]:
+        with ladder.database.read() as connection:
+            return {version.name for version in active_versions(connection) if not version.is_reference}
+
+    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == ([], ["more"])
+    accept_invitation(ladder, "dan", secret)
+    assert list_playing() == {"bot-ada", "bot-bob", "bot-cleo", "bot-dan"}
+    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == (["bot-bob"], [])
+    accept_invitation(ladder, "bob", secret)
+    accept_invitation(ladder, "bob", secret)
+    assert list_playing() == {"bot-ada", "bot-cleo", "bot-dan"}
+    with pytest.raises(LadderError, match="the quota of 2 bots is used up"):
+        choose_version(ladder, "more", 1, "ada")
+
+
+def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
+    """It holds in rounds and finals of 2 to 6 seats, with teams of 1 to 5 and users with two bots."""
+    draw = random.Random(5)
+    people = [f"p{number}" for number in range(16)]
+    with closing(make_ladder(tmp_path / "spring", " ".join(people))) as ladder:
+        add_settings(ladder, "")
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
+        for login in people:
+            for number in range(draw.choice([1, 1, 2])):
+                hand_in(ladder, login, f"{login}-{number}")
+        rest, teams = people[:], count(1)
+        while rest:
+            size = draw.randint(1, 5)
+            join_team(ladder, f"team {next(teams)}", *rest[:size])
+            rest = rest[size:]
+        alone = [login for login in people if draw.random() < 0.2]
+        leave_teams(ladder, alone, "teacher", "x")
+        now = current(ladder)
+        field = ladder.database.read_with_retry(RoundScheduler(ladder)._field)
+        playing = {each.id: each for each in ladder.database.read_with_retry(active_versions)}
+    party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
+    assert max(list(party.values()).count(name) for name in party.values()) > 4
+    for seats in range(2, 7):
+        assert no_round_reason(field, seats) is None
+        met: dict[int, dict[int, int]] = {}
+        for number in range(5):
+            tables = plan_next_round(field, seats, met, keyed_shuffle(b"x" * 32, f"rounds/{seats}"), number)
+            assert {version for table in tables for version in table} == set(playing)
+            for table in tables:
+                assert len({party[version] for version in table}) == len(table) == seats
+                for one, other in permutations(table, 2):
+                    met.setdefault(one, {})[other] = met.get(one, {}).get(other, 0) + 1
+        order = list(playing.values())
+        owners = number_owners(order)
+        fits = max(Counter(owners).values()) * seats <= len(order)  # else not all can play equally often
+        assert fits is (seats < 6)
+        for drawn in final_plan(b"k" * 32, tuple(owners), seats, 24, seats).tables if fits else ():
+            assert len({party[order[place].id] for place in drawn.bots}) == seats
+
+
+def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> None:
+    """So are those that a runner returns. Challenges and other matches are played."""
+
+    def queue(connection: Connection) -> tuple[list[int], list[int], int]:
+        table = [each.id for each in active_versions(connection)]
+        one, two, ada, bob, cleo, _ = table
+        rated = queue_matches(connection, RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1)
+        asked = queue_matches(connection, "challenge", [[ada, bob]], 1.0)
+        runner = register_runner(connection, 1, 1.0)
+        leased = claim_match(connection, runner, [], 1.0, kinds=[RATED])
+        assert leased is not None
+        assert leased.id == rated[0]
+        return rated, asked, leased.id
+
+    rated, asked, leased = ladder.database.write(queue)
+    assert join_team(ladder, "Red", "ada", "bob") == TeamChanges(2, 0, 1)
+
+    def ends(connection: Connection) -> list[Any]:
+        query = select(matches.c.status, matches.c.reason).where(matches.c.id.in_([*rated, *asked]))
+        return [tuple(row) for row in connection.execute(query.order_by(matches.c.id))]
+
+    why = "two of its bots belong to one owner or team"
+    waits = ("queued", None)
+    assert ladder.database.read_with_retry(ends) == [("leased", None), waits, waits, ("ended", why), waits]
+
+    def next_of(connection: Connection) -> list[int]:
+        connection.execute(matches.update().where(matches.c.id == leased).values(status="queued", runner=None))
+        runner, held = register_runner(connection, 1, 2.0), list[int]()
+        while (match := claim_match(connection, runner, held, 2.0)) is not None:
+            held.append(match.id)
+        return held
+
+    assert ladder.database.write(next_of) == [*asked, rated[1], rated[2]]
+    assert ladder.database.read_with_retry(ends)[0] == ("ended", why)
+
+
+def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
+    """Users who become teammates later meet there; a new final separates them."""
+    create_final(ladder, "first", None, 6, "teacher")
+    before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
+    pair = next(table for table in before if all(version_ref.startswith("bot-") for version_ref in table))
+    assert join_team(ladder, "Red", *(version_ref[4:-2] for version_ref in pair)) == TeamChanges(2, 0, 0)
+    serve(ladder)
+    assert ladder.database.read_with_retry(lambda connection: tables(connection, 1)) == before
+    create_final(ladder, "second", None, 6, "teacher")
+    version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
+    assert version_refs
+    assert not any(set(pair) == set(table) for table in version_refs)
+    join_team(ladder, "Red", *PEOPLE.split(), move=True)
+    create_final(ladder, "third", None, 6, "teacher")  # without surplus bots of the team
+    version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 3))
+    assert version_refs
+    assert not any(all(ref.startswith("bot-") for ref in table) for table in version_refs)
+
+
+def tables(connection: Connection, final: int) -> list[list[str]]:
+    """Return the version refs at each table of a final."""
+    found = list_final_matches(connection, final)
+    return [
+        [get_version_by_id(connection, id).version_ref for id in versions_in_match(connection, match.id)]
+        for match in found
+    ]
+
+
+# --- what is the team's -----------------------------------------------------------------------------------------------
+
+
+def quota(ladder: Ladder, name: str, number: int) -> None:
+    toml = ladder.path / "ladder.toml"
+    [line] = [line for line in toml.read_text().splitlines() if line.startswith(name)]
+    toml.write_text(toml.read_text().replace(line, f"{name} = {number}"))
+
+
+def send(ladder: Ladder, login: str, name: str, code: str) -> str:
+    path = ladder.path / "sent.py"
+    path.write_text(f"{QUICK_BOT}# {code}\n")
+    return submit_bot(ladder, path, login, name).version_ref
+
+
+def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
+    quota(ladder, "max_submissions_per_day", 4)
+    with pytest.raises(LadderError, match="belongs to another user"):
+        send(ladder, "bob", "bot-ada", "early")
+    join_team(ladder, "Red", "ada", "bob")
+    assert send(ladder, "bob", "bot-ada", "1") == "bot-ada@2"
+    assert send(ladder, "ada", "bot-bob", "2") == "bot-bob@2"
+    with pytest.raises(LadderError, match="the team of bob has submitted 4 of 4 versions allowed today"):
+        send(ladder, "bob", "bot-bob", "3")
+    with pytest.raises(LadderError, match=r"is used up: bot-ada, bot-bob"):
+        send(ladder, "ada", "third", "4")
+    newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
+    assert (newest.version_ref, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
+    with ladder.reading(viewer(ladder, "ada")) as context:
+        output = get_remaining_quota(ladder, context)
+    assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
+    leave_teams(ladder, ["bob"], "teacher", "x")
+    assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
+    with pytest.raises(LadderError, match="belongs to another user"):
+        send(ladder, "bob", "bot-ada", "6")
+
+
+def versions(connection: Connection) -> int:
+    return connection.scalar(select(func.max(METADATA.tables["versions"].c.id))) or 0
+
+
+def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
+    quota(ladder, "max_challenges_per_day", 3)
+    join_team(ladder, "Red", "ada", "bob")
+    asked = [queue_challenges(ladder, "bot-ada", ["bot-bob"], login) for login in ("ada", "bob")]  # at the same moment
+    assert len({id for each in asked for id in each.matches}) == 2
+    ladder.clock = Clock(1e6 + 1)
+    assert queue_challenges(ladder, "bot-bob", ["bot-cleo"], "ada").remaining == 0
+    ladder.clock = Clock(1e6 + 2)
+    with pytest.raises(LadderError, match="the team of bob has queued 3 of"):
+        queue_challenges(ladder, "bot-bob", ["bot-cleo"], "bob")
+    with pytest.raises(LadderError, match="belongs to another user"):
+        queue_challenges(ladder, "bot-ada", ["bot-cleo"], "cleo")
+
+
+def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Ladder) -> None:
+    hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
+    join_team(ladder, "Red", "ada", "bob")
+    assert choose_version(ladder, "bot-ada", 1, "bob")
+    with pytest.raises(LadderError, match="belongs to another user"):
+        choose_version(ladder, "bot-ada", 2, "cleo")
+    set_suspended(ladder, "ada", True, "teacher", "she copied it")
+    for act in (lambda: choose_version(ladder, "bot-ada", 2, "bob"), lambda: send(ladder, "bob", "bot-ada", "x")):
+        with pytest.raises(LadderError, match="ada, the bot's owner, is suspended") as refused:
+            act()
+        assert "copied" not in str(refused.value)
+
+
+def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
+    secret = issue_secret(ladder, "bob", "token", "teacher").secret
+
+    def sees() -> tuple[bool, bool, tuple[str, ...]]:
+        with ladder.reading(authenticate_secret(ladder, secret, "token")) as context:
+            bot, own = view_bot(context, "bot-ada"), view_account(context)
+            files = find_version_archive(context, "bot-ada", 1)
+        assert bot is not None
+        assert own is not None
+        return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
+
+    assert sees() == (False, False, ())
+    join_team(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Blue", "cleo", "dan")
+    assert sees() == (True, True, ("ada", "bob"))
+    leave_teams(ladder, ["ada"], "teacher", "x")
+    assert sees() == (False, False, ("bob",))
+    join_team(ladder, "Red", "ada")
+    set_suspended(ladder, "bob", True, "teacher", "x")
+    with pytest.raises(AuthenticationError):
+        sees()
+
+
+def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
+    join_team(ladder, "Red", "ada", "bob")
+    join_team(ladder, "Blue", "bob", "cleo", move=True)
+    for login, output in (("ada", {("Red", "ada")}), ("cleo", {("Blue", "bob"), ("Blue", "cleo")}), ("dan", set())):
+        with ladder.reading(viewer(ladder, login)) as context:
+            rows = list_teams(context).items
+            decided = [line.decision.reason for line in list_events(context, limit=999).items if line.decision]
+        assert {(row.team, row.login) for row in rows} == output
+        assert [why for why in decided if "joined" in why] == ["joined Red: they asked"] * (login == "ada") + [
+            "joined Blue: they asked"
+        ] * (login == "cleo")
+
+
+def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) -> None:
+    join_team(ladder, "Red", "ada", "bob")
+    choose_version(ladder, "bot-ada", 1, "bob")
+    hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
+    choose_version(ladder, "bot-ada", 1, "bob")
+    by = {}
+    for login in ("ada", "bob", "cleo"):
+        with ladder.reading(viewer(ladder, login)) as context:
+            last = [line for line in list_events(context, limit=999).items if line.version == "bot-ada@1"][-1]
+        by[login] = None if last.decision is None else last.decision.actor
+    assert by == {"ada": "bob", "bob": "bob", "cleo": None}
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_report_their_effects(ladder: Ladder, tmp_path: Path) -> None:
+    term, file = Term(ladder.path), tmp_path / "groups.csv"
+    assert "2 joined a team, 0 left one" in term.arena("teams join", "Red", "ada", "bob", "--reason", "they asked").err
+    assert "--move" in term.arena("teams join", "Blue", "bob", "--reason", "x", code=2).err
+    done = term.json("teams join", "Blue", "bob", "eve", "--move", "--reason", "x")
+    assert done == {"joined": 2, "left": 1, "cancelled": 0}
+    file.write_text("login,team\neve,Green\n")
+    assert "1 joined a team, 1 left one" in term.arena("teams import", file, "--move").err
+    assert "can't be read" in term.arena("teams import", tmp_path / "none", code=2).err
+    assert "0 joined a team, 1 left one" in term.arena("teams leave", "eve", "--reason", "she left").err
+    lines = term.arena("teams list").out.splitlines()
+    assert [line.split()[:2] for line in lines if line.startswith("Red")] == [["Red", "ada"], ["Red", "bob"]]
