@@ -171,6 +171,9 @@ IN_BOXES = (
 )
 
 
+_NO_LINK = 'Put the program itself into the folder; of a virtual environment, run = ["python3", "bot.py"] without it.'
+
+
 def no_program(where: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
     """Return the message, two lines, for a command whose program can't be run.
 
@@ -181,6 +184,9 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     path = Path(os.path.normpath(Path(folder, word)))
     own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
+        if path.is_symlink() and not path.exists():
+            target = escape_control(os.path.realpath(path))
+            return f"{start}is a link to a file that isn't there: {target}.\n{_NO_LINK}"
         if not path.is_file():
             return (
                 f"{start}isn't a file in {escape_control(where.parent)}.\nCorrect the path, or add the build command "

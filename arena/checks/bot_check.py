@@ -38,9 +38,9 @@ from arena.checks.bot_files import find_odd_file, list_files, list_siblings, rea
 from arena.checks.check_step import CheckStep
 from arena.checks.diagnosis import diagnose_fault
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import FaultContext, helper_process
+from arena.checks.fault_signs import FaultContext, growth, helper_process
 from arena.checks.host import Severity
-from arena.checks.scripted_table import ScriptedTable, Timeouts, request_kinds
+from arena.checks.scripted_table import RARE_FORMS, ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
 from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
@@ -136,6 +136,7 @@ class BotCheck:
         self.game = ""  # "NAME: " of the current ruleset while several are tested
         self.times: list[float] = []
         self.hello_s = 0.0
+        self.shown_s = 0.0  # when progress was last reported, on the settings' clock
         self.fit = True  # whether no step before the run has failed
         self.siblings: frozenset[str] = frozenset()  # names in the bot's folder before it ran
         self.shares = False  # whether other bots run in the same folder at the same time
@@ -167,6 +168,7 @@ class BotCheck:
         """
         if not self.fit:
             return
+        self.shown_s = self.settings.clock()
         try:
             yield from self.check_first_process()
             yield from self.check_every_kind()
@@ -244,7 +246,7 @@ class BotCheck:
         seen = self.make_context("exited", None, self.bot.build or ())
         found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
         usual = found == diagnose_fault(FaultContext("exited")).advice
-        general = {"correct the first error that the build printed": 0, help: 0}
+        general = {"" if help.startswith("Correct") else "Correct the first error that the build printed.": 0, help: 0}
         return "\n".join(general if usual else {found: 0, help: 0} if help != IN_BOXES else [found])
 
     # -- processes
@@ -264,7 +266,7 @@ class BotCheck:
             try:
                 spec = _spec(rules, settings.match_settings, seats or settings.seats)
                 table = ScriptedTable(connection, spec, settings.timeouts)
-                self.usage = Endurance(connection, settings.match_settings)
+                self.usage = Endurance(connection, settings.match_settings, table.counts.kinds)
                 table.is_over = self.usage.measure
                 yield table
                 self.others |= table.counts.others
@@ -296,6 +298,7 @@ class BotCheck:
             yield self.ok(f"{_request_count(len(first))} answered with legal moves")
             self.step = "more games"
             while self.needs_more_games(table):
+                yield from self.report_progress(_request_count(len(first)))
                 table.play()
             yield self.ok(f"{table.counts.games} games in one process, {_request_count(len(table.counts.choices))}")
             self.step = "unknown things"
@@ -386,24 +389,31 @@ class BotCheck:
         self.step = "all requests"
         rows: dict[str, list[int]] = {}
         names = []
-        for rules in self.settings.rules if self.hello_s < _START_S else _covering_rulesets(self.settings.rules):
+        first = self.settings.rules[0]
+        is_fast = self.hello_s < _START_S and sum(self.times) < self.settings.enough_s
+        for rules in self.settings.rules if is_fast else _covering_rulesets(self.settings.rules):
             self.game = f"{rules.name}: "
             with self.open_table(rules) as table:
                 table.greet(self.settings.hello_s)
                 counts = table.counts
                 while (
-                    (left := request_kinds(rules) - counts.asked.keys())
+                    (left := (request_kinds(rules) | (RARE_FORMS if rules is first else frozenset())) - counts.forms)
                     and counts.games < _MAX_GAMES
                     and not self.is_slow(table)
                 ):
+                    yield from self.report_progress(f"{rules.name}, {_request_count(len(counts.choices))}")
                     table.play(left, override=True)
                 table.require_valid_statements()
             names.append(rules.name)
             for kind, count in counts.asked.items():
                 row = rows.setdefault(kind, [0, 0])
                 row[0] += count
-                row[1] += counts.answered.get(kind, 0)
+                row[1] += counts.kinds.count(kind)
         self.game = ""
+        if self.settings.seats is None:
+            with self.open_table(first, max(count for count in range(2, 11) if first.problem(count) is None)) as table:
+                table.greet(self.settings.hello_s)
+                table.play(enough=8)
         never = sorted(_all_kinds(self.settings.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
@@ -479,11 +489,9 @@ class BotCheck:
 
             table.is_over = is_over
             table.greet(settings.hello_s)
-            shown = -math.inf
+            self.shown_s = -math.inf
             while not is_over():
-                if settings.clock() - shown > _PROGRESS_S:
-                    shown = settings.clock()
-                    yield CheckStep(self.step, Severity.NOW, f"{len(times)} of {MATCH_REQUESTS} requests")
+                yield from self.report_progress(f"{len(times)} of {MATCH_REQUESTS} requests")
                 table.play(enough=MATCH_REQUESTS, calm=table.counts.games % 2 == 0)
             ahead, asked = usage.limits_ahead(), len(times)
         text = f"checked for {_request_count(asked)}"
@@ -496,6 +504,12 @@ class BotCheck:
             yield self.make_step(Severity.NOTE, text, "a faster bot is checked for a whole match")
         else:
             yield self.ok(f"{text} and {table.counts.games} games in one process")
+
+    def report_progress(self, text: str) -> Iterator[CheckStep]:
+        """Yield the progress of the current step, unless one was yielded recently."""
+        if (now := self.settings.clock()) - self.shown_s > _PROGRESS_S:
+            self.shown_s = now
+            yield CheckStep(self.step, Severity.NOW, text)
 
     # -- making steps
 
@@ -542,12 +556,14 @@ class BotCheck:
             facts=broken.facts,
             before=connection.before,
             longest=connection.longest,
-            kinds=frozenset(table.counts.answered),
+            kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
         )
         if self.usage is not None:
-            seen = replace(seen, growth=tuple((each.resource.name, each.text) for each in self.usage.growths()))
-        text = f"at request {number}: " if self.step == "endurance" else self.game
+            seen = replace(
+                seen, growth=tuple((each.resource.name, each.text, each.is_full) for each in self.usage.growths())
+            )
+        text = f"at request {number}: " if self.step == "endurance" or growth(seen) else self.game
         hint, advice = diagnose_fault(seen), ""
         first = self.settings.rules[0]
         if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):
@@ -571,15 +587,32 @@ class BotCheck:
 def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     """Return the few lines to show: from the kit's last error message on, else the last lines.
 
-    Of a Python traceback the end is shown, because it contains the author's own line.
+    Frames of the kit and of the language's runtime are left out, so that the author's own are shown. Of a Python
+    traceback the end is shown, because it contains the author's own line.
     """
     places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
     if not places:
-        return tuple(stderr[-_SHOWN:])
-    lines = stderr[places[-1] :]
+        return tuple(_without_foreign_frames(stderr)[-_SHOWN:])
+    lines = _without_foreign_frames(stderr[places[-1] :])
     return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
 
 
+def _without_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
+    """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
+    kept: list[bytes] = []
+    inside = False
+    for line in stderr:
+        inside = inside and line.startswith(b"    ") and not line.lstrip().startswith(b"at ")
+        foreign = line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(w in line for w in _FOREIGN)
+        if foreign and line.startswith(b"\t/") and kept:
+            kept.pop()  # the function, in the line above its place
+        inside = inside or (foreign and line.startswith(b"  File "))
+        if not foreign and not inside:
+            kept.append(line)
+    return kept
+
+
+_FOREIGN = (b"coup_kit.", b"CoupKit", b"/lib/python", b"/usr/lib/", b"node:", b"java.base/")
 _KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
 _PYTHON = b"Traceback (most recent call last):"

@@ -6,9 +6,13 @@ could read. Answers have the time limits of a match, measured in the bot's own t
 
 import os
 import select
+import stat
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from fcntl import ioctl
+from termios import FIONREAD
 
 from arena.checks.fault_signs import parse_object
 from arena.limits import Limits
@@ -24,6 +28,7 @@ _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one 
 _LOOK_S, _IDLE_SHARE = 0.25, 0.01  # until the first look at the CPU time; the share of a core of an idle bot
 _MORE_INPUT_S = 0.15  # after each further line that a silent bot is sent
 _MORE_INPUT = encode({"type": "weather", "sky": "." * 9000})  # fills usual buffers
+_JAVA_NOTE = b"NOTE: Picked up JDK_JAVA_OPTIONS"  # which the arena sets
 _MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
 
 
@@ -88,6 +93,7 @@ class BotConnection:
         self._lines = LineBuffer()
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
+        self._readers: frozenset[int] = frozenset()  # processes that read the bot's input, after its hello
         self._ended = False  # whether standard output has ended
         self._reports = box.cpu_ns() is not None and box.cpu_usage() is not None
         self._meter = Meter(box, self._reports, freezes=False, cores=limits.cores)
@@ -117,6 +123,7 @@ class BotConnection:
         if got is None:
             waited_ms = round(min(within_s, waited()) * 1000)
             raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, self._timeout_facts())
+        self._readers = self._read_by()
         message = decode(got)
         problem = message if isinstance(message, Malformed) else parse_hello(message)
         if not isinstance(problem, Greeting):
@@ -173,7 +180,8 @@ class BotConnection:
         for _ in range(_MAX_READS):
             if self.box.stderr < 0 or not wait_readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
-        return tuple(line for line in self._quoted(self.capture.render()).split(b"\n") if line.strip())[-lines:]
+        printed = self._quoted(self.capture.render()).split(b"\n")
+        return tuple(line for line in printed if line.strip() and not line.startswith(_JAVA_NOTE))[-lines:]
 
     @property
     def stderr_bytes(self) -> int:
@@ -230,7 +238,8 @@ class BotConnection:
                 return ConnectionBrokenError(
                     code, f"{detail}; it came later, so the bot is too slow", sent, None, facts._replace(late=True)
                 )
-        got = None
+        got, unread = None, self._unread_bytes()
+        facts = facts._replace(children=len(self._read_by() - self._readers) if self._readers else None)
         asked = parse_object(sent)
         following = {**asked, "id": asked["id"] + 1} if "id" in asked else {}
         for fact, line in (("waiting", _MORE_INPUT), ("behind", encode(following) if following else b"")):
@@ -238,7 +247,7 @@ class BotConnection:
                 self.send(line, _MORE_INPUT_S)
                 got = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
             if got is not None and following and parse_object(got).get("id") == following["id"]:
-                return ConnectionBrokenError(code, detail, sent, None, facts)  # it left out one reply
+                return ConnectionBrokenError(code, detail, sent, None, facts._replace(reads=True))
             waited = _WaitingTime(self._clock)
             while got is not None and self.box.exit() is None and waited() < _MORE_INPUT_S:
                 self._poll_output(5)
@@ -246,6 +255,8 @@ class BotConnection:
                 return ConnectionBrokenError(code, detail, sent, got, facts._replace(**{fact: True}))
             if got is not None:
                 break
+        if unread == 0:
+            facts = facts._replace(reads=self._unread_bytes() == 0)
         self.box.close_stdin()
         with suppress(ConnectionBrokenError):
             got = got or self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
@@ -253,6 +264,22 @@ class BotConnection:
             detail += "; it came when the input ended: the bot doesn't flush, or reads all its input first"
             facts = facts._replace(unflushed=True)
         return ConnectionBrokenError(code, detail, sent, got, facts)
+
+    def _unread_bytes(self) -> int | None:
+        """Return the number of bytes of the bot's input that it hasn't read; None if unknown."""
+        with suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(self.box.stdin).st_mode):
+                return int.from_bytes(ioctl(self.box.stdin, FIONREAD, bytes(4)), sys.byteorder)
+        return None
+
+    def _read_by(self) -> frozenset[int]:
+        """Return the processes that have the bot's input as their standard input."""
+        found = set()
+        for task in self.box.cpu_usage() or {}:
+            with suppress(OSError):
+                if os.readlink(f"/proc/{task}/fd/0") == os.readlink(f"/proc/self/fd/{self.box.stdin}"):
+                    found.add(min(map(int, os.listdir(f"/proc/{task}/task"))))  # threads have their process's
+        return frozenset(found)
 
     def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
         """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.

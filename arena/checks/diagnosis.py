@@ -5,10 +5,10 @@ The first mistake whose sign is seen is used; without one, the description in FA
 
 import os
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arena.checks import fault_signs as signs
-from arena.checks.fault_signs import FaultContext, Sign, stderr_has
+from arena.checks.fault_signs import FaultContext, Sign, language_of, stderr_has
 from arena.referee import FAULTS, Facts
 from protocol import escape_bytes
 
@@ -33,7 +33,11 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
     """Return the problem and the fix, by the first mistake that is seen."""
     for mistake in MISTAKES:
         if name := mistake.seen(seen):
-            words = {"name": signs.quotation(name), **seen.placeholders()}
+            words = {
+                "name": signs.quotation(name),
+                "error": signs.quotation(signs.last_error(seen)),
+                **seen.placeholders(),
+            }
             if "{program}" in mistake.remedy:
                 words["program"] = signs.program_help(seen)
             return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
@@ -69,7 +73,7 @@ def _stderr(*lines: str, argv: str = "python3 bot.py", files: str = "", source: 
     )
 
 
-def _no_reply(cpu_ms: int | None = None, id: int = 1, source: bytes = b"", **facts: bool) -> FaultContext:
+def _no_reply(cpu_ms: int | None = None, id: int = 1, source: bytes = b"", **facts: Any) -> FaultContext:
     sent, own_ms = _REQUEST.replace(b"41", b"%d" % id), None if cpu_ms is None else 10500
     detail = "no line within 10500 ms"
     return FaultContext("timeout", detail, sent, argv=("python3",), source=source, facts=Facts(own_ms, cpu_ms, **facts))
@@ -77,7 +81,7 @@ def _no_reply(cpu_ms: int | None = None, id: int = 1, source: bytes = b"", **fac
 
 # ---------------------------------------------------------------- the table
 
-_LOOP = "read a line, answer it, and read the next: for line in sys.stdin"
+_LOOP = "read a line, answer it, and read the next: {loop}"
 _TRACE = "Traceback (most recent call last):"
 
 _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
@@ -86,8 +90,17 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.growth,
         "{detail}: {name}",
-        "free what earlier requests needed: growing lists, open files, threads that never end",
-        FaultContext("out_of_memory", "out of memory: 256 MB", growth=(("memory", "memory grew from 9 to 250 MB"),)),
+        "free what earlier requests needed: growing lists, open files, threads that never end, processes that "
+        "are never waited for (pclose, wait)",
+        FaultContext(
+            "out_of_memory", "out of memory: 256 MB", growth=(("memory", "memory grew from 9 to 250 MB", True),)
+        ),
+    ),
+    (
+        lambda seen: seen.ended and "forks refused" in (seen.detail or ""),
+        "the bot started too many processes or threads: {detail}",
+        "wait for each process that the bot starts (pclose, wait), and end its threads: ended processes count, too",
+        FaultContext("exited", "killed by signal 11 (SIGSEGV); forks refused at its limit of 64: 1"),
     ),
     (
         lambda seen: seen.stderr_bytes > 100_000 and seen.code == "timeout" and f"{seen.stderr_bytes / 1e6:.1f} MB",
@@ -98,7 +111,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.facts.unended and not seen.line.startswith("{"),
         "the bot printed a prompt, or other text that isn't a reply: {line}",
-        "write nothing but replies to standard output: input() without a prompt",
+        "write nothing but replies to standard output, and no prompt; for debug output: {debug}",
         FaultContext("timeout", received=b"choice? ", facts=Facts(unended=True)),
     ),
     (
@@ -111,7 +124,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: signs.malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line,
         "the line isn't UTF-8, or begins with a byte order mark: {line}",
-        'write UTF-8 without one: sys.stdout.reconfigure(encoding="utf-8"), not "utf-8-sig"; new UTF8Encoding(false)',
+        'write UTF-8 without a mark: sys.stdout.reconfigure(encoding="utf-8") in Python, not "utf-8-sig"',
         _reply('\ufeff{"id":41,"choice":0}'),
     ),
     (
@@ -129,19 +142,25 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(_reply("> bot@1.0.0 start"), argv=("npm", "start")),
     ),
     (
+        signs.not_a_number,
+        "the reply contains {name}, which isn't JSON: {line}",
+        "leave that field out, or replace NaN and infinite numbers before you write the reply",
+        _reply('{"id":41,"choice":0,"score":NaN}'),
+    ),
+    (
         lambda seen: signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
         "the line isn't valid JSON: {line}",
-        "write each reply on one line with your language's JSON library: json.dumps(...), JSON.stringify(...)",
+        "write each reply on one line, and with {dumps}, not with your language's text of an object",
         _reply("{'id': 41, 'choice': 0}"),
     ),
     (
         signs.text_before_reply,
         'the line has text before the reply: "{name}"',
-        "write each reply on a line of its own: input() without a prompt; print debug output to standard error",
+        "write each reply on a line of its own, without a prompt; for debug output: {debug}",
         _reply('move? {"id":41,"choice":0}'),
     ),
     (
-        signs.library_line,
+        lambda seen: language_of(seen) == "python" and signs.library_line(seen),
         "a library that the bot imports prints to standard output: {line}",
         "redirect its output while you import it: with contextlib.redirect_stdout(sys.stderr): import ...",
         replace(
@@ -151,7 +170,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: signs.is_no_json(seen) and seen.line,
         "the line is text, not a reply: {line}",
-        "print only replies to standard output; print debug output to standard error",
+        "print only replies to standard output, also in programs that the bot starts; for debug output: {debug}",
         _reply("thinking ..."),
     ),
     (
@@ -207,6 +226,19 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr(_TRACE, "RuntimeError: can't start new thread"),
     ),
     (
+        lambda seen: seen.facts.children and signs.cpu_share(seen) < signs.BUSY,
+        "a process that the bot started reads the bot's input, and waits for its end",
+        "start it with an empty standard input (DEVNULL, /dev/null): otherwise it gets the bot's",
+        _no_reply(3, children=1),
+    ),
+    (
+        signs.buffering_filter,
+        "the program {name} behind the pipe doesn't pass on each line at once: the reply came when the input ended",
+        "start the bot without the pipe, and write debug output to standard error; or flush each line there: "
+        "grep --line-buffered, sed -u, stdbuf -oL PROGRAM",
+        replace(_no_reply(unflushed=True), argv=("sh", "run.sh"), source=b"python3 bot.py | grep -v DEBUG"),
+    ),
+    (
         signs.reads_all,
         "the bot reads all of its input before it answers",
         _LOOP,
@@ -215,13 +247,13 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.facts.waiting,
         "the bot waits for more input than one line: its reply came after another line",
-        "read single lines, without select or poll before a reader that buffers lines, and without read(N): " + _LOOP,
+        _LOOP + "; no select or poll before a reader that buffers lines, and no read of N bytes",
         _no_reply(waiting=True),
     ),
     (
         lambda seen: seen.facts.unflushed,
         "the bot doesn't flush its output, or waits for more input: its reply came when its input ended",
-        "flush after each line: {how}; answer a line before you read the next",
+        "flush after each reply: {how}; answer a line before you read the next",
         _no_reply(unflushed=True),
     ),
     (
@@ -229,6 +261,17 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the program replaces sys.stdout, so its replies go elsewhere",
         "keep sys.stdout for the replies; print debug output to standard error",
         replace(_NO_HELLO, source=b'sys.stdout = open("log.txt", "w")'),
+    ),
+    (
+        lambda seen: (
+            seen.code == "timeout"
+            and seen.received is None
+            and (clock := seen.asked.get("clock", {})).get("bank_ms", 1) < clock.get("limit_ms", 0)
+            and f"{clock['bank_ms']} of the game's time bank, and {clock['limit_ms']} of its own"
+        ),
+        "{detail}: the request had {name}, in ms",
+        "use less time in each request, and don't sleep: time above limit_ms comes from the time bank of the game",
+        replace(_no_reply(3, 41), sent=_REQUEST[:-1] + b',"clock":{"limit_ms":500,"bank_ms":96}}'),
     ),
     (
         lambda seen: seen.facts.late,
@@ -255,6 +298,24 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(_no_reply(3, 41), kinds=frozenset({"turn", "block"})),
     ),
     (
+        lambda seen: seen.code == "timeout" and seen.received is None and seen.facts.reads,
+        "no reply came in time: the bot read the request, and now waits for its next line: {detail}",
+        "look for an except (catch) or a branch that writes no reply, and for a line that is read and dropped",
+        _no_reply(3, reads=True),
+    ),
+    (
+        signs.network_call,
+        "the bot waits, and its program uses the network ({name}), which no box has: {detail}",
+        "put the data into the bot's folder beforehand, and read it there",
+        replace(_NO_HELLO, source=b"weights = urlopen(URL).read()", sandbox="bubblewrap"),
+    ),
+    (
+        lambda seen: seen.code == "timeout" and seen.facts.reads is False and signs.cpu_share(seen) <= signs.IDLE,
+        "no reply came in time: the bot sleeps, or waits for something else than its input: {detail}",
+        "look for a sleep, and for a lock, a queue, a thread or a process that it waits for",
+        _no_reply(3, reads=False),
+    ),
+    (
         signs.thread_error,
         "no reply came, because a thread of the bot ended with an error: {name}",
         "fix the error, which standard error shows; end the program when one of its threads fails",
@@ -264,17 +325,15 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        lambda seen: seen.has_answered and seen.code == "timeout" and seen.received is None,
-        "no reply came in time, but earlier replies did: {detail}",
+        lambda seen: (
+            seen.code == "timeout"
+            and seen.received is None
+            and (seen.has_answered or signs.cpu_share(seen) <= signs.IDLE)
+        ),
+        "no reply came in time: {detail}",
         "end each search by the request's clock; or the bot sleeps, waits for a lock, a thread or a process, or "
         "catches an exception without a reply",
         _no_reply(3, 41),
-    ),
-    (
-        lambda seen: signs.cpu_share(seen) <= signs.IDLE,
-        "no reply came in time: {detail}",
-        "flush each reply: {how}; or the bot sleeps, waits for something else, or catches an exception without a reply",
-        _no_reply(3),
     ),
     # ---- standard error of a process that ended
     (
@@ -294,7 +353,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         stderr_has("No module named pip | 'pip', 'install' | pip install | npm ERR! | npm error | will be installed"),
         "the bot installs packages when it starts",
-        "install them beforehand into the bot's folder: pip install --target FOLDER PACKAGE, npm install",
+        "install them beforehand into the bot's folder, and start the bot without that step{install}",
         _stderr("/usr/bin/python3: No module named pip"),
     ),
     (
@@ -316,10 +375,20 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("RuntimeWarning: coroutine 'Mine.turn' was never awaited"),
     ),
     (
-        stderr_has(") returned '*', which is neither | ) returned \"*\", which is neither"),
-        "a method of the bot returned the word {name} instead of a move",
-        "return a move out of game.legal: game.find(...) with that word returns the legal move, or None",
-        _stderr(_TRACE, "ValueError: turn() returned 'tax', which is neither in game.legal nor an index of it"),
+        signs.word_for_move,
+        "a method of the bot returned a word instead of a move: {error}",
+        "return a move out of game.legal: {name} returns it if it is legal",
+        replace(
+            _stderr(_TRACE, "ValueError: lose() returned 'duke', which is neither in game.legal nor an index of it"),
+            sent=_REQUEST,
+        ),
+    ),
+    (
+        stderr_has("returned *, which is neither | returned *, which isn't in game | the method returned *; game"),
+        "a method of the bot returned no legal move: {error}",
+        "return one of game.legal as it is, or its index there: no index of a card, and no move that you changed or "
+        "kept from an earlier request",
+        _stderr(_TRACE, "ValueError: lose() returned 1, which is neither in game.legal nor an index of it"),
     ),
     (
         stderr_has("(wrong name: *)"),
@@ -340,10 +409,22 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("go: go.mod file not found in current directory"),
     ),
     (
-        signs.has_windows_marks,
-        "the program has CR LF line ends, a byte order mark or another encoding than UTF-8",
-        "save the file as UTF-8 without a byte order mark (BOM) and with LF line ends",
+        signs.marked_script,
+        "the program begins with a byte order mark",
+        "save the file as UTF-8 without a byte order mark (BOM)",
+        _stderr("b.sh: 1: not found", argv="/bin/sh b.sh", source=b"\xef\xbb\xbf#!/bin/sh\nx\n"),
+    ),
+    (
+        signs.windows_lines,
+        "the program has CR LF line ends",
+        "save the file with LF line ends, as dos2unix does",
         _stderr("b.sh: 5: Syntax error", argv="/bin/sh b.sh", source=b"#!/bin/sh\r\nx\r\n"),
+    ),
+    (
+        stderr_has("Non-UTF-8 code | null bytes"),
+        "the program is in another encoding than UTF-8: {error}",
+        "save the file as UTF-8",
+        _stderr("SyntaxError: Non-UTF-8 code starting with '\\xe4' in file /bot/bot.py on line 3"),
     ),
     (
         stderr_has("named 'coup_kit | module './coup_kit | coup_kit.hpp: No | module `coup_kit` | class CoupKit"),
@@ -400,9 +481,21 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("ModuleNotFoundError: No module named 'src.brain'", argv="python3 src/main.py", files="src"),
     ),
     (
-        stderr_has("module named '*' | find module '*' | ClassNotFoundException: * | shared libraries: *:"),
+        signs.neighbour,
+        "{name} lies next to the bot, but a bot that is a single file plays without the files next to it",
+        "put both into a folder with a bot.toml, and name the folder instead of the file",
+        replace(_stderr("ModuleNotFoundError: No module named 'plan'", files="bot.py|plan.py"), is_single_file=True),
+    ),
+    (
+        stderr_has("shared libraries: *:"),
+        "the shared library {name} isn't {where}, or not where the program looks for it",
+        "link it statically; or put it into the bot's folder, and link with -Wl,-rpath,'$ORIGIN', which searches there",
+        _stderr("./b: error while loading shared libraries: libeval.so: cannot open shared object file"),
+    ),
+    (
+        stderr_has("module named '*' | find module '*' | ClassNotFoundException: *"),
         "the module {name} isn't {where}",
-        "check the spelling; if it is right, {bring} (pip install --target FOLDER, npm install), or ask the organiser",
+        "check the spelling; if it is right, {bring}{install}, or ask the organiser",
         _stderr("ModuleNotFoundError: No module named 'numpie'"),
     ),
     (
@@ -414,7 +507,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         stderr_has('[[: not found | Bad substitution | Illegal option | source: not found | "(" unexpected'),
         "the script is written for bash, but runs in sh: {name}",
-        'start it with bash: "bash bot.sh"',
+        'make #!/bin/bash the first line of the file, or write run = ["bash", "bot.sh"] in bot.toml',
         _stderr("b.sh: 2: [[: not found"),
     ),
     (
@@ -431,14 +524,15 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("OSError: [Errno 30] Read-only file system: 'log.txt'"),
     ),
     (
-        stderr_has("such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"),
+        signs.missing_file,
         "the file {name} isn't {where}",
-        "{bring}, and open it by a path relative to the program's folder: Path(__file__).parent in Python",
+        "{bring}, and open it by its path from there: that folder is the working folder",
         _stderr("FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
     ),
     (
         stderr_has(
-            "etwork is unre | ame resol | service not kn | ENETUNREACH | EAI_AGAIN | ot resolve | family not | dial tcp"
+            "etwork is unre | ame resol | service not kn | NETUNREACH | EAI_AGAIN | ot resolve | family not | dial tcp",
+            signs.is_silent,
         ),
         "the bot tried to use the network: {name}",
         "play and build without the network: boxes have none; put packages into the bot's folder beforehand",
@@ -447,7 +541,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         stderr_has("JSONDecodeError: Expecting value: line 1 column 1 (char 0) | Unexpected end of JSON input"),
         "the bot parsed an empty text as JSON",
-        "readline() returns an empty text when the input ends: end the loop then, or use for line in sys.stdin",
+        "readline() returns an empty text when the input ends: end the loop then, or use {loop}",
         _stderr("json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
     ),
     (
@@ -469,6 +563,18 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         FaultContext("exited", "killed by signal 11 (SIGSEGV)", facts=Facts(signal=11)),
     ),
     (
+        lambda seen: seen.ended and seen.facts.signal in (14, 26, 27),
+        "a timer that the program set has ended it: {detail}",
+        "remove the timer (alarm, setitimer), or handle its signal: one process plays a whole match",
+        FaultContext("exited", "killed by signal 14 (SIGALRM)", facts=Facts(signal=14)),
+    ),
+    (
+        lambda seen: seen.ended and seen.facts.signal in (1, 2, 3, 9, 10, 12, 13, 15),
+        "a signal has ended the program, which the bot or a process of it sent: {detail}",
+        "look for kill, abort and watchdogs; SIGPIPE comes when the bot writes to a process that has ended",
+        FaultContext("exited", "killed by signal 13 (SIGPIPE)", facts=Facts(signal=13)),
+    ),
+    (
         lambda seen: (name := signs.last_error(seen)).startswith("SyntaxError: ") and name,
         "the bot ended with an error: {name}",
         "fix the line that standard error shows; if it is right, it needs a newer version, or a compiler (TypeScript)",
@@ -481,6 +587,18 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr(_TRACE, "KeyError: 'duke'"),
     ),
     # ---- the end of the process
+    (
+        signs.background_program,
+        "the script has ended, because it starts the bot in the background: {name}",
+        "remove the &, and start the bot as the last line with exec: exec python3 bot.py",
+        replace(FaultContext("exited", facts=Facts(exit_code=0)), argv=("sh", "run.sh"), source=b"./bot &\n"),
+    ),
+    (
+        lambda seen: seen.ended and any(w in seen.source for w in (b"set_blocking(", b"O_NONBLOCK", b"setNonBlocking")),
+        "the program doesn't wait for its input: it sets it to non-blocking, so that a read ends without a line",
+        "leave standard input blocking; to compute meanwhile, read it in a thread",
+        FaultContext("exited", facts=Facts(exit_code=0), source=b"os.set_blocking(0, False)"),
+    ),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
         "the process has ended: {detail}",
@@ -496,7 +614,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0,
         "the program ended by itself, without an error",
-        f"start the bot at the end of the file: run(MyBot()) with the kit, or main(); {_LOOP}",
+        "start the bot at the end of the program: run(...) with the kit, or main(); " + _LOOP,
         FaultContext("exited", facts=Facts(exit_code=0)),
     ),
     (

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import sqrt
-from statistics import linear_regression, median
+from statistics import linear_regression, quantiles
 from typing import NamedTuple
 
 from arena.checks.bot_connection import BotConnection
@@ -17,6 +17,8 @@ from protocol import LINE_LIMIT
 
 MATCH_REQUESTS = 700  # to one process; in recorded matches of 12 games a seat had 60 to 600
 _GAME_REQUESTS = 50  # of a seat in a long game, over which the time bank is spread
+_MIN_TIMES = 12  # of a kind of request, without the warm-up
+_TIME_FACTOR = 1.6  # by which the time grows at least; without it, 5 % of slow bots failed on a machine 20 % slower
 _STEP = 10  # requests between two measurements
 _WARM_UP = 0.15  # the share of the requests that isn't compared: runtimes grow at first
 _HORIZON = 3 * MATCH_REQUESTS  # a limit that comes later isn't reported
@@ -43,6 +45,11 @@ class Growth:
     limit_at: float
 
     @property
+    def is_full(self) -> bool:
+        """Whether the resource is nearly used up."""
+        return self.last > 0.9 * self.resource.limit
+
+    @property
     def text(self) -> str:
         """The growth in words: "memory grew from 9 to 102 MB, by 1 MB a request"."""
         form, name = self.resource.text, self.resource.name
@@ -52,21 +59,24 @@ class Growth:
 
 @dataclass(slots=True)
 class Endurance:
-    """The measurements of one process. rows: the number of answered requests, and the value of each resource."""
+    """The measurements of one process. rows: the number of answered requests, and the value of each resource.
+
+    kinds: the kind of each answered request.
+    """
 
     connection: BotConnection
     settings: MatchSettings
+    kinds: Sequence[str]
     rows: list[tuple[int, tuple[float | None, ...]]] = field(default_factory=list)
 
     def resources(self) -> tuple[Resource, ...]:
         """Return the resources, in the order of the values in a row."""
-        limits, timing = self.settings.limits, self.settings.timing
+        limits = self.settings.limits
         return (
             Resource("memory", limits.memory_mb, 8, "{} MB"),
             Resource("processes and threads", limits.processes, 8, "{}"),
             Resource("open files", limits.open_files, 16, "{}"),
             Resource("the reply", LINE_LIMIT / 1000, 2, "{} KB"),
-            Resource("the time for a request", timing.limit_ms + timing.bank_ms / _GAME_REQUESTS, 20, "{} ms"),
         )
 
     def measure(self) -> bool:
@@ -84,27 +94,51 @@ class Endurance:
                     len(tasks) or None,
                     max(map(_open_files, tasks), default=0) or None,
                     len(self.connection.last) / 1000,
-                    median(times[-_STEP:]) * 1000,
                 ),
             )
         )
         return False
 
     def growths(self) -> Iterator[Growth]:
-        """Yield the resources that have grown steadily since the warm-up."""
+        """Yield the resources, and the times of kinds of request, that have grown steadily since the warm-up."""
         rows = self.rows[int(len(self.rows) * _WARM_UP) :]
         for index, resource in enumerate(self.resources()):
             points = [(count, value) for count, values in rows if (value := values[index]) is not None]
-            if len(points) < 3 or not _is_rising([value for _, value in points]):
-                continue
-            (begin, first), (end, last) = points[0], points[-1]
-            by = linear_regression(*zip(*points[-max(2, len(points) // 3) :], strict=True)).slope
-            if last - first >= resource.least and 2 * by > (last - first) / (end - begin):
-                yield Growth(resource, first, last, by, end + max(0.0, resource.limit - last) / by)
+            if len(points) >= 3 and _is_rising([value for _, value in points]):
+                yield from _growth_of(resource, points)
+        times, timing = self.connection.times, self.settings.timing
+        for kind in sorted(set(self.kinds)):
+            asked = [(number, times[number] * 1000) for number, each in enumerate(self.kinds) if each == kind]
+            points = asked[int(len(asked) * _WARM_UP) :]
+            if len(points) >= _MIN_TIMES and _is_rising(values := [value for _, value in points]) and _climbs(values):
+                bank_ms = timing.bank_ms / (_GAME_REQUESTS * len(asked) / len(self.kinds))
+                limit = timing.limit_ms + bank_ms
+                yield from _growth_of(
+                    Resource(f"the time for a request of the kind {kind}", limit, 20, "{} ms"), points
+                )
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""
         return sorted((each for each in self.growths() if each.limit_at < _HORIZON), key=lambda each: each.limit_at)
+
+
+def _growth_of(resource: Resource, points: Sequence[tuple[int, float]]) -> Iterator[Growth]:
+    """Yield the growth over the points (request, value), if it is large enough, and continues in the last third."""
+    (begin, first), (end, last) = points[0], points[-1]
+    by = linear_regression(*zip(*points[-max(2, len(points) // 3) :], strict=True)).slope
+    if last - first >= resource.least and 2 * by > (last - first) / (end - begin):
+        yield Growth(resource, first, last, by, end + max(0.0, resource.limit - last) / by)
+
+
+def _climbs(values: Sequence[float]) -> bool:
+    """Return whether three quarters of each third are above the median of the third before, and the last far above.
+
+    A busier machine, or times that rise within each game, don't look like that.
+    """
+    third = len(values) // 3
+    parts = [quantiles(values[place : place + third]) for place in (0, third, len(values) - third)]
+    rises = all(after[0] > before[1] for before, after in pairwise(parts))
+    return rises and parts[-1][1] > _TIME_FACTOR * parts[0][1]
 
 
 def _is_rising(values: Sequence[float]) -> bool:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 from arena.bots import IN_BOXES
@@ -32,7 +33,7 @@ class FaultContext:
     of the bot's program, b"" if it isn't readable text. files: paths in the bot's folder, and names in the folder above
     it with "../" before them. before: the request before, raw. longest: bytes of the longest request that the process
     answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request. growth:
-    (resource, text) of what grew from request to request.
+    (resource, text, whether its limit is near) of what grew from request to request.
     """
 
     code: str
@@ -50,7 +51,7 @@ class FaultContext:
     longest: int = 0
     kinds: frozenset[str] = frozenset()
     stderr_bytes: int = 0
-    growth: tuple[tuple[str, str], ...] = ()
+    growth: tuple[tuple[str, str, bool], ...] = ()
 
     @property
     def boxed(self) -> bool:
@@ -95,7 +96,7 @@ class FaultContext:
             "kind": quotation(self.asked.get("kind", "")),
             "detail": quotation(self.detail or FAULTS[self.code].message),
             "line": quotation(self.line),
-            "how": flush_advice(self.argv),
+            **advice_in(language_of(self)),
             "where": "in the box" if self.boxed else "there",
             "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
             if self.boxed and self.is_single_file
@@ -125,6 +126,12 @@ def malformed_code(seen: FaultContext) -> str:
 
 def is_no_json(seen: FaultContext) -> bool:
     return malformed_code(seen) in ("bad_json", "bad_number")
+
+
+def not_a_number(seen: FaultContext) -> object:
+    line = seen.line.replace(" ", "")
+    words = ("NaN", "Infinity", "-Infinity")
+    return is_no_json(seen) and next((word for word in words if any(f"{c}{word}" in line for c in ":,[")), "")
 
 
 def text_before_reply(seen: FaultContext) -> object:
@@ -273,8 +280,14 @@ def program_elsewhere(seen: FaultContext) -> object:
 
 
 def parent_module(seen: FaultContext) -> object:
-    name = str(stderr_has("module named '*' | find module '*'")(seen)).removeprefix("../").partition(".")[0]
+    name = str(_missing_module(seen)).removeprefix("../").partition(".")[0]
     return name and {f"../{name}", f"../{name}.py", f"../{name}.js"} & seen.files and name
+
+
+_missing_module = stderr_has("module named '*' | find module '*'")
+missing_file = stderr_has(
+    "such file or directory: '*' | directory, open '*' | open file '*' | open *: no such | *: No such"
+)
 
 
 def spawned_again(seen: FaultContext) -> object:
@@ -289,14 +302,19 @@ def own_module(seen: FaultContext) -> object:
     return name if is_near else stderr_has("attempted relative import")(seen)
 
 
-def has_windows_marks(seen: FaultContext) -> object:
-    program, first = os.path.basename("".join(seen.argv[:1])), seen.source.partition(b"\n")[0]
-    shell = seen.ended and program.endswith(("sh", "env"))
-    by_first_line = seen.ended and program in seen.files and not last_error(seen)
-    crlf = (shell and b"\r\n" in seen.source) or (by_first_line and first.startswith(b"#!") and first.endswith(b"\r"))
-    marked = (shell or by_first_line) and first.startswith(b"\xef\xbb\xbf#!")
-    missing = seen.ended and str(missing_program(seen)).endswith("\\r")
-    return crlf or marked or missing or stderr_has("Non-UTF-8 code | null bytes")(seen)
+def _is_script(seen: FaultContext) -> object:
+    program = os.path.basename("".join(seen.argv[:1]))
+    return seen.ended and (program.endswith(("sh", "env")) or (program in seen.files and not last_error(seen)))
+
+
+def windows_lines(seen: FaultContext) -> object:
+    first = seen.source.partition(b"\n")[0]
+    crlf = b"\r\n" in seen.source if is_shell(seen) else first.startswith(b"#!") and first.endswith(b"\r")
+    return (_is_script(seen) and crlf) or (seen.ended and str(missing_program(seen)).endswith("\\r"))
+
+
+def marked_script(seen: FaultContext) -> object:
+    return _is_script(seen) and seen.source.startswith(b"\xef\xbb\xbf#!")
 
 
 def missing_program(seen: FaultContext) -> object:
@@ -323,7 +341,7 @@ def thread_error(seen: FaultContext) -> str:
 
 def _find_error(lines: Sequence[str]) -> str:
     found, within = "", False
-    for line in lines:
+    for line, below in zip_longest(lines, lines[1:], fillvalue=""):
         if line.startswith("Traceback (most recent call last):"):
             within = True
         elif within and line and not line.startswith((" ", "\t")):
@@ -331,7 +349,7 @@ def _find_error(lines: Sequence[str]) -> str:
         elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
             found = line
         elif line.startswith("coup_kit: ") and " failed " in line:
-            found = found or line
+            found = found or (below.strip() if below.startswith("  ") else line)
     return found
 
 
@@ -348,18 +366,25 @@ def helper_process(stderr: Sequence[bytes]) -> str:
 _GROWTH_WORDS = {
     "memory": ("out_of_memory", "MemoryError", "out of memory", "OutOfMemory", "bad_alloc"),
     "open files": ("Too many open files", "EMFILE"),
-    "processes and threads": ("too_many_processes", "start new thread", "native thread", "Resource temporarily un"),
-    "the time for a request": ("timeout",),
+    "processes and threads": (
+        "too_many_processes",
+        "forks refused",
+        "start new thread",
+        "native thread",
+        "Resource temporarily un",
+    ),
     "the reply": ("line_too_long", "flood"),
 }
 
 
 def growth(seen: FaultContext) -> object:
     """Return the text on the growth that led to the fault."""
-    said = [seen.code, *(seen.stderr_lines if seen.ended else ())]
-    return next(
-        (text for name, text in seen.growth if any(w in line for w in _GROWTH_WORDS[name] for line in said)), ""
-    )
+    said = [seen.code, seen.detail or "", *(seen.stderr_lines if seen.ended else ())]
+    for name, text, is_full in seen.growth:
+        words = _GROWTH_WORDS.get(name, ("timeout",))
+        if any(word in line for word in words for line in said) or (is_full and seen.facts.signal):
+            return text
+    return ""
 
 
 def cpu_share(seen: FaultContext) -> float:
@@ -376,10 +401,109 @@ def reads_all(seen: FaultContext) -> object:
     return silent and any(words in seen.source for words in _READS_ALL)
 
 
-def flush_advice(argv: tuple[str, ...]) -> str:
-    program = " ".join(argv[:2])
-    if "python" in program or ".py" in program:
-        return "print(..., flush=True)"
-    if "node" in program or ".js" in program:
-        return 'process.stdout.write(line + "\\n")'
-    return "fflush(stdout) in C, std::flush in C++, flush() in Java, Go and Rust, flush=True in Python"
+# ---------------------------------------------------------------- signs in the bot's program
+
+
+def is_shell(seen: FaultContext) -> bool:
+    program = "".join(seen.argv[:1])
+    return os.path.basename(program) in ("sh", "bash", "dash", "zsh") or program.endswith(".sh")
+
+
+_NETWORK = (
+    *("urlopen(", "urlretrieve(", "requests.get(", "requests.post(", "httpx.", "aiohttp.", "http.client", ".connect(("),
+    *("create_connection(", "fetch(", "axios", "http.get(", "https.get(", "HttpClient", ".openStream(", "http.Get("),
+    *("reqwest", "curl", "wget "),
+)
+
+
+def network_call(seen: FaultContext) -> object:
+    """Return a call of a silent, idle program in a box that needs the network."""
+    silent = seen.boxed and seen.received is None and seen.code in ("start_failed", "timeout")
+    words = (word for word in _NETWORK if word.encode() in seen.source)
+    return silent and not seen.facts.reads and cpu_share(seen) < BUSY and next(words, "").rstrip("(.")
+
+
+def buffering_filter(seen: FaultContext) -> object:
+    """Return the last program behind a pipe of a shell script whose reply came when its input ended."""
+    program = seen.source.rpartition(b"|")[2].split() if seen.facts.unflushed and is_shell(seen) else []
+    return b"|" in seen.source and program and program[0].decode(errors="replace")
+
+
+def background_program(seen: FaultContext) -> object:
+    """Return the line of a shell script, which has ended, that starts a program in the background."""
+    lines = (line.strip() for line in seen.source.splitlines()) if is_shell(seen) and seen.ended else ()
+    return next((line.decode(errors="replace") for line in lines if line.endswith(b"&") and line[-2:] != b"&&"), "")
+
+
+def neighbour(seen: FaultContext) -> object:
+    """Return the module or file next to a bot that is a single file, if it isn't in the box."""
+    name = seen.boxed and seen.is_single_file and str(_missing_module(seen) or missing_file(seen))
+    stem = os.path.basename(name or "").removeprefix("./").partition(".")[0]
+    near = (stem, f"{stem}.py", f"{stem}.js", os.path.basename(name or ""))
+    return stem and next((file for file in near if file in seen.files), "")
+
+
+def word_for_move(seen: FaultContext) -> object:
+    """Return the call of the kit that returns the legal move for the word that a method has returned."""
+    word = stderr_has(") returned '*', which is neither | ) returned \"*\", which is neither")(seen)
+    moves = seen.asked.get("legal", ()) if word else ()
+    keys = (key for move in moves if isinstance(move, dict) for key, value in move.items() if value == word)
+    key = next(keys, "action")
+    what = json.dumps(word) if key == "action" else f"{json.dumps(key)}, {json.dumps(word)}"
+    more = ", seat" if any(move.get("action") == word and "target" in move for move in moves) else ""
+    return word and f"game.find({what}{more})"
+
+
+# ---------------------------------------------------------------- advice by language
+
+_OTHER = ("read single lines", "flush standard output", "standard error", "a JSON library", "")
+_SCANF = "fgets or getline; scanf with \\n or a blank in its format reads on to the next line"
+_NODE = 'readline.createInterface({ input: process.stdin }).on("line", ...)'
+_PIP = " (pip install --target FOLDER PACKAGE)"
+_ADVICE = {  # how to read a line, flush, print debug output and write JSON; and how to install a package
+    "python": (
+        "for line in sys.stdin",
+        "print(..., flush=True)",
+        "print(..., file=sys.stderr)",
+        "json.dumps(...)",
+        _PIP,
+    ),
+    "javascript": (
+        _NODE,
+        'process.stdout.write(line + "\\n")',
+        "console.error",
+        "JSON.stringify(...)",
+        " (npm install)",
+    ),
+    "java": ("BufferedReader.readLine()", "System.out.flush()", "System.err.println"),
+    "c": (_SCANF, "fflush(stdout)", "fprintf(stderr, ...)"),
+    "c++": ("std::getline(std::cin, line)", "std::flush", "std::cerr"),
+    "go": (
+        'bufio.Reader.ReadString("\\n")',
+        "Flush() of the bufio.Writer",
+        "fmt.Fprintln(os.Stderr, ...)",
+        "json.Marshal",
+    ),
+    "rust": ("io::stdin().lines()", "io::stdout().flush()", "eprintln!"),
+    "shell": ("while read -r line", "stdbuf -oL PROGRAM", ">&2"),
+}
+_PROGRAMS = {"python": "python .py", "javascript": "node .js .mjs .cjs deno bun tsx", "java": "java .jar .class"}
+_SOURCES = {"c": ".c", "c++": ".cpp .cc .cxx", "go": ".go", "rust": ".rs", "java": ".java"}
+
+
+def advice_in(language: str) -> dict[str, str]:
+    """Return the placeholders of remedies whose values depend on the language."""
+    row = _ADVICE.get(language, ())
+    return dict(zip(("loop", "how", "debug", "dumps", "install"), (*row, *_OTHER[len(row) :]), strict=True))
+
+
+def language_of(seen: FaultContext) -> str:
+    """Return the language of a bot's program, by its command, its script, or the sources in its folder."""
+    words = " ".join(map(os.path.basename, seen.argv[:4])) + (
+        seen.source.decode(errors="replace") if is_shell(seen) else ""
+    )
+    names = (name for name, marks in _PROGRAMS.items() if any(mark in words for mark in marks.split()))
+    shell = "shell" if is_shell(seen) else ""
+    ends = {os.path.splitext(path)[1] for path in seen.files if not path.startswith("../")}
+    compiled = (name for name, marks in _SOURCES.items() if not ends.isdisjoint(marks.split()))
+    return next(names, shell or next(compiled, "")) if seen.argv else "python"

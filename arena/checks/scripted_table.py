@@ -63,12 +63,27 @@ def request_kinds(rules: Ruleset) -> frozenset[str]:
     return frozenset(words)
 
 
+RARE_FORMS = frozenset({"exchange with one influence", "lose one of two equal cards"})
+"""Forms of requests that all rules have, and that the author of a bot may overlook."""
+
+
+def _request_forms(state: State, seat: int) -> frozenset[str]:
+    """Return the kind of the request that the seat is sent, and its rare form."""
+    kind, hand = messages.KINDS[type(state.board.phase)], state.hands[seat]
+    rare = {"exchange": len(hand) == 1, "lose": len(set(hand)) == 1}.get(kind)
+    return frozenset({kind, *(form for form in RARE_FORMS if rare and form.startswith(kind))})
+
+
 @dataclass(slots=True)
 class ReplyCounts:
-    """Numbers of requests and answers by kind; `choices`: the indices of the chosen moves, in order."""
+    """Numbers of requests by kind, and the answers: `kinds` of their requests, and `choices`, indices of moves.
+
+    `forms`: the kinds and rare forms of the requests.
+    """
 
     asked: dict[str, int] = field(default_factory=dict)
-    answered: dict[str, int] = field(default_factory=dict)
+    forms: set[str] = field(default_factory=set)
+    kinds: list[str] = field(default_factory=list)
     choices: list[int] = field(default_factory=list)
     others: set[str] = field(default_factory=set)  # kinds at which another than the first legal move was chosen
     games: int = 0
@@ -124,8 +139,9 @@ class ScriptedTable:
         legal = make_legal_moves(list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing
+        bank_ms = max(0, timing.bank_ms - round(self._used * 1000))
         known, events = feed.known(view), feed.take(view.seat)
-        line = self.change(requests.line(view, known, self._number, events, legal, timing.limit_ms, timing.bank_ms))
+        line = self.change(requests.line(view, known, self._number, events, legal, timing.limit_ms, bank_ms))
         self.counts.asked[kind] = self.counts.asked.get(kind, 0) + 1
         left = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
         answer = self.connection.request(self._number, line, left, self.notify)
@@ -135,7 +151,7 @@ class ScriptedTable:
             most = len(legal.moves) - 1
             detail = None if answer.move is not None else f"choice {answer.choice} isn't between 0 and {most}"
             raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.connection.last)
-        self.counts.answered[kind] = self.counts.answered.get(kind, 0) + 1
+        self.counts.kinds.append(kind)
         self.counts.choices.append(index)
         self.counts.others |= {kind} if index else set()
         if to_json_value(self._rules.talk) != "off":
@@ -182,7 +198,7 @@ class _Game:
         self.number = table.start_game()
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
-        self.wanted = wanted & request_kinds(table.spec.settings.rules)
+        self.wanted = wanted & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
         self.is_steered = bool(self.wanted)
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough
@@ -214,7 +230,9 @@ class _Game:
         mine = self.seat in board.phase.asked
         kind = messages.KINDS[type(board.phase)]
         if mine:
-            self.wanted -= {kind}
+            forms = _request_forms(state, self.seat)
+            self.table.counts.forms |= forms
+            self.wanted -= forms
             self.enough -= 1
         planned = self.next_planned_answers(state)
         answers: list[MoveOrForfeit] = []
@@ -277,7 +295,7 @@ class _Game:
             way: list[tuple[MoveOrForfeit, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:
-                if way and self.seat in phase.asked and messages.KINDS[type(phase)] in self.wanted:
+                if way and self.seat in phase.asked and _request_forms(ahead, self.seat) & self.wanted:
                     best, least = way, len(way)
                     break
                 answers = tuple(

@@ -10,7 +10,7 @@ import os
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
@@ -56,12 +56,13 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
-from protocol import escape_bytes
+from protocol import decode, escape_bytes
 
 _COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
-_MAX_MESSAGE_CHARS = 400  # of a request and of a reply
+_MAX_MESSAGE_CHARS, _MAX_REQUEST_CHARS = 400, 500  # of a reply, and of a request
 _MAX_COLUMNS = 80  # of a step, also on wider terminals and in pipes
 _IDLE_S = 2.0  # in a box, where a bot has nothing to wait for; a plain process may wait for the network
+_ENOUGH_S = 10.0  # after which a slow bot's process is asked no further game before the first verdict
 _MAX_STDERR_CHARS = 160  # of a line of standard error
 
 
@@ -104,15 +105,21 @@ def step_lines(step: CheckStepView) -> Iterator[str]:
 
 
 def _exchange_lines(step: CheckStepView) -> Iterator[str]:
-    """Yield the request, the reply and the standard error of a step."""
+    """Yield the request, the reply and the standard error of a step; other lines to the bot show nothing."""
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
-    asked = None if step.sent is None else reorder_request(step.sent.encode()).decode()
-    for name, line in (("sent" if asked == step.sent else "request", asked), ("received", step.received)):
-        if line is not None:
-            first, *rest = _wrap_text(_shorten(line, _MAX_MESSAGE_CHARS), len(indent) + 9) or ["(an empty line)"]
-            yield f"{indent}{name:8} {first}"
-            yield from (f"{indent}         {more}" for more in rest)
+    asked = None if step.sent is None else decode(reorder_request(step.sent.encode()))
+    shown = []
+    if isinstance(asked, dict) and "legal" in asked:
+        text = json.dumps(asked)  # with blanks, at which it is wrapped
+        size = f" ... ({len(step.sent or '')} bytes)" if len(text) > _MAX_REQUEST_CHARS else ""
+        shown += [("request", (text[:_MAX_REQUEST_CHARS].rpartition(" ")[0] if size else text) + size)]
+    if step.received is not None:
+        shown += [("received", _shorten(step.received, _MAX_MESSAGE_CHARS))]
+    for name, line in shown:
+        first, *rest = _wrap_text(line, len(indent) + 9) or ["(an empty line)"]
+        yield f"{indent}{name:8} {first}"
+        yield from (f"{indent}         {more}" for more in rest)
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
     for line in step.stderr:
@@ -217,8 +224,8 @@ def check(
     """Check that bots start and answer every kind of request.
 
     BOT is as for arena run. A failed step shows the request and the reply, the bot's last lines on standard error,
-    and a fix. A check takes some seconds a bot, and uses the time limits of arena run. In a box, a bot also fails if
-    it owes a reply and uses no CPU time for 2 s.
+    and a fix. A check takes some seconds a bot, some minutes if it is slow, and uses the time limits of arena run. In
+    a box, a bot also fails if it owes a reply and uses no CPU time for 2 s.
 
     After its first verdict, a bot plays on in one process for 700 requests, as many as a long match has, but for at
     most 60 s. It fails if it breaks down meanwhile, or uses more with each request and would break down in a match.
@@ -235,7 +242,7 @@ def check(
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
             idle_s = _IDLE_S if choice.isolates else math.inf
-            settings = CheckSettings(box, choice, scratch, idle_s=idle_s, on_build=_note_build)
+            settings = CheckSettings(box, choice, scratch, idle_s=idle_s, enough_s=_ENOUGH_S, on_build=_note_build)
             if not quick:
                 settings = replace(settings, endurance_s=ENDURANCE_S)
             if rules is not None:
@@ -275,19 +282,24 @@ def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> l
                 print_text(("\n" if place else "") + click.style(escape_control(bots[place]), bold=True))
             with ExitStack() as drawing:
                 progress: list[str] = []
+                redraw: Callable[[], None] | None = None
+                plays_on = False
                 for _, step in each:
                     if step.severity != "now":
                         drawing.close()
+                        redraw = None
                         step = _save_build_log(step, bots[place])
                         steps[place].append(step)
                         if not quiet:
                             print_text("\n".join(step_lines(step.view())))
                     elif not quiet:
-                        if not progress:
+                        if step.check == "endurance" and not plays_on:
+                            plays_on = True
                             print_text(f"{verdict_line(bots[place], steps[place])} so far; it now plays on")
+                        progress.append(step.message if plays_on else f"{step.check}: {step.message}")
+                        if redraw is None:
                             line = partial(progress.__getitem__, -1)
                             redraw = drawing.enter_context(show_progress(line, line))
-                        progress.append(step.message)
                         redraw()
             if not quiet:
                 print_text(verdict_line(bots[place], steps[place]))

@@ -86,12 +86,14 @@ def print_note(text: str) -> None:
 
 
 def reorder_request(sent: bytes) -> bytes:
-    """Return a request with the fields `kind` and `legal` first; other lines are returned unchanged."""
+    """Return a request with `kind`, `legal` and `you` first and the long fields last, or another line unchanged."""
     from protocol import decode, encode
 
     message = decode(sent)
     if isinstance(message, dict) and "legal" in message:
-        return encode({"kind": message["kind"], "legal": message["legal"]} | message).rstrip()
+        first, last = ("kind", "legal", "you"), ("events", "state")
+        order = (*first, *(name for name in message if name not in first + last), *last)
+        return encode({name: message[name] for name in order if name in message}).rstrip()
     return sent
 
 

@@ -136,7 +136,8 @@ class Facts(NamedTuple):
     own_ms, cpu_ms: own time without an answer, and CPU time in it. stale: the id of an earlier request that a line
     answered meanwhile. exit_code, signal: how the process ended. unflushed: the answer came as soon as the bot's input
     was closed; unended: the output lacks a newline; late: the answer came later; waiting: it came after more input;
-    behind: it came after the next request.
+    behind: it came after the next request. reads: whether the bot read on after it had read the line without an answer.
+    children: processes that it has started since its hello and that read its input.
     """
 
     own_ms: int | None = None
@@ -149,6 +150,8 @@ class Facts(NamedTuple):
     late: bool | None = None
     waiting: bool | None = None
     behind: bool | None = None
+    reads: bool | None = None
+    children: int | None = None
 
     def known(self) -> tuple[tuple[str, int], ...]:
         """Return (name, value) of each known fact."""

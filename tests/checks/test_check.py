@@ -68,13 +68,14 @@ def run_check(
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
     rules: tuple[Ruleset, ...] = tuple(PRESETS.values()),
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[CheckStep]:
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
     settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
-    steps = list(check_bot(str(file), replace(settings, rules=rules)))
+    steps = list(check_bot(str(file), replace(settings, rules=rules, clock=clock)))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
@@ -289,7 +290,7 @@ def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) 
     ("printed", "words"),
     [
         ("bot.cpp:1:10: fatal error: coup_kit.hpp: No such file or directory", 'add kit = "python"'),
-        ("bot.c:1: undefined reference to pow", "correct the first error that the build printed"),
+        ("bot.c:1: undefined reference to pow", "Correct the first error that the build printed"),
     ],
 )
 def test_a_failed_build_gets_the_advice_of_its_output(tmp_path: Path, printed: str, words: str) -> None:
@@ -367,6 +368,12 @@ PYTHONS = (
     b"KeyError: 'x'",
 )
 OTHERS = (FAILED, b"KeyError: 'x'", b"  bot.js:7", *(b"  of the kit" for _ in range(9)))
+OWN_FRAMES = (
+    (b'  File "/bot/bot.py", line 7, in turn', b"    x[9]", b'  File "/bot/coup_kit.py", line 8', b"    y()"),
+    (b"main.turn(0x1)", b"\t/tmp/build/bot.go:40 +0x3", b"main.call(0x1)", b"\t/tmp/build/coup_kit.go:415 +0x1"),
+    (b"    at MyBot.turn (/bot/bot.js:7:1)", b"    at x (/bot/coup_kit.js:3:1)", b"    at node:internal/main:1"),
+    (b"\tat MyBot.turn(MyBot.java:70)", b"\tat CoupKit.reply(CoupKit.java:9)", b"\tat java.base/java.lang.Thread.run"),
+)
 
 
 @pytest.mark.parametrize(("wrote", "first", "last"), [(PYTHONS, 1, 7), (OTHERS, 8, 0)], ids=["Python", "others"])
@@ -374,16 +381,68 @@ def test_of_a_long_error_the_authors_own_line_is_shown(
     tmp_path: Path, wrote: tuple[bytes, ...], first: int, last: int
 ) -> None:
     """It is at the end in Python, and at the beginning elsewhere."""
+    failed = find_failure(run_check(tmp_path, dying(b"of an earlier turn", *wrote)))
+    assert failed.stderr == (*wrote[:first], *wrote[len(wrote) - last :])
 
-    def dies(peer: ScriptPeer) -> None:
+
+@pytest.mark.parametrize("wrote", OWN_FRAMES, ids=["Python", "Go", "JavaScript", "Java"])
+def test_frames_of_kits_and_runtimes_are_left_out(tmp_path: Path, wrote: tuple[bytes, ...]) -> None:
+    failed = find_failure(run_check(tmp_path, dying(FAILED, *wrote, b"oops: x")))
+    assert failed.stderr == (FAILED, *wrote[: len(wrote) // 2], b"oops: x")
+
+
+def dying(*wrote: bytes) -> Script:
+    """Return a script that writes lines to standard error at its first request, and dies."""
+
+    def script(peer: ScriptPeer) -> None:
         for line in peer.lines():
             if b'"request"' in line:
-                peer.log(b"\n".join((b"of an earlier turn", *wrote, b"")))
+                peer.log(b"\n".join((*wrote, b"")))
                 peer.die(1)
             if b'"hello"' in line:
                 peer.send(b'{"type":"hello"}\n')
 
-    assert find_failure(run_check(tmp_path, dies)).stderr == (*wrote[:first], *wrote[len(wrote) - last :])
+    return script
+
+
+def test_rare_forms_of_requests_are_asked_with_the_first_rules(tmp_path: Path) -> None:
+    seen: set[str] = set()
+
+    def answer(message: dict[str, Any]) -> dict[str, Any]:
+        cards, players = message["you"]["cards"], len(message["state"]["players"])
+        seen.update({f"{players} players"} | {f"{message['kind']}, {len(set(cards))} of {len(cards)} cards"})
+        exchanges = [place for place, move in enumerate(message["legal"]) if move.get("action") == "exchange"]
+        return {"id": message["id"], "choice": (*exchanges, 0)[0]}
+
+    assert not [
+        step
+        for step in run_check(tmp_path, answering(answer), rules=(PRESETS["coup"],))
+        if step.severity is Severity.FAIL
+    ]
+    assert seen >= {"exchange, 1 of 1 cards", "lose, 1 of 2 cards", "10 players"}
+
+
+def test_a_request_has_the_time_bank_that_is_left(tmp_path: Path) -> None:
+    now, banks = [0.0], list[int]()
+
+    def answer(message: dict[str, Any]) -> dict[str, Any]:
+        now[0] += 0.1
+        banks.append(message["clock"]["bank_ms"])
+        return {"id": message["id"], "choice": 0}
+
+    run_check(tmp_path, answering(answer), Timeouts(0.0, 1e9), clock=lambda: now[0])
+    assert banks[:3] == [10_000, 9900, 9800]
+
+
+def test_the_progress_of_a_slow_bot_is_reported_before_its_first_verdict(tmp_path: Path) -> None:
+    now = [0.0]
+
+    def answer(message: dict[str, Any]) -> dict[str, Any]:
+        now[0] += 0.1
+        return {"id": message["id"], "choice": 0}
+
+    steps = run_check(tmp_path, answering(answer), clock=lambda: now[0])
+    assert {step.check for step in steps if step.severity is Severity.NOW} == {"more games", "all requests"}
 
 
 def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
@@ -399,7 +458,7 @@ def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
         sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock
     )
     steps = list(check_bot(str(tmp_path / "bot.py"), settings))
-    assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE}
+    assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE, Severity.NOW}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_gets_a_note_and_passes(tmp_path: Path) -> None:

@@ -110,12 +110,12 @@ def parent_module(place: Place) -> object:
 # A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # mistake: the bot, the step that fails, words of the cause, words of the fix
-    "debug print": (mistake("debug_print"), "first game", "the line is text", "standard error"),
+    "debug print": (mistake("debug_print"), "first game", "the line is text", "sys.stderr"),
     "no flush at hello": (mistake("no_flush"), "hello", "doesn't flush", "flush=True"),
     "id one too small": (mistake("id_too_small"), "first game", "the reply has the id 0", "copy the id"),
     "exception at the fiftieth request": (mistake("fiftieth"), "more games", "KeyError", "fix the error"),
     "endless loop": (mistake("endless_loop"), "first game", "no line within 2000 ms", "endless loop"),
-    "sleep": (mistake("sleeps"), "first game", "no line within 2000 ms", "the bot sleeps"),
+    "sleep": (mistake("sleeps"), "first game", "the bot sleeps", "look for a sleep"),
     "reads one line only": (mistake("reads_one_line"), "first game", "ended by itself", "for line in sys.stdin"),
     "writes into its folder": (mistake("writes_files"), "files", "games.log", "TMPDIR"),
     "wrong shebang": (lambda place: program(place, b"#!/usr/bin/pythn\n"), "file", "pythn", "#!"),
@@ -123,7 +123,7 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         lambda place: program(place, b"\xef\xbb\xbf#!/usr/bin/env python3\n"),
         "hello",
         "byte order mark",
-        "LF line ends",
+        "(BOM)",
     ),
     "CR LF after the shebang": (folder_run_by_shebang, "hello", "CR LF", "LF line ends"),
     "CR LF in a build script": (folder_built_by_shebang, "build", "CR LF", "LF line ends"),
@@ -197,6 +197,37 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
         "Name the folder in it that has a bot.toml",
     ),
     "select before readline": (lambda place: place.bot("bot.py", SELECTS), "first game", "another line", "select"),
+    "a line that is read and dropped": (
+        answers(
+            '{"id":ID,"choice":0}',
+            "print(reply, flush=True)",
+            "drop = sys.stdin.readline\nprint('{\"type\":\"hello\"}', flush=True)\nfor _ in 'hgr': drop()",
+        ),
+        "first game",
+        "now waits for its next line",
+        "a line that is read and dropped",
+    ),
+    "a child that reads the bot's input": (
+        answers('{"id":ID,"choice":0}', "import subprocess; subprocess.getoutput('sort'); print(reply, flush=True)"),
+        "first game",
+        "a process that the bot started reads the bot's input",
+        "an empty standard input",
+    ),
+    "a filter behind the bot": (
+        folder('run = "sh run.sh"\n', bot_py=LOOP, run_sh="python3 bot.py | grep -v DEBUG\n"),
+        "hello",
+        "the program grep behind the pipe",
+        "--line-buffered",
+    ),
+    "a link to nothing": (
+        lambda place: (
+            (folder('run = "./bot"\n')(place), (place.folder / "bot" / "bot").symlink_to("/nowhere/bot"))
+            and place.folder / "bot"
+        ),
+        "file",
+        "a link to a file that isn't there: /nowhere/bot",
+        "Put the program itself",
+    ),
     "one behind": (
         lambda place: place.bot("bot.py", ONE_BEHIND),
         "first game",
