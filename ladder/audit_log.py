@@ -3,29 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import or_, select
-
 from ladder.permissions import hide_fields
-from ladder.store import LADDER_ACTOR, METADATA, AuditEntry, find_user
+from ladder.store import LADDER_ACTOR, AuditEntry, AuditEntrySummary, find_user, list_audit_summaries
 from ladder.users import UserSummary
 from ladder.view_context import ViewContext
-
-audit_log, bots, users, versions = (METADATA.tables[name] for name in ("audit_log", "bots", "users", "versions"))
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEntrySummary:
-    """One decision about a bot, a version (by its number), a match or a user. actor: the login of its author."""
-
-    id: int
-    created_at: float
-    actor: str
-    action: str
-    bot: str | None
-    version: int | None
-    match: int | None
-    login: str | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,27 +29,7 @@ def list_audit_log(
 
     without: the actions to leave out.
     """
-    about = users.alias()
-    of = users.alias()  # the bot's owner
-    query = (
-        select(
-            audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
-            versions.c.number, audit_log.c.match, about.c.login, audit_log.c.reason,
-        )
-        .outerjoin(about, about.c.id == audit_log.c.user_id)
-        .outerjoin(bots, bots.c.id == audit_log.c.bot)
-        .outerjoin(of, of.c.id == bots.c.owner_id)
-        .outerjoin(versions, versions.c.id == audit_log.c.version)
-        .order_by(audit_log.c.id.desc())
-        .limit(limit + 1)
-    )  # fmt: skip
-    if after is not None:
-        query = query.where(audit_log.c.id < after)
-    if without:
-        query = query.where(audit_log.c.action.not_in(without))
-    if login is not None:
-        query = query.where(or_(about.c.login == login, of.c.login == login))
-    lines = [AuditEntrySummary(*row) for row in context.connection.execute(query)]
+    lines = list_audit_summaries(context.connection, after, limit + 1, login, without)
     more = lines[limit - 1].id if len(lines) > limit else None
     rows = tuple(hide_fields(line, context.viewer) for line in lines[:limit])
     return hide_fields(AuditLog(rows, more, context.revision), context.viewer)

@@ -7,22 +7,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from arena.checks import Finding
 from arena.formatting import format_count
-from ladder.audit_log import AuditEntrySummary, DecisionSummary, list_audit_log, summarize_decisions
+from ladder.audit_log import DecisionSummary, list_audit_log, summarize_decisions
 from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.grading import FinalState
 from ladder.matches import RunnerSummary, list_runners
 from ladder.permissions import hide_fields
 from ladder.store import (
     CHECK_STEP,
-    METADATA,
     SIGN_IN_FAILED,
     SIGNED_IN,
     USERS_CHANGED,
     AuditEntry,
+    AuditEntrySummary,
     Event,
     Membership,
     User,
@@ -31,6 +29,8 @@ from ladder.store import (
     count_ladder,
     events_after,
     find_freeze_entry,
+    find_login,
+    find_match_summary,
     find_user,
     get_audit_entry,
     get_version_by_id,
@@ -38,8 +38,6 @@ from ladder.store import (
 )
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 from ladder.view_context import ViewContext, paginate
-
-bots, matches, users = (METADATA.tables[name] for name in ("bots", "matches", "users"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +79,16 @@ def _summarize_event(context: ViewContext, event: Event) -> EventSummary | None:
     connection = context.connection
     if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not context.viewer.can("users:read"):
         return None
-    if event.match is not None and context.sealed_finals:
-        final = connection.scalar(select(matches.c.final).where(matches.c.id == event.match))
-        if final in context.sealed_finals:
-            return None
+    sealed = context.sealed_finals
+    if event.match is not None and sealed and find_match_summary(connection, event.match, sealed) is None:
+        return None
     version = None if event.version is None else get_version_by_id(connection, event.version)
     act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
     if event.type == CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
-        of = select(users.c.login)
-        if act.bot is not None:
-            owner = connection.scalar(of.join(bots, bots.c.owner_id == users.c.id).where(bots.c.id == act.bot))
-        elif act.user_id is not None:
-            owner = connection.scalar(of.where(users.c.id == act.user_id))
+        owner = find_login(connection, act.bot, act.user_id)
     decision: DecisionSummary | None = None
     of_person = act is not None and act.user_id is not None and act.bot is None
     if act is not None and not (of_person and not context.viewer.can("user_decisions:read", owner)):

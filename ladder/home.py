@@ -6,13 +6,14 @@ from ladder.bots import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
 from ladder.grading import FinalState, summarize_final
 from ladder.ladder import Ladder
-from ladder.matches import MatchSummary, list_matches
+from ladder.matches import list_matches
 from ladder.permissions import hide_fields
 from ladder.standings import StandingsPage, view_standings_page
 from ladder.standings.computation import Standings, StandingsRow
 from ladder.store import (
     PLAYED,
     BotRecord,
+    MatchSummary,
     Membership,
     all_bots,
     all_finals,

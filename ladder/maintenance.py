@@ -51,6 +51,7 @@ from ladder.store import (
     count_worker_deaths,
     database_size,
     end_runners,
+    export_tables,
     find_corruption,
     find_latest_snapshot,
     find_wrong_totals,
@@ -62,7 +63,7 @@ from ladder.store import (
     upgrade_schema,
 )
 from ladder.tasks import MAX_CLOCK_SKEW_S
-from ladder.users import make_export_queries
+from ladder.users import UserSummary
 from ladder.view_context import ViewContext
 
 _DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
@@ -193,9 +194,6 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-_AT_A_TIME = 1000  # rows in memory
-
-
 @dataclass(frozen=True, slots=True)
 class ExportedFiles:
     """The files that were written."""
@@ -226,9 +224,9 @@ def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
     with _new(results, mode) as lines:
         lines.writelines(result.to_line() for result in all_results(context.connection))
     yield results
-    for name, query in make_export_queries(context).items():
-        with context.connection.execute(query, execution_options={"yield_per": _AT_A_TIME}) as rows:
-            yield _file(folder / f"{name}.csv", list(rows.keys()), rows, mode)
+    logins = context.viewer.can_view(UserSummary, "login")
+    for name, columns, rows in export_tables(context.connection, logins):
+        yield _file(folder / f"{name}.csv", columns, rows, mode)
     if find_latest_snapshot(context.connection) is not None:
         yield _file(
             folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(context).items), mode

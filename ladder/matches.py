@@ -7,10 +7,9 @@ played.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, or_, select, true
+from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from arena.referee import GameResult, RecordError, read_record
@@ -22,28 +21,29 @@ from ladder.settings import LadderError
 from ladder.store import (
     CLOSED,
     ENDED,
-    LEASED,
-    METADATA,
     PERSON,
     PLAYED,
-    QUALIFYING,
     RATED,
-    WAITING,
     AuditEntry,
+    MatchSummary,
     SessionMatch,
     TableSession,
     find_check_interval,
     find_match_players,
+    find_match_summary,
     find_record,
     find_session,
     find_session_record,
     find_sessions,
     get_log,
     get_version_by_id,
+    has_record,
     is_port_on_this_machine,
     list_audit_entries,
     list_failed_attempts,
     list_live_runners,
+    list_log_slots,
+    list_match_summaries,
     list_pseudonyms_seen,
     list_runner_loads,
     list_session_ids,
@@ -54,58 +54,6 @@ from ladder.store import (
     unchecked_versions,
 )
 from ladder.view_context import ViewContext
-
-bots, finals, logs, match_players, matches, users, records, versions = (
-    METADATA.tables[name]
-    for name in ("bots", "finals", "logs", "match_players", "matches", "users", "records", "versions")
-)
-
-MAX_QUERY_IDS = 500  # databases limit the number of values in a query
-
-
-@dataclass(frozen=True, slots=True)
-class MatchParticipant:
-    """A version in a match. `version`: its id. `wins`: a draw among j counts 1/j. Times: its own, over all requests."""
-
-    version_ref: str
-    version: int
-    games: int
-    wins: float
-    forfeits: int
-    faults: int
-    requests: int
-    think_time_us: int
-    max_time_us: int
-    peak_bytes: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class MatchSummary:
-    """A match in a list, with its players in order of slots.
-
-    status: queued, leased, ended. outcome, once it has ended: played, abandoned, cancelled. requested_by: the pseudonym
-    of the user that requested a challenge. final: the name of its final; plan_index: its index in the final's plan.
-    Times are seconds since 1970.
-    """
-
-    id: int
-    kind: str
-    status: str
-    outcome: str | None
-    reason: str | None
-    is_rated: bool
-    queued_at: float
-    ended_at: float | None
-    requested_by: str | None
-    final: str | None
-    plan_index: int | None
-    attempts: int
-    players: tuple[MatchParticipant, ...]
-
-    @property
-    def voided(self) -> bool:
-        """Whether the match was taken out of the ratings."""
-        return self.outcome == PLAYED and self.kind in ("rated", "final") and not self.is_rated
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,34 +91,6 @@ class MatchPage(MatchSummary):
     revision: int | None = None
 
 
-_MATCH_QUERY = (
-    select(
-        matches.c.id, matches.c.kind, matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated,
-        matches.c.queued_at, matches.c.ended_at, users.c.pseudonym, finals.c.name, matches.c.plan_index,
-        matches.c.attempts,
-    )
-    .outerjoin(users, users.c.id == matches.c.requested_by)
-    .outerjoin(finals, finals.c.id == matches.c.final)
-)  # fmt: skip
-
-_PARTICIPANT_QUERY = (
-    select(
-        match_players.c.match, bots.c.name, versions.c.number, match_players.c.version, match_players.c.games,
-        match_players.c.wins, match_players.c.forfeits, match_players.c.faults, match_players.c.requests,
-        match_players.c.think_time_us, match_players.c.max_time_us, match_players.c.peak_bytes,
-    )
-    .join(versions, versions.c.id == match_players.c.version)
-    .join(bots, bots.c.id == versions.c.bot)
-)  # fmt: skip
-
-
-def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
-    """Return a match, None if it doesn't exist or belongs to one of the finals `sealed` (ids)."""
-    query = _MATCH_QUERY.where(matches.c.id == id, outside_finals(sealed))
-    lines = _make_summaries(connection, connection.execute(query).all())
-    return lines[0] if lines else None
-
-
 def list_matches(
     context: ViewContext,
     bot: int | None = None,
@@ -183,38 +103,9 @@ def list_matches(
 
     todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
     """
-    connection = context.connection
-    wanted = select(matches.c.id)
-    if bot is not None:
-        own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
-        wanted = wanted.join(match_players, match_players.c.match == matches.c.id).where(
-            match_players.c.version.in_(own)
-        )
-        wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
-    if kind is not None:
-        wanted = wanted.where(matches.c.kind == kind)
-    wanted = wanted.where(outside_finals(context.sealed_finals))
-    if after is not None:
-        wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
-    if todo:
-        wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
-    else:
-        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # cancelled if its check ended before it
-        # Nearly all have ended: without a kind, an index on the status would only make the database sort them.
-        ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
-        wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
-    ids = list(connection.scalars(wanted.limit(limit + 1)))
-    lines: dict[int, MatchSummary] = {}
-    for start in range(0, min(limit, len(ids)), MAX_QUERY_IDS):
-        part = connection.execute(_MATCH_QUERY.where(matches.c.id.in_(ids[start : start + MAX_QUERY_IDS]))).all()
-        lines |= {line.id: line for line in _make_summaries(connection, part)}
-    rows = tuple(hide_fields(lines[id], context.viewer) for id in ids[:limit])
-    return MatchList(rows, rows[-1].id if len(ids) > limit else None, None if todo else context.revision)
-
-
-def outside_finals(sealed: Sequence[int]) -> Any:
-    """Return the SQL condition that a match belongs to no final of `sealed` (ids)."""
-    return or_(matches.c.final.is_(None), matches.c.final.not_in(sealed)) if sealed else true()
+    found = list_match_summaries(context.connection, limit + 1, context.sealed_finals, bot, kind, todo, after)
+    rows = tuple(hide_fields(match, context.viewer) for match in found[:limit])
+    return MatchList(rows, rows[-1].id if len(found) > limit else None, None if todo else context.revision)
 
 
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
@@ -223,7 +114,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
     line = find_match_summary(connection, id, context.sealed_finals)
     if line is None:
         return None
-    log_slots = set(connection.scalars(select(logs.c.slot).where(logs.c.match == id)))
+    log_slots = list_log_slots(connection, id)
     logins = {seat.version_ref: get_version_by_id(connection, seat.version).login for seat in line.players}
     whole = MatchPage(
         **{field.name: getattr(line, field.name) for field in fields(line)},
@@ -232,7 +123,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
             hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)
         ),
         audit_log=summarize_decisions(context, list_audit_entries(connection, match=id), {}),
-        has_record=connection.execute(select(records.c.match).where(records.c.match == id)).first() is not None,
+        has_record=has_record(connection, id),
         logs=tuple(
             seat.version_ref
             for slot, seat in enumerate(line.players)
@@ -242,17 +133,6 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
         revision=context.revision if line.status == ENDED else None,
     )
     return hide_fields(whole, viewer)
-
-
-def _make_summaries(connection: Connection, rows: Sequence[Any]) -> list[MatchSummary]:
-    """Return the matches of rows of _MATCH_QUERY, with their players."""
-    query = _PARTICIPANT_QUERY.where(match_players.c.match.in_([row[0] for row in rows]))
-    seats = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
-    tables = {
-        id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
-        for id, table in groupby(seats, key=lambda row: row[0])
-    }
-    return [MatchSummary(*(*row, tables.get(row[0], ()))) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

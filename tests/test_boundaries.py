@@ -113,7 +113,7 @@ ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.use
 ladder.matches: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.ladder ladder.audit_log
 ladder.standings: arena.rating arena.rating.matches arena.run ladder.store ladder.permissions ladder.view_context
-  ladder.ladder ladder.matches
+  ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
@@ -303,6 +303,15 @@ def test_the_ladders_store_loads_only_values_of_the_arena() -> None:
     ours = {name for name in loaded if name.split(".")[0] in PACKAGES and name.count(".") == 1}
     assert ours == {"arena.coup", "arena.limits", "arena.referee", "ladder.store", "protocol.framing"}
     assert {"numpy", "scipy", "pydantic", "docker", "click"} & set(loaded) == set()
+
+
+def test_the_store_holds_all_sql() -> None:
+    """Elsewhere a connection is only passed on."""
+    for module, path in CODE.items():
+        if is_in("ladder", module) and not is_in("ladder.store", module):
+            found = {name for source, name in imports(path) if is_in("sqlalchemy", source)}
+            assert found <= {"Connection", "URL", "make_url", "ArgumentError"}, module
+            assert ("ladder.store", "METADATA") not in imports(path), module
 
 
 def test_the_packages_have_no_circle() -> None:

@@ -5,18 +5,13 @@ The events are those that the bot's own seat received, so a list is for the bot'
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from arena.referee import GameResult, Record, RecordError, read_record
 from arena.replay import describe_turn
-from ladder.matches import outside_finals
 from ladder.permissions import hide_fields
-from ladder.store import METADATA, PLAYED, QUALIFYING, BotRecord, find_record, match_results
+from ladder.store import BotRecord, find_record, list_newest_matches, match_results
 from ladder.view_context import ViewContext
 
 MATCHES_READ = 5
-
-match_players, matches, versions = (METADATA.tables[name] for name in ("match_players", "matches", "versions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +37,8 @@ def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_cause
     """
     if not context.viewer.can("cards:view", bot.login):
         return ()
-    query = (
-        select(matches.c.id)
-        .join(match_players, match_players.c.match == matches.c.id)
-        .join(versions, versions.c.id == match_players.c.version)
-        .where(versions.c.bot == bot.id, matches.c.outcome == PLAYED, matches.c.kind != QUALIFYING)
-        .where(outside_finals(context.sealed_finals))
-        .order_by(matches.c.id.desc())
-        .distinct()
-        .limit(MATCHES_READ)
-    )
     found: list[LostGame] = []
-    for match in context.connection.scalars(query).all():
+    for match in list_newest_matches(context.connection, bot.id, MATCHES_READ, context.sealed_finals):
         lost = [
             (result, seat, turn)
             for result in reversed(match_results(context.connection, match))

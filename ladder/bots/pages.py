@@ -3,13 +3,12 @@
 A version's files (as an archive), logs and build log are for its owner. Play styles are shown next to the mean of the
 active bots. Similar sources of different owners are for staff; similarity isn't proof of misconduct."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from arena.checks import CheckStep, CheckStepView
 from arena.rating import Estimate
@@ -19,19 +18,21 @@ from arena.run import FaultReport, make_fault_report
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
-from ladder.matches import MatchSummary, list_matches, outside_finals
+from ladder.matches import list_matches
 from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
 from ladder.standings import OpponentRecord, compute_trends, list_opponents
 from ladder.standings.computation import FieldStyle, Standings, StandingsRow, Trend
 from ladder.store import (
     ACCEPTED,
-    METADATA,
-    PLAYED,
     BotRecord,
+    MatchSummary,
     Version,
+    VersionTotals,
     all_bots,
     barred_versions,
+    count_faults,
+    count_seat_results,
     find_bot,
     find_latest_snapshot,
     find_next_round_s,
@@ -47,13 +48,12 @@ from ladder.store import (
     list_reviewed_decisions,
     rating_history_of,
     recent_usage,
+    total_matches,
+    version_refs_by_id,
     versions_of,
 )
 from ladder.view_context import ViewContext, paginate
 
-faults, games, match_players, matches, versions = (
-    METADATA.tables[name] for name in ("faults", "games", "match_players", "matches", "versions")
-)
 _STEP, _DECISION = TypeAdapter(CheckStepView), TypeAdapter(CostlyDecision)
 
 
@@ -123,15 +123,8 @@ class SeatWinRate:
 
 def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
     """Return a version's results in each seat in which it has played, in order of seats."""
-    query = (
-        select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
-        .join(games, games.c.match == match_players.c.match)
-        .join(matches, matches.c.id == match_players.c.match)
-        .where(match_players.c.version == version, matches.c.is_rated, outside_finals(context.sealed_finals))
-        .group_by(match_players.c.slot, games.c.seats, games.c.survivors)
-    )
     played, won = [0] * context.seats, [0.0] * context.seats
-    for place, seats, survivors, count in context.connection.execute(query):
+    for place, seats, survivors, count in count_seat_results(context.connection, version, context.sealed_finals):
         seat = seats.index(str(place))
         played[seat] += count
         if str(seat) in survivors:
@@ -143,21 +136,6 @@ MAX_LOST_GAMES = 8  # on a bot's page
 _MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
 _OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
 _OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
-
-
-@dataclass(frozen=True, slots=True)
-class VersionTotals:
-    """The totals of a version's matches. wins: a draw among j counts 1/j. Times: the bot's own. peak_bytes: maximum."""
-
-    matches: int = 0
-    games: int = 0
-    wins: float = 0.0
-    forfeits: int = 0
-    faults: int = 0
-    requests: int = 0
-    think_time_us: int = 0
-    max_time_us: int = 0
-    peak_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +246,8 @@ def view_bot(
     ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
     barred = barred_versions(connection, known.id)
-    rated, played = _sum_matches(context, ids, matches.c.is_rated), _sum_matches(context, ids)
-    kinds = _count_faults(context, ids)
+    rated, played = (total_matches(connection, ids, context.sealed_finals, which) for which in (True, False))
+    kinds = count_faults(connection, ids, context.sealed_finals)
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
@@ -415,11 +393,8 @@ class BotList:
 
 def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
     """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
-    count: Counter[int] = Counter()
-    number: dict[int, int] = {}
-    for id, of, which in context.connection.execute(select(versions.c.id, versions.c.bot, versions.c.number)):
-        count[of] += 1
-        number[id] = which
+    refs = {id: ref.rpartition("@") for id, ref in version_refs_by_id(context.connection).items()}
+    count = Counter(bot for bot, _, _ in refs.values())
     lines = [
         hide_fields(
             BotSummary(
@@ -427,8 +402,8 @@ def list_bots(context: ViewContext, search: str = "", after: str | None = None, 
                 known.pseudonym,
                 known.login,
                 known.is_reference,
-                number.get(known.active_version_id or 0),
-                count[known.id],
+                int(refs[known.active_version_id][2]) if known.active_version_id else None,
+                count[known.name],
             ),
             context.viewer,
             known.login,
@@ -469,49 +444,11 @@ def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tu
             kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
         )
 
-    sealed = set(context.connection.scalars(select(matches.c.id).where(matches.c.final.in_(context.sealed_finals))))
     return tuple(
         report(kept, version)
         for version in versions
-        for kept in list_fault_samples(context.connection, version.id)
-        if kept.match not in sealed
+        for kept in list_fault_samples(context.connection, version.id, context.sealed_finals)
     )
-
-
-def _sum_matches(context: ViewContext, ids: list[int], *conditions: Any) -> defaultdict[int, VersionTotals]:
-    """Return the totals of the played matches that meet all `conditions`, by version."""
-    table = match_players.c
-    query = (
-        select(
-            table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
-            func.sum(table.faults), func.sum(table.requests), func.sum(table.think_time_us),
-            func.max(table.max_time_us), func.max(table.peak_bytes),
-        )
-        .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, outside_finals(context.sealed_finals))
-        .where(*conditions)
-        .group_by(table.version)
-    )  # fmt: skip
-    sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
-    for version, count, games, wins, *whole, slowest, peak in context.connection.execute(query):
-        lost, faulty, requests, time_us = map(int, whole)
-        sums[version] = VersionTotals(count, int(games), float(wins), lost, faulty, requests, time_us, slowest, peak)
-    return sums
-
-
-def _count_faults(context: ViewContext, ids: list[int]) -> dict[int, dict[str, int]]:
-    """Return the number of faults by version and code, in order of codes."""
-    query = (
-        select(faults.c.version, faults.c.code, func.sum(faults.c.count))
-        .join(matches, matches.c.id == faults.c.match)
-        .where(faults.c.version.in_(ids), outside_finals(context.sealed_finals))
-        .group_by(faults.c.version, faults.c.code)
-        .order_by(faults.c.version, faults.c.code)
-    )
-    kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for version, code, count in context.connection.execute(query):
-        kinds[version][code] = int(count)
-    return kinds
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,8 @@ from arena.sandbox import SandboxError
 from arena.workers import ExecutorLostError
 from ladder.audit_log import DecisionSummary, describe_decision
 from ladder.ladder import Ladder, get_version_archive, open_ladder
-from ladder.matches import MatchParticipant
 from ladder.settings import LadderError
-from ladder.store import DatabaseError, SchemaError, all_bots
+from ladder.store import DatabaseError, MatchParticipant, SchemaError, all_bots
 
 
 def _complete_folders(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:

@@ -47,7 +47,7 @@ from ladder.cli.common import (
 from ladder.dashboards import EventList, list_events
 from ladder.ladder import get_bot
 from ladder.maintenance import ExportedFiles, export_ladder, write_csv
-from ladder.matches import MatchList, MatchPage, find_match_summary, find_record_text, list_matches, view_match
+from ladder.matches import MatchList, MatchPage, find_record_text, list_matches, view_match
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.standings import (
     SORTS,
@@ -58,6 +58,7 @@ from ladder.standings import (
     view_standings,
 )
 from ladder.standings.computation import CollusionSuspects, Standings, StandingsRow
+from ladder.store import find_match_summary
 from protocol import escape_bytes
 
 TRUSTED = "Bots run as plain processes without isolation: this ladder trusts their authors."

@@ -5,19 +5,17 @@ pairs of versions, how often each won a game at a table where both sat.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection
 
 from arena.rating import Estimate
 from arena.run import HeadToHead
-from ladder.matches import outside_finals
 from ladder.permissions import AccessLevel, hide_fields
 from ladder.standings.computation import Standings, StandingsRow, Trend
 from ladder.store import (
-    METADATA,
     NamedRatingPoint,
     all_bots,
     all_users,
@@ -25,6 +23,8 @@ from ladder.store import (
     find_snapshot,
     list_snapshot_days,
     rating_points_of_day,
+    sum_head_to_heads,
+    version_refs_by_id,
     win_rates_before,
 )
 from ladder.view_context import ViewContext
@@ -203,10 +203,6 @@ def make_standings_cells(row: StandingsRow) -> list[object]:
 
 BOTS_PER_PAGE = 20  # of head-to-head results
 
-bots, match_players, matches, versions = (
-    METADATA.tables[name] for name in ("bots", "match_players", "matches", "versions")
-)
-
 
 @dataclass(frozen=True, slots=True)
 class OpponentRecord:
@@ -234,11 +230,11 @@ def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = 
     """Return head-to-head results of up to `count` bots of the standings (None: all), from position `first`."""
     rows = view_standings(context).items
     part = rows[first - 1 :][:count]
-    matrix = read_head_to_heads(context, [row.version for row in part], [row.version for row in part])
-    none = HeadToHead(0.0, 0.0, 0, 0)
+    ids = [row.version for row in part]
+    matrix = sum_head_to_heads(context.connection, ids, ids, context.sealed_finals)
     return HeadToHeadMatrix(
         tuple(row.version_ref for row in part),
-        tuple(tuple(None if a is b else matrix.get((a.version, b.version), none) for b in part) for a in part),
+        tuple(tuple(None if a == b else HeadToHead(*matrix.get((a, b), (0.0, 0.0, 0, 0))) for b in ids) for a in ids),
         first,
         first + len(part) if first - 1 + len(part) < len(rows) else None,
         context.revision,
@@ -247,34 +243,8 @@ def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = 
 
 def list_opponents(context: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
     """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
-    matrix = read_head_to_heads(context, [version])
-    met = sorted(matrix.items(), key=lambda pair: (-pair[1].games, pair[0]))[:ROWS_PER_PAGE]
-    query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
-    named = {
-        id: f"{name}@{number}"
-        for id, name, number in context.connection.execute(query.where(versions.c.id.in_([pair[1] for pair, _ in met])))
-    }
-    return tuple(OpponentRecord(named[other], duel) for (_, other), duel in met)
-
-
-def read_head_to_heads(
-    context: ViewContext, ones: Sequence[int], others: Sequence[int] | None = None
-) -> dict[tuple[int, int], HeadToHead]:
-    """Return the results in rated matches by pair (one, other) of version ids; others=None: against all versions."""
-    one, other = match_players.alias(), match_players.alias()
-    query = (
-        select(
-            one.c.version, other.c.version, func.sum(one.c.wins), func.sum(other.c.wins), func.sum(one.c.games),
-            func.count(),
-        )
-        .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
-        .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.is_rated, outside_finals(context.sealed_finals))
-        .group_by(one.c.version, other.c.version)
-    )  # fmt: skip
-    if others is not None:
-        query = query.where(other.c.version.in_(others))
-    return {
-        (mine, its): HeadToHead(float(wins), float(losses), int(games), count)
-        for mine, its, wins, losses, games, count in context.connection.execute(query)
-    }
+    matrix = sum_head_to_heads(context.connection, [version], None, context.sealed_finals)
+    records = [(other, HeadToHead(*sums)) for (_, other), sums in matrix.items()]
+    met = sorted(records, key=lambda record: (-record[1].games, record[0]))[:ROWS_PER_PAGE]
+    named = version_refs_by_id(context.connection, [other for other, _ in met])
+    return tuple(OpponentRecord(named[other], record) for other, record in met)

@@ -31,6 +31,7 @@ from ladder.store.events import (
     SIGNED_IN,
     USERS_CHANGED,
     AuditEntry,
+    AuditEntrySummary,
     Event,
     events_after,
     find_freeze_entry,
@@ -40,9 +41,11 @@ from ladder.store.events import (
     last_event_at,
     last_event_id,
     list_audit_entries,
+    list_audit_summaries,
     log_action,
     record_event,
 )
+from ladder.store.exports import export_tables
 from ladder.store.maintenance import (
     abandoned_since,
     clone_from_file,
@@ -59,6 +62,18 @@ from ladder.store.maintenance import (
     list_runner_loads,
     prune_events,
     prune_records,
+)
+from ladder.store.matches import (
+    MatchParticipant,
+    MatchSummary,
+    VersionTotals,
+    count_faults,
+    count_seat_results,
+    find_match_summary,
+    list_match_summaries,
+    list_newest_matches,
+    sum_head_to_heads,
+    total_matches,
 )
 from ladder.store.queue import (
     CHALLENGE,
@@ -124,9 +139,11 @@ from ladder.store.results import (
     get_log,
     get_play_style,
     has_recent_forfeits,
+    has_record,
     last_end_number,
     list_failed_attempts,
     list_fault_samples,
+    list_log_slots,
     list_snapshot_days,
     match_results,
     rated_seats,
@@ -202,6 +219,7 @@ from ladder.store.users import (
     expire_credential,
     extensions_in_force,
     find_credential,
+    find_login,
     find_user,
     get_party,
     insert_credential,

@@ -8,9 +8,9 @@ reason. Entries are never removed; erasing a user replaces texts in them.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, or_, select
 
-from ladder.store.schema_tables import audit_log, events
+from ladder.store.schema_tables import audit_log, bots, events, users, versions
 
 SUBMITTED, CHECK_STARTED, CHECK_STEP, CHECK_FINISHED = "submitted", "check_started", "check_step", "check_finished"
 MATCH_ENDED, DECISION, STANDINGS_UPDATED = "match_ended", "decision", "standings_updated"
@@ -132,6 +132,50 @@ def list_audit_entries(
     if actions:
         query = query.where(audit_log.c.action.in_(actions))
     return [AuditEntry(*row) for row in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntrySummary:
+    """One decision about a bot, a version (by its number), a match or a user. actor: the login of its author."""
+
+    id: int
+    created_at: float
+    actor: str
+    action: str
+    bot: str | None
+    version: int | None
+    match: int | None
+    login: str | None
+    reason: str
+
+
+def list_audit_summaries(
+    connection: Connection, after: int | None, limit: int, login: str | None, without: Sequence[str]
+) -> list[AuditEntrySummary]:
+    """Return up to `limit` entries older than entry `after`, newest first, except those with actions of `without`.
+
+    login: only entries about this user or their bots.
+    """
+    about, owner = users.alias(), users.alias()
+    query = (
+        select(
+            audit_log.c.id, audit_log.c.created_at, audit_log.c.actor, audit_log.c.action, bots.c.name,
+            versions.c.number, audit_log.c.match, about.c.login, audit_log.c.reason,
+        )
+        .outerjoin(about, about.c.id == audit_log.c.user_id)
+        .outerjoin(bots, bots.c.id == audit_log.c.bot)
+        .outerjoin(owner, owner.c.id == bots.c.owner_id)
+        .outerjoin(versions, versions.c.id == audit_log.c.version)
+        .order_by(audit_log.c.id.desc())
+        .limit(limit)
+    )  # fmt: skip
+    if after is not None:
+        query = query.where(audit_log.c.id < after)
+    if without:
+        query = query.where(audit_log.c.action.not_in(without))
+    if login is not None:
+        query = query.where(or_(about.c.login == login, owner.c.login == login))
+    return [AuditEntrySummary(*row) for row in connection.execute(query)]
 
 
 def last_audit_id(connection: Connection, actions: Sequence[str] = ()) -> int:

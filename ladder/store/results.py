@@ -25,6 +25,7 @@ from arena.referee import (
     StoredFaultSample,
 )
 from ladder.store.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
+from ladder.store.matches import is_outside_finals
 from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
 from ladder.store.schema_tables import (
     audit_log,
@@ -372,6 +373,11 @@ def find_record(connection: Connection, match: int) -> str | None:
     return None if data is None else zlib.decompress(data).decode()
 
 
+def has_record(connection: Connection, match: int) -> bool:
+    """Return whether the record of a match is stored."""
+    return connection.execute(select(records.c.match).where(records.c.match == match)).first() is not None
+
+
 def get_log(connection: Connection, match: int, version: int) -> list[tuple[int, bytes]]:
     """Return (process number, standard error) of a version's processes in a match, in order."""
     query = (
@@ -383,9 +389,15 @@ def get_log(connection: Connection, match: int, version: int) -> list[tuple[int,
     return [(number, zlib.decompress(data)) for number, data in connection.execute(query)]
 
 
-def list_fault_samples(connection: Connection, version: int) -> list[StoredFaultSample]:
-    """Return the first fault samples of each kind of a version, in order of match."""
-    query = select(fault_samples.c.data).where(fault_samples.c.version == version)
+def list_log_slots(connection: Connection, match: int) -> set[int]:
+    """Return the slots of a match whose standard error is stored."""
+    return set(connection.scalars(select(logs.c.slot).where(logs.c.match == match)))
+
+
+def list_fault_samples(connection: Connection, version: int, sealed: Sequence[int] = ()) -> list[StoredFaultSample]:
+    """Return a version's first fault samples of each kind, in order of match, none of the finals `sealed` (ids)."""
+    query = select(fault_samples.c.data).join(matches, matches.c.id == fault_samples.c.match)
+    query = query.where(fault_samples.c.version == version, is_outside_finals(sealed))
     rows = connection.scalars(query.order_by(fault_samples.c.match, fault_samples.c.sample))
     return [StoredFaultSample.from_line(line) for line in rows]
 

@@ -232,6 +232,12 @@ def find_user(connection: Connection, login: str) -> User | None:
     return None if row is None else User(*row)
 
 
+def find_login(connection: Connection, bot: int | None, user_id: int | None) -> str | None:
+    """Return the login of a bot's owner or, without a bot, of a user; both by id."""
+    owner = users.c.id == user_id if bot is None else users.c.id == select(bots.c.owner_id).where(bots.c.id == bot)
+    return connection.scalar(select(users.c.login).where(owner))
+
+
 def all_users(connection: Connection, merged: bool = False) -> list[User]:
     """Return all users, in order of login; with `merged` also users that were merged into others."""
     query = select(*_COLUMNS).order_by(users.c.login)

@@ -277,10 +277,11 @@ def unchecked_versions(connection: Connection, at: float) -> list[Version]:
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
-def version_refs_by_id(connection: Connection) -> dict[int, str]:
-    """Return the version refs of all versions by id."""
+def version_refs_by_id(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, str]:
+    """Return the version refs by id, of all versions or of `ids`."""
     query = select(versions.c.id, bots.c.name, versions.c.number).join(bots, bots.c.id == versions.c.bot)
-    return {id: f"{name}@{number}" for id, name, number in connection.execute(query)}
+    rows = connection.execute(query if ids is None else query.where(versions.c.id.in_(ids)))
+    return {id: f"{name}@{number}" for id, name, number in rows}
 
 
 def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:

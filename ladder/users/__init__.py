@@ -57,6 +57,5 @@ from ladder.users.summaries import (
     list_credentials,
     list_teams,
     list_users,
-    make_export_queries,
     summarize_user,
 )

@@ -1,16 +1,13 @@
-"""Show users, credentials and teams, and make the queries of an export.
+"""Show users, credentials and teams.
 
-Credentials are listed without their secrets. A team lists its present and former members. An export has all matches,
-versions and audit entries, and, for staff, users."""
+Credentials are listed without their secrets. A team lists its present and former members."""
 
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, Select, func, select, true
+from sqlalchemy import Connection
 
 from ladder.permissions import Viewer, hide_fields
 from ladder.store import (
-    METADATA,
     Membership,
     User,
     all_credentials,
@@ -131,54 +128,3 @@ def list_teams(context: ViewContext) -> TeamList:
         if each.left_at is None or context.viewer.can_view(Membership, "left_at", each.login)
     ]
     return TeamList(tuple(row for row in rows if row.team is not None), context.revision)
-
-
-audit_log, bots, chat_messages, matches, users, versions = (
-    METADATA.tables[name] for name in ("audit_log", "bots", "chat_messages", "matches", "users", "versions")
-)
-
-
-def make_export_queries(context: ViewContext) -> dict[str, Select[Any]]:
-    """Return a query for each exported table, by name. Users appear by login if the viewer may see it, else pseudonym.
-
-    Staff and the ladder itself appear as stored. The table of users, decisions about them, and chat lines require that
-    right.
-    """
-    logins = context.viewer.can_view(UserSummary, "login")
-    user = users.c.login if logins else users.c.pseudonym
-    about = users.alias()  # the user that a decision is about: decisions about people are exported with logins alone
-    tables: dict[str, Select[Any]] = {
-        "matches": select(
-            matches.c.id.label("match"), matches.c.kind, matches.c.round, matches.c.final, user.label("requested_by"),
-            matches.c.status, matches.c.outcome, matches.c.reason, matches.c.is_rated, matches.c.attempts,
-            matches.c.queued_at, matches.c.ended_at, matches.c.end_sequence,
-        ).outerjoin(users, users.c.id == matches.c.requested_by).order_by(matches.c.id),
-        "versions": select(
-            bots.c.name.label("bot"), versions.c.number.label("version"), user.label("owner"), bots.c.is_reference,
-            func.coalesce(bots.c.active_version_id == versions.c.id, False).label("is_active"), versions.c.status,
-            versions.c.rejection_reason, versions.c.submitted_at, versions.c.checked_at, versions.c.digest,
-        )
-        .select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id))
-        .order_by(versions.c.id),
-        "audit_log": select(
-            audit_log.c.id, audit_log.c.created_at, func.coalesce(user, audit_log.c.actor).label("actor"),
-            audit_log.c.action, bots.c.name.label("bot"), versions.c.number.label("version"), audit_log.c.match,
-            about.c.login.label("user"), audit_log.c.reason,
-        )
-        .outerjoin(about, about.c.id == audit_log.c.user_id)
-        .outerjoin(users, (users.c.login == audit_log.c.actor) & users.c.staff.is_(False))
-        .outerjoin(bots, bots.c.id == audit_log.c.bot)
-        .outerjoin(versions, versions.c.id == audit_log.c.version)
-        .where(true() if logins else audit_log.c.user_id.is_(None))
-        .order_by(audit_log.c.id),
-    }  # fmt: skip
-    if logins:
-        tables["chat"] = select(
-            chat_messages.c.id, chat_messages.c.table_session_id.label("table"), users.c.login, chat_messages.c.name,
-            chat_messages.c.text, chat_messages.c.created_at, chat_messages.c.deleted, chat_messages.c.muted,
-        ).outerjoin(users, users.c.id == chat_messages.c.user_id).order_by(chat_messages.c.id)  # fmt: skip
-        names = ("login", "name", "pseudonym", "section", "email", "student_id", "staff", "suspended", "withdrawn")
-        listed = users.c.merged_into.is_(None) & users.c.waiting.is_(False)
-        listed &= users.c.login != "staff"  # this user owns the reference bots
-        tables["users"] = select(*(users.c[name] for name in names)).where(listed).order_by(users.c.login)
-    return tables

@@ -10,7 +10,6 @@ from ladder.bots import submit_bot
 from ladder.dashboards import view_user_for_admin
 from ladder.grading import get_grades
 from ladder.ladder import Ladder
-from ladder.matches import find_match_summary
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
 from ladder.store import (
@@ -22,6 +21,7 @@ from ladder.store import (
     all_users,
     claim_check,
     count_queued_checks,
+    find_match_summary,
     find_user,
     get_version_by_id,
     queue_matches,
