@@ -46,6 +46,7 @@ from ladder.settings import Baseline, Deadline, LadderError, LadderSettings
 from ladder.standings import Evaluation, evaluate_versions
 from ladder.store import (
     ACCEPTED,
+    ERASED,
     AuditEntry,
     Final,
     HistoryPoint,
@@ -456,8 +457,7 @@ def _require_new_release(connection: Connection, name: str, of: tuple[str, str],
     before = [each.name for each in known if each.scope == of]
     if before and not why:
         raise LadderError(
-            f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\n'
-            "Give the reason for the regrade: --reason"
+            f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\nGive the reason for the regrade.'
         )
 
 
@@ -534,7 +534,7 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
         differences += [
             f"{old['user']['login']}, {key}: stored {old[key]}, recomputed {new[key]}"
             for key in old
-            if old[key] != new[key]
+            if old[key] != new[key] and (key, old[key]) != ("reason", ERASED)
         ]
     return ReproducedRelease(name, not differences, tuple(differences))
 

@@ -12,7 +12,7 @@ from arena.coup import PRESETS
 from arena.referee import read_record, write_record
 from ladder.bots import disable_bot, find_similar_versions, submit_bot
 from ladder.deadlines import extend_deadline
-from ladder.grading import release_grades
+from ladder.grading import release_grades, reproduce_release
 from ladder.ladder import Ladder
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
@@ -98,6 +98,7 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         close_session(ladder, table.id, Viewer("staff", staff=True))
         login = erase_user(ladder, "zqada", "prof", "asked")
         assert list_personal_columns(ladder) == set()
+        assert reproduce_release(ladder, "grades").differences == ()
         assert login == "erased-3-"
         with ladder.database.read() as connection:
             text = find_session_record(connection, table.id, 0)
