@@ -46,7 +46,8 @@ class DeadlineSummary:
     """A deadline. closes_at: the end of its grace period for late submissions. Times are seconds since 1970.
 
     extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
-    so far. unchecked: refs of those that will count if they pass their check.
+    so far. unchecked: refs of those that will count if they pass their check. late_until: until when a late first
+    version counts, None if none does or a version counts.
     """
 
     name: str
@@ -55,6 +56,7 @@ class DeadlineSummary:
     extension_reason: str | None = None
     counting: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
+    late_until: float | None = None
 
 
 DAY_S = 86_400.0
@@ -134,7 +136,8 @@ def deadlines_of_user(
         waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
         waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
         why = None if own.extension is None else own.extension.reason
-        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting))
+        late = None if counts or own.last == own.closes else own.last
+        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting, late))
     return tuple(dues)
 
 
@@ -329,9 +332,7 @@ def extend_deadline(
     settings = ladder.settings
     deadline = settings.deadline(name)
     if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
-        raise LadderError(
-            "an extension needs exactly one new end.\nGive one of --until and --days, or only --late-days."
-        )
+        raise LadderError("an extension needs exactly one new end.\nGive a time, a number of days, or only late days.")
     due = deadline.at.timestamp()
     at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
     if at <= due:
@@ -345,7 +346,7 @@ def extend_deadline(
         if late_days > left:
             raise LadderError(
                 f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
-                "Give a smaller --late-days."
+                "Give fewer late days."
             )
         return _put_extension(
             ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who, confirmed

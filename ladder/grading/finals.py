@@ -30,7 +30,13 @@ from arena.formatting import format_count
 from arena.rating import Z_95, Estimate, wilson_interval
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
-from ladder.deadlines import deadline_versions, describe_extended_users, require_checks_finished
+from ladder.deadlines import (
+    deadline_versions,
+    describe_extended_users,
+    effective_deadline,
+    format_deadline_time,
+    require_checks_finished,
+)
 from ladder.grading.final_states import (
     DECIDING,
     BaselineResult,
@@ -149,6 +155,11 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         problem = problem or str(error)
     bots = {version.name for version in versions}
     warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
+    if due is not None and due.closes <= now < (last := effective_deadline(settings, due).last):
+        late = format_deadline_time(last, due)
+        warnings.append(
+            f"The final doesn't wait for late submissions, which users without a version make until {late}."
+        )
     if left_out:
         warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")
     for each in settings.baselines:

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from ladder.bots import activate_version, disable_bot, get_remaining_quota, submit_bot
 from ladder.deadlines import extend_deadline, withdraw_extension
-from ladder.grading import Grade, create_final, get_grades, reveal_final_results
+from ladder.grading import Grade, create_final, get_grades, preview_final, reveal_final_results
 from ladder.home import describe_ladder
 from ladder.ladder import Ladder
 from ladder.permissions import Viewer
@@ -177,8 +177,8 @@ def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder
         ("adda", "first", None, 1, 0, "Did you mean ada"),
         ("staff", "first", None, 1, 0, "no deadlines"),
         ("ada", "third", None, 1, 0, "Its deadlines: first, second"),
-        ("ada", "first", None, None, 0, "one of --until and --days"),
-        ("ada", "first", "1970-02-01", 1, 0, "one of --until and --days"),
+        ("ada", "first", None, None, 0, "exactly one new end"),
+        ("ada", "first", "1970-02-01", 1, 0, "exactly one new end"),
         ("ada", "first", "next week", None, 0, "isn't a valid time"),
         ("ada", "first", "1970-01-02T00:00", None, 0, "Give a time after it"),
         ("ada", "first", None, 1, 3, "has 2 late days left"),
@@ -234,12 +234,25 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
         with ladder.reading(Viewer(login)) as context:
             [first, _] = get_remaining_quota(ladder, context).deadlines
         assert (first.deadline_at, first.closes_at, first.extension_reason) == (at, at + 15 * 60, why)
+        assert first.late_until == at + 15 * 60 + 7 * DAY
     assert {due.extension_reason for due in describe_ladder(ladder).deadlines} == {None}
     for at, output in ((DUE + 60, None), (DUE + DAY + 60, "first")):
         ladder.clock = Clock(at)
         path = ladder.path / "a.py"
         path.write_text(f"# {at}\n")
         assert submit_bot(ladder, path, "ada", "a").late_for == output
+
+
+def test_a_late_version_that_counts_ends_late_submissions_and_a_final_warns_of_them(ladder: Ladder) -> None:
+    hand_in(ladder, "ada", "a", at=DUE + HOUR)
+    ladder.clock = Clock(DUE + DAY)
+    with ladder.reading(Viewer("ada")) as context:
+        assert get_remaining_quota(ladder, context).deadlines[0].late_until is None
+    until = "19 Jan 1970 15:01 UTC"
+    warning = f"The final doesn't wait for late submissions, which users without a version make until {until}."
+    assert preview_final(ladder, "first", 2).warnings == (warning,)
+    ladder.clock = Clock(DUE + 8 * DAY)
+    assert preview_final(ladder, "first", 2).warnings == ()
 
 
 def test_the_command_gives_and_revokes_an_extension(ladder: Ladder) -> None:
