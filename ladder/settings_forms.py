@@ -26,9 +26,11 @@ _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # th
 # Headings and labels of forms, where the name of the table or the beginning of the description isn't one.
 _TITLES = {"auto_disable": "Failing bots", "checks": "Checks of submissions", "retention": "Storage", "web": "Pages"}
 _TITLES["tables"] = "Live tables"
-_LABELS = {"title": "Name of the course", "logo": "Icon", "name": "Name", "at": "Closes at", "points": "Points"}
-_LABELS |= {"beats": "Beats", "min_games": "Plays", "max_fault_percent": "Faults", "min_win_rate_percent": "Win rate"}
-_LABELS |= {"public": "Public", "banner": "Notice", "allow_guests": "Guests", "pace": "Pace"}
+_LABELS = {"title": "Name of the course", "logo": "Icon", "name": "Name", "at": "Due at", "points": "Points"}
+_LABELS |= {"beats": "Beats", "max_fault_percent": "Faults in percent"}
+_LABELS |= {"min_games": "Games", "min_win_rate_percent": "Win rate in percent"}
+_LABELS |= {"public": "Public", "banner": "Notice", "allow_guests": "Guests", "pace": "Pace", "chat": "Chat"}
+_LABELS |= {"endurance_seconds": "Seconds of endurance", "penalty_percent_per_day": "Penalty per day"}
 LOCKED_TABLES, LOCKED_KEYS = ("database", "sign_in"), ("base_url",)
 
 
@@ -123,7 +125,8 @@ def change_settings(
         del rows[index]
     else:
         row = (tomlkit.table() if index is None else rows[index]) if is_list else rows
-        changes = _set_values(table, row, definition["properties"], given)
+        item = table if not is_list or index is None else f'{table} "{row["name"]}"'
+        changes = _set_values(item, row, definition["properties"], given)
         if is_list and index is None:
             rows.append(row)
     text = tomlkit.dumps(document)
@@ -238,7 +241,9 @@ def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> A
             at = at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone or "UTC"))
             return datetime.fromisoformat(at.isoformat(timespec="seconds"))  # with an offset, as TOML has it
         return text
-    except (KeyError, ValueError, OSError) as error:  # an unknown zone is a KeyError
+    except (KeyError, OSError):  # a folder of zones is an OSError
+        raise LadderError(f'zone: there is no time zone "{escape_control(zone)}".\nCorrect its name.') from None
+    except ValueError as error:
         raise LadderError(f"{name}: {error}.\nCorrect this value.") from None
 
 

@@ -374,7 +374,7 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
     if len(names) >= most:
         raise LadderError(
             f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
-            f'Submit a version of one of them: --name {names[0]}, or the field "Name of the bot" on the page.'
+            f'Submit a version of one of them: --name NAME, or the field "Name of the bot" on the page.'
         )
 
 

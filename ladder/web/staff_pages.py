@@ -350,7 +350,8 @@ def links(
     )
     write_csv(out, CARD_COLUMNS, rows)
     headers = {"Content-Disposition": 'attachment; filename="links.csv"', "Cache-Control": "no-store"}
-    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+    text = "\ufeff" + out.getvalue()  # with its mark, Excel and Word read UTF-8
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def _is_participant(owner: UserSummary) -> bool:
@@ -392,7 +393,7 @@ def erase(
         if not confirmed:
             problem = str(error).partition("\n")[0]
             raise UnconfirmedError(
-                [f"Nothing is erased yet: {problem}", f"{login} is withdrawn now; {later}"]
+                [f"Nothing can be erased now: {problem}", f"{login} will be withdrawn; {later}"]
             ) from None
         if not set_withdrawn(request.ladder, login, True, request.actor, f"{reason}; {later}"):
             raise

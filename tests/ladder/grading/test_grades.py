@@ -204,11 +204,11 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
 @pytest.mark.parametrize(
     ("text", "output"),
     [
-        ('[[baselines]]\nname = "x"\npoints = 1\n', "one of beats, min_games and min_win_rate_percent"),
-        ('[[baselines]]\nname = "x"\npoints = 1\nmin_games = 2\nmin_win_rate_percent = 3\n', "one of beats, min_games"),
+        ('[[baselines]]\nname = "x"\npoints = 1\n', "beats: a baseline needs exactly one of"),
+        ('[[baselines]]\nname = "x"\npoints = 1\nmin_games = 2\nmin_win_rate_percent = 3\n', "beats: a baseline needs"),
         (
             '[[baselines]]\nname = "x"\npoints = 1\nmin_win_rate_percent = 3\nmax_fault_percent = 1\n',
-            "requires min_games",
+            "max_fault_percent: it requires a number of games",
         ),
         ('[[baselines]]\nname = "x"\npoints = -1\nmin_games = 2\n', "greater than or equal to 0"),
         ('[[baselines]]\nname = "x"\npoints = nan\nmin_games = 2\n', "finite number"),

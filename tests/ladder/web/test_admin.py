@@ -173,7 +173,7 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     web.ladder.database.write(lambda connection: connection.execute(line.values(user_id=ids["ada"])))
     post(staff, "/finals", name="last", games=6)
     erasure = {"typed": "ada", "reason": "asked for it"}
-    assert "ada is withdrawn now" in post(staff, "/admin/users/ada/erase", 409, **erasure)
+    assert "ada will be withdrawn" in post(staff, "/admin/users/ada/erase", 409, **erasure)
     assert person(web.ladder, "ada").user.withdrawal_reason is None
     post(staff, "/admin/users/ada/erase", confirmed="true", **erasure)
     assert "when its matches have ended" in (person(web.ladder, "ada").user.withdrawal_reason or "")
@@ -210,7 +210,8 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     post(staff, "/admin/users", login="kay", name="=Kay", section="B")
     got = staff.post("/admin/users/links", data={"section": "", "as": "csv"})
     assert got.headers["cache-control"] == "no-store"
-    rows = list(csv.DictReader(io.StringIO(got.text)))
+    assert got.content.startswith(b"\xef\xbb\xbflogin,")
+    rows = list(csv.DictReader(io.StringIO(got.content.decode("utf-8-sig"))))
     assert [row["login"] for row in rows] == ["ada", "bob", "kay"]
     assert rows[2]["name"] == "'=Kay"
     assert rows[0]["link"].startswith("http://127.0.0.1:8000/sign-in?link=")
@@ -351,7 +352,7 @@ def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClie
     assert "2026-12-01T23:59" in page
     assert "Submissions of a user or team each day" in page
     assert "sqlite" not in page
-    assert "<label><b>Closes at</b> <input" in page
+    assert "<label><b>Due at</b> <input" in page
     assert re.search(r'name="beats">(<option[^>]*>\w+</option>)+</select>', page)
     assert '<option value="late">late</option>' in page
     (own.path / "ladder.toml").write_text("[quotas]\nmax_bots_per_user = 0\n")
@@ -381,7 +382,14 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         ({"table": "quotas", "max_bots_per_user": "0"}, "greater than or equal to 1"),
         ({"table": "quotas", "max_bots_per_user": "many"}, "max_bots_per_user"),
         ({"table": "database", "database": "sqlite:///x"}, "can&#39;t be changed here"),
-        ({"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"}, "Mars/Base"),
+        (
+            {"table": "deadlines", "name": "a", "at": "2026-12-01T23:59", "zone": "Mars/Base"},
+            "There is no time zone &#34;Mars/Base&#34;",
+        ),
+        (
+            {"table": "baselines", "name": "a", "points": "1", "beats": ""},
+            '<p class="bad" role="alert" data-still>A baseline',
+        ),
         ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "There is no bot &#34;x&#34;"),
         ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "Invalid isoformat string"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),

@@ -200,7 +200,7 @@ def test_a_course_runs_without_a_shell(trial: Trial, place: Place) -> None:
     with trial.step("staff: title, deadline, points, lateness"):
         staff.admin("Set up")
         staff.change_setting("Course", {"Title": "Game AI"})
-        staff.change_setting("Deadlines", {"Its name": "frist", "Closes at": local(timedelta(days=7))}, "Add one")
+        staff.change_setting("Deadlines", {"Its name": "frist", "Due at": local(timedelta(days=7))}, "Add one")
         for name, points, what, least in (("plays", "60", "number of", "4"), ("wins", "40", "adjusted", "40")):
             staff.change_setting("Baselines", {"Its name": name, "Points": points, f"Least {what}": least}, "Add one")
         staff.change_setting("Lateness", {"Days after the grace": "2", "Percent of the points": "10"})
@@ -295,12 +295,12 @@ def test_a_course_runs_without_a_shell(trial: Trial, place: Place) -> None:
         person.wait(lambda: int((re.findall(r"Games\s+(\d+)", person.text()) or [0])[0]) >= 6)
     with trial.step("staff: move the deadline to the next minute"):
         staff.admin("Set up")
-        staff.change_setting("Deadlines", {"Closes at": local(-timedelta(days=1))}, "first")
+        staff.change_setting("Deadlines", {"Due at": local(-timedelta(days=1))}, "first")
         assert "The deadline first ended in the past" in staff.text()
         assert re.search("first, s00: ada@2 → ada@1 with a late penalty of [12]0 %", staff.text())
         staff.send("Back to the form")
         minute = time.time() // 60
-        staff.change_setting("Deadlines", {"Closes at": local(timedelta(minutes=1))}, "first")
+        staff.change_setting("Deadlines", {"Due at": local(timedelta(minutes=1))}, "first")
         if "ended in the past" in staff.text():  # the minute was over
             staff.send("Confirm")
         staff.wait(lambda: time.time() // 60 > minute + 0.5)
