@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from arena.referee import messages, replay_game
 from arena.tables import SlotChange, TableChat
 from tests.chromium import WAIT_MS, Reader
 from tests.ladder.web.ladder_server import wait_for
+from tests.tables import looks
 from tests.tables.table_server import TableServer, serve_tables
 from tests.tables.test_chat import store_at_once
 
@@ -342,6 +344,22 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
             page.locator(".moves .move").first.click()
             page.locator(".moves.early").wait_for()
         assert len(sent) == len(kinds)
+
+
+def test_no_word_breaks_and_no_text_overlaps(browser: Reader, tmp_path: Path) -> None:
+    """This holds for the longest question of each kind with 0 and 4 tags, and for the lobby, in windows of all sizes."""
+    frames = {kind: (rules, frame) for rules in PRESETS for kind, frame in looks.questions(rules).items()}
+    assert {*messages.KINDS.values()} - {*frames} <= {"examine_show"}
+    shown = [(rules, kind, looks.tagged(frame, tags)) for kind, (rules, frame) in frames.items() for tags in (0, 4)]
+    shown += [("coup", "lobby", looks.lobby(frames["turn"][1]))]
+    wrong = []
+    for number, (rules, kind, frame) in enumerate(sorted(shown, key=lambda each: each[0])):
+        page = looks.open_page(browser, tmp_path, rules)
+        looks.show(page, frame, number)
+        for width, height in looks.SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            wrong += [(kind, width, each) for each in page.evaluate(looks.WRONG)]
+    assert wrong == []
 
 
 def test_a_block_is_chosen_together_with_the_challenge(window: Callable[..., Any]) -> None:

@@ -250,7 +250,7 @@ function felt() {
   const stage = h(
     "div",
     { class: motion.busy ? "stage busy" : "stage", "data-kind": motion.beat ? (motion.beat.kind ?? motion.beat.events[0].event) : "", onclick: skip },
-    h("p", { class: "muted" }, `Turn ${motion.now.turn}, ${motion.now.deck} cards in the deck${reserve}`),
+    h("p", { class: "muted" }, `Turn ${motion.now.turn}, ${motion.now.deck} ${motion.now.deck === 1 ? "card" : "cards"} in the deck${reserve}`),
     h("p", { class: "sentence" }, motion.sentence),
     h("div", { class: "stage-cards" }, motion.shown.map((role) => card(role, "fresh"))),
     h("button", { class: "tool skip", title: "Space" }, "Skip"),

@@ -192,7 +192,7 @@ function does(row) {
 
 /** A move as text, without the targets that are chosen next. */
 function called({ action, choices, text }) {
-  return action && choices.length > 1 ? action.replace("_", " ") : text;
+  return action && choices.length > 1 ? action.replace("_", " ") : text.replace(/ \(\d+ coins\)$/, ""); // a coin shows the price
 }
 
 /** The role that an action claims, as text after its name. */
