@@ -116,6 +116,8 @@ def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
         return names[value]
     if name == "delta":
         return f"{value:+d}"
+    if name == "sides":
+        return ", ".join(f"{seat} ({side})" for seat, side in zip(names, value or (), strict=False))
     if name == "text":  # so that it can't end its quotation and imitate an event
         return str(value).translate(_QUOTES)
     if isinstance(value, list | tuple):

@@ -169,7 +169,7 @@ class OpenRequest:
 class GameView:
     """The current state of a game for one viewer. `seat`: None for a spectator; `events`: as this viewer knows them.
 
-    asked: the seats that the rules ask now. waiting: what they are asked, the same for all viewers.
+    asked: the seats that the rules ask now. waiting: what they are asked, of which all viewers know.
     """
 
     number: int
@@ -472,7 +472,11 @@ class PlayerView:
                 return f"{pending}.{shown} Block?"
             case "prove":
                 doubter = names[game.challenger] if game.challenger is not None else "a player"
-                return f"{doubter} challenges you: show {_role_text(game.claim['role'])}?"
+                role = str(game.claim["role"])
+                if len(legal) > 1:
+                    return f"{doubter} challenges you: show {_role_text(role)}?"
+                held = role.removeprefix("not_")
+                return f"{doubter} challenges you. You have {f'no {role} to show' if held == role else f'a {held}'}."
             case "lose":
                 return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
             case "exchange":
@@ -537,14 +541,13 @@ class PlayerView:
         )
 
     def _describe_phase(self) -> str:
-        """Return what the open phase waits for, "" without one; no viewer is "you" here."""
-        phase = self._phase
-        names = [self.labels.get(player.handle, player.handle) for player in self.game.players]
+        """Return what the open phase waits for, "" without one."""
+        phase, names = self._phase, self.names
         asked, pending = phase.get("asked", ()), phase.get("pending", {})
         seats = {"claimant": phase.get("claim", {}).get("seat"), "challenger": phase.get("challenger"), **pending}
         named = {part: names[seat] for part, seat in seats.items() if isinstance(seat, int)}
         named["asked"] = names[asked[0]] if len(asked) == 1 else "The players"
-        return _WAITING.get(phase.get("kind", ""), "").format(**named)
+        return _sentence(to_second_person(_WAITING.get(phase.get("kind", ""), "").format(**named)))
 
     def _open_request(self) -> OpenRequest | None:
         request = self.request

@@ -8,7 +8,6 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from html import escape
 
 import uvicorn
 from starlette.applications import Starlette
@@ -19,13 +18,24 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from arena.replay import html_page, style_sheets
 from arena.tables.table import LiveTable
 from arena.tables.websocket import MAX_FRAME_BYTES, PING_S, WebChannel, serve_client
 
 HOST = "127.0.0.1"
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
-_USED_LINK_TEXT = (
-    "This link was used already. Open the page in the browser that used the link, or start the command again."
+_USED_LINK_PAGE = html_page(
+    "Coup",
+    """<main class="plain">
+<h1>This table is open in another browser</h1>
+<p>The link of a table works once, in one browser: it shows the cards of its player.</p>
+<ul>
+<li>To continue, open the page in the browser that used the link.</li>
+<li>To play here, start the command again, and open the new link here.</li>
+</ul>
+</main>""",
+    [style_sheets("page")],
+    [],
 )
 
 
@@ -54,7 +64,7 @@ def serve_local_table(
             answer.set_cookie(cookie, secret, httponly=True, samesite="strict")
             return answer
         if request.cookies.get(cookie) != secret:
-            return HTMLResponse(f"<!doctype html><title>Coup</title><p>{escape(_USED_LINK_TEXT)}", 403, _HEADERS)
+            return HTMLResponse(_USED_LINK_PAGE, 403, _HEADERS)
         return HTMLResponse(page, headers=_HEADERS)
 
     async def replay_page(request: Request) -> Response:

@@ -6,6 +6,7 @@ Views come with the times for which their events are shown.
 import itertools
 import json
 import random
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -468,7 +469,7 @@ def test_frames_and_their_times_are_independent_of_what_the_viewer_cannot_know(v
 
 
 def test_all_viewers_read_the_same_about_the_seats_that_are_asked() -> None:
-    """Whether they are asked or not, and with the names of claimants, challengers and targets."""
+    """Whether they are asked or not, and with the names of claimants, challengers and targets; a viewer is "you"."""
     read: set[str] = set()
     for name in ("coup", "reformation-inquisitor"):
         for seed in range(4):
@@ -478,12 +479,17 @@ def test_all_viewers_read_the_same_about_the_seats_that_are_asked() -> None:
             steps = list(list_steps(header, record.games[0]))
             views = [[json.loads(frame)[1] for frame in frames(record, spec, viewer)] for viewer in (None, 0, 1, 2)]
             texts = [[(frame["waiting"], frame["asked"]) for frame in view] for view in views]
-            assert texts[0] == texts[1] == texts[2] == texts[3]
+            for handle, view in zip(spec.handles, texts[1:], strict=True):
+                for (text, asked), (seen, same) in zip(texts[0], view, strict=True):
+                    assert asked == same
+                    assert (seen == text) is (re.search(rf"\b{handle}\b", text) is None)
+            second = {text for view in texts[1:] for text, _ in view if re.search("[Yy]ou", text)}
             boards = [steps[0].before.board, *(step.after.board for step in steps)]
             assert [asked for _, asked in texts[0]] == [[*board.phase.asked] for board in boards]
             assert texts[0][-1][0] == ""
             read |= {text for text, _ in texts[0]}
     assert read >= {"A's turn.", "The players may challenge B's claim.", "C must lose a card.", "B may block A."}
+    assert second >= {"Your turn.", "The players may challenge your claim.", "You must lose a card."}
 
 
 def test_only_the_owner_reads_which_cards_came() -> None:

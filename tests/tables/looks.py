@@ -104,8 +104,8 @@ WRONG = """() => {
     const texts = (element) => {
         const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
         const found = [];
-        while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(".unseen, .figure, svg")) found.push(walker.currentNode);
-        return found;
+        while (walker.nextNode()) found.push(walker.currentNode);
+        return found.filter((node) => !node.parentElement.closest(".unseen, .figure, svg"));
     };
     const boxes = (node, from, to) => {
         const range = document.createRange();
@@ -126,8 +126,11 @@ WRONG = """() => {
     for (const element of document.querySelectorAll("button, .move, .asked, .people li")) {
         if (!element.checkVisibility()) continue;
         const parts = texts(element).flatMap((node) => boxes(node, 0, node.length).map((box) => [node.data, box]));
-        const under = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 4 && other.top < one.bottom - 4;
-        parts.forEach(([text, box], place) => parts.slice(place + 1).forEach(([next, other]) => under(box, other) && wrong.push(`overlaps: ${text} / ${next}`)));
+        const beside = (one, other) => one.left > other.right - 1 || one.top > other.bottom - 4;
+        parts.forEach(([text, box], place) => {
+            const next = parts.slice(place + 1).find(([, other]) => !beside(box, other) && !beside(other, box));
+            if (next) wrong.push(`overlap: ${text} / ${next[0]}`);
+        });
     }
     return wrong;
 }"""
@@ -149,12 +152,12 @@ def main(out: Path) -> None:
     with chromium() as reader:
         for width, height in SIZES:
             figures = "".join(
-                f"<figure><img width={min(width, 640)} src='data:image/png;base64,{b64encode(image).decode()}'>{title}</figure>"
+                f"<figure><img width={min(width, 640)} src='data:image/png;base64,{b64encode(image).decode()}'>"
+                f"<figcaption>{title}</figcaption></figure>"
                 for title, image in pictures(reader, out, width, height)
             )
-            (out / f"{width}.html").write_text(
-                f"<body style='display:flex;flex-wrap:wrap;font:12px sans-serif'>{figures}"
-            )
+            html = f"<body style='display:flex;flex-wrap:wrap'>{figures}"
+            (out / f"{width}.html").write_text(html, "utf-8")
             sheet = reader.browser.new_page(viewport={"width": 1400, "height": 800})
             sheet.goto((out / f"{width}.html").as_uri())
             sheet.screenshot(path=out / f"{width}.png", full_page=True)

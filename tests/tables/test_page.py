@@ -209,7 +209,8 @@ def asked(
                 own = next(seat for seat in frame["game"]["seats"] if seat["own"])
                 own.update({"cards": ["ambassador"] * 5, "drawn": ["inquisitor"] * 5} | table)
                 plain = {"id": len(sent), "clock_s": None, "involved": True, "proven": False, "blocks": []}
-                frame["game"]["ask"] = plain | asks[min(len(sent), len(asks) - 1)]
+                ask = asks[min(len(sent), len(asks) - 1)]
+                frame["game"]["ask"] = plain | ask if ask else None
             socket.send(json.dumps(frame))
 
         def answer(text: str) -> None:
@@ -244,7 +245,8 @@ def option(number: int, text: str, choices: Sequence[tuple[int, int | None]], **
 def test_a_request_that_has_just_arrived_ignores_clicks_and_keys(window: Callable[..., Any]) -> None:
     """A double click or a held key would answer it; a moment later both work."""
     coup = {"kind": "turn", "question": "Your turn?", "options": [option(1, "coup against A or B", [(0, 0), (1, 1)])]}
-    passing = {"kind": "challenge", "question": "Doubt?", "options": [option(1, "pass", [(0, None)])]}
+    doubts = [option(1, "pass", [(0, None)]), option(2, "challenge", [(1, None)])]
+    passing = {"kind": "challenge", "question": "Doubt?", "options": doubts}
     with serve_tables("person", "bot", "bot") as there:
         page, sent = asked(window, there, coup, passing, passing | {"question": "Done?"})
         page.locator(".moves .move").first.dblclick(delay=0)
@@ -305,7 +307,8 @@ def test_a_press_counts_for_the_button_on_which_it_began(window: Callable[..., A
 
 
 def test_a_person_reads_that_their_time_ran_out_and_takes_the_seat_back(window: Callable[..., Any]) -> None:
-    turn = {"kind": "turn", "question": "Your turn?", "options": [option(1, "income", [(0, None)])]}
+    options = [option(1, "income", [(0, None)]), option(2, "tax", [(1, None)])]
+    turn = {"kind": "turn", "question": "Your turn?", "options": options}
     with serve_tables("person", "bot", "bot") as there:
         for missed, spare, words in (
             (1, 2, "Your seat is kept."),
@@ -337,9 +340,9 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
                     const beyond = (part) => part.getBoundingClientRect().right > edge;
                     const cut = (part) => part.clientWidth && part.scrollWidth > part.clientWidth + 1;
                     const parts = [...document.querySelectorAll(".ask :not(.unseen)")];
-                    return parts.filter((part) => beyond(part) || cut(part)).length;
+                    return parts.filter((part) => beyond(part) || cut(part)).map((part) => part.className);
                 }"""
-                assert page.evaluate(cut) == 0, width
+                assert page.evaluate(cut) == [], width
             page.locator(".moves:not(.early)").wait_for()
             page.locator(".moves .move").first.click()
             page.locator(".moves.early").wait_for()
@@ -347,7 +350,7 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
 
 
 def test_no_word_breaks_and_no_text_overlaps(browser: Reader, tmp_path: Path) -> None:
-    """This holds for the longest question of each kind with 0 and 4 tags, and for the lobby, in windows of all sizes."""
+    """This holds for the longest question of each kind with 0 and 4 tags, and the lobby, in windows of all sizes."""
     frames = {kind: (rules, frame) for rules in PRESETS for kind, frame in looks.questions(rules).items()}
     assert {*messages.KINDS.values()} - {*frames} <= {"examine_show"}
     shown = [(rules, kind, looks.tagged(frame, tags)) for kind, (rules, frame) in frames.items() for tags in (0, 4)]
@@ -372,7 +375,8 @@ def test_a_block_is_chosen_together_with_the_challenge(window: Callable[..., Any
         option(1, "pass", [(0, None)], letter="p"),
         option(2, "block as captain", [(1, None)], block="captain"),
     ]
-    turn = {"kind": "turn", "question": "Your turn", "options": [option(1, "income", [(0, None)])]}
+    options = [option(1, "income", [(0, None)]), option(2, "tax", [(1, None)])]
+    turn = {"kind": "turn", "question": "Your turn", "options": options}
     with serve_tables("person", "bot", "bot") as there:
         for asks, key, choices in (
             ((steal, block, turn), "3", [0, 1]),
@@ -393,7 +397,7 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
     lose = {
         "kind": "lose",
         "question": "You lose a card",
-        "options": [option(1, "lose", [(0, None)], cards=["ambassador"])],
+        "options": [option(at, "lose", [(at, None)], cards=[role]) for at, role in enumerate(("ambassador", "duke"))],
     }
     with serve_tables("person", "bot", "bot") as there:
         page, sent = asked(window, there, steal, lose, steal)
@@ -408,6 +412,27 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
         page.locator(".question", has_text="Your turn").wait_for()
         assert [message["answer"]["choice"] for message in sent] == [6, 0]
         assert page.locator(".seat.aim").count() == 0
+
+
+def test_a_question_with_one_move_answers_itself_and_the_end_can_be_had_at_once(window: Callable[..., Any]) -> None:
+    """A player who is out watches the rest of the game, or finishes it."""
+    prove = {"kind": "prove", "question": "You have no duke to show.", "options": [option(1, "decline", [(0, None)])]}
+    turn = {
+        "kind": "turn",
+        "question": "Your turn",
+        "options": [option(1, "a", [(0, None)]), option(2, "b", [(1, None)])],
+    }
+    with serve_tables("person", "bot", "bot") as there:
+        page, sent = asked(window, there, prove, turn)
+        page.get_by_text("You have no duke to show.").wait_for()
+        page.locator(".question", has_text="Your turn").wait_for()
+        assert [message["answer"]["choice"] for message in sent] == [0]
+        page, sent = asked(window, there, {}, out=True, cards=[], drawn=[])
+        page.get_by_text("You are out.").wait_for()
+        page.locator(".moves:not(.early)").wait_for()
+        page.get_by_role("button", name="Finish now").click()
+        page.get_by_role("button", name="Watch").wait_for(state="detached")
+        page.get_by_text("You are out.").wait_for()
 
 
 def test_chat_is_written_by_keys_that_answer_no_question(

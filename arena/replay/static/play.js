@@ -14,13 +14,14 @@ import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
 import { h, render } from "./preact.min.js";
-import { advice, aims, canPassOn, hand, moves, openRequest, question, result, self } from "./prompt.js";
+import { advice, aims, canPassOn, hand, isOut, moves, onlyMove, openRequest, question, result, self } from "./prompt.js";
 import { rulesView } from "./rules.js";
 import { meters, tableView } from "./seats.js";
 
 const PACES = ["slow", "normal", "fast", "instant"];
 
 const CALM_MS = 400; // after a new question, in which a click or a key was meant for the previous one
+const ONLY_MS = 1200; // to twice this, before a request with one move answers itself
 const BUBBLE_MS = 6000;
 const MAX_BUBBLE_PX = 80; // the height of a bubble
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
@@ -42,6 +43,7 @@ const state = {
   chosen: [], // places of the offered cards that the player keeps
   sent: null, // the request that was answered
   kept: null, // the answer to a block request that may follow, as {game, turn, block}; block null: pass
+  watching: null, // of a player who is out: whether to watch the rest, or to finish at once; null: not yet chosen
   passing: false, // whether requests that don't involve the player are passed until their turn
   notice: null, // {text, label, act} above the table
   sure: null, // {text, no, yes, act} that the player is asked before a risk
@@ -111,6 +113,8 @@ function take(message) {
   state.notice = missed(table);
   if (game) state.motion.take(game, `${table.match} ${game.number}`, live);
   live = true;
+  if (!game || game.end || !game.seats[game.seat]?.out) state.watching = null;
+  if (state.watching === false) skip();
   draw();
 }
 
@@ -170,7 +174,12 @@ function draw() {
   const { table, game } = state.frame;
   const ask = openRequest(state);
   const asked = JSON.stringify([table.state, game?.number, ask?.id, state.option?.number]);
-  if (asked !== state.asked) calm();
+  if (asked !== state.asked) {
+    calm();
+    const move = onlyMove(state);
+    clearTimeout(answering);
+    if (move) answering = setTimeout(() => openRequest(state) === ask && commit(ask, move[1], move[0]), ONLY_MS * (1 + Math.random()));
+  }
   state.asked = asked;
   if (game && !state.motion.busy) timeWindow(table, game);
   const held = page.contains(document.activeElement) && document.activeElement.closest(".moves, .own-cards");
@@ -353,6 +362,7 @@ function calm() {
 }
 
 let calming = null;
+let answering = null; // a request with one move
 
 // ---- actions of the player
 
@@ -361,7 +371,7 @@ function act(press) {
   return (event) => state.early || event.timeStamp < state.calmUntil || press();
 }
 
-Object.assign(act, { choose, answer, keep, send });
+Object.assign(act, { choose, answer, keep, send, watch });
 
 function choose(option) {
   state.option = option;
@@ -420,6 +430,13 @@ function passOn() {
   state.passing = !state.passing;
   const game = state.frame?.game;
   if (state.passing && game?.ask && game.ask.id !== state.sent) answered(game.ask, game);
+  draw();
+}
+
+/** Watch the rest of a game, or see its end as soon as it is played. */
+function watch(watches) {
+  state.watching = watches;
+  if (!watches) skip();
   draw();
 }
 

@@ -26,6 +26,18 @@ export function canPassOn(state) {
   return ask ? ask.options[0].letter === "p" : Boolean(game) && game.actor !== game.seat;
 }
 
+/** The only move of the open request, as [option, choice]; null if there are several, or words could go with it. */
+export function onlyMove(state) {
+  const ask = openRequest(state);
+  const choices = ask && state.frame.table.talk === "off" ? [...ask.options, ...ask.blocks].flatMap((option) => option.choices.map(([index]) => [option, index])) : [];
+  return choices.length === 1 ? choices[0] : null;
+}
+
+/** Whether the player is out of the game, and the page has shown it. */
+export function isOut({ frame: { table, game }, motion }) {
+  return table.state === "playing" && Boolean(game) && !game.end && game.seat !== null && motion.now.out[game.seat];
+}
+
 /** The question as text, or what is awaited. */
 export function question(state) {
   const { frame, motion, option } = state;
@@ -36,6 +48,7 @@ export function question(state) {
   if (ask) return option ? `${title(plain(called(option)))}${costs(option, state.rules)}. Whom?` : plain(ask.question);
   if (game?.end) return motion.busy ? "" : plain(game.end);
   if (!game) return "The match is starting.";
+  if (isOut(state)) return "You are out.";
   return plain((!motion.busy && String(game.asked) !== String(game.seat) && game.waiting) || "Waiting for the other players.");
 }
 
@@ -119,6 +132,11 @@ function kept(ask, { frame: { game }, chosen }) {
 /** The buttons: of the open request, or of what can be done next. */
 export function moves(state, act) {
   const ask = openRequest(state);
+  if (isOut(state)) {
+    if (state.watching !== null) return null;
+    const button = (text, watches) => h("button", { class: "move", key: text, onclick: act(() => act.watch(watches)) }, text);
+    return [button("Watch", true), button("Finish now", false)];
+  }
   if (!ask) return state.motion.busy ? null : steps(state.frame.table, act);
   return state.option ? targets(state, act) : options(ask, state, act);
 }

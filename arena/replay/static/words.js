@@ -80,6 +80,7 @@ function inWords(field, fields, names, table) {
   const value = fields[field];
   if (SEATS.includes(field) && typeof value === "number") return names[value];
   if (field === "text") return String(value).replace(/[“”]/g, "'"); // it can't end its own quotation
+  if (field === "sides") return value.map((side, seat) => `${names[seat]} (${side})`).join(", ");
   if (field === "delta") return value < 0 ? `${value}` : `+${value}`;
   if (Array.isArray(value)) return value.join(table.and) || "nothing";
   return String(value);
