@@ -183,6 +183,12 @@ def uploads_rows() -> Iterator[Row]:
     yield Row(name, f"{minutes:.1f}", "30", minutes / 30, "<= 1")
 
 
+def rush_rows() -> Iterator[Row]:
+    slowest = uploads.slowest_answer_s()
+    count = f"{2 * uploads.UPLOADS} uploads and {uploads.READS} reads in {uploads.RUSH_S} s"
+    yield Row(f"ladder, {uploads.CORES} cores, {count}: slowest answer, s", f"{slowest:.2f}", "5", slowest / 5, "<= 1")
+
+
 def local_rows() -> Iterator[Row]:
     """Measure bots of the kit in process, over pipes, and the engine alone."""
     found = learning.games_per_second(480)
@@ -221,6 +227,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "ladder": ladder_rows,
     "web": web_rows,
     "uploads": uploads_rows,
+    "rush": rush_rows,
 }
 
 
