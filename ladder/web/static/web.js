@@ -72,8 +72,7 @@ function unfold() {
 
 localTimes(document);
 unfold();
-const page = document.querySelector(".top nav [aria-current]");
-if (page) page.parentElement.scrollLeft = page.offsetLeft - page.parentElement.offsetLeft - 32; // where the pages take more than a row
+for (const page of document.querySelectorAll(":is(.top nav, .tabs) [aria-current]")) page.parentElement.scrollLeft = page.offsetLeft - page.parentElement.offsetLeft - 32; // where the pages take more than a row
 // Nothing needs htmx before the first paint; the pages of an exported site never do.
 if (document.querySelector("[hx-get]")) addEventListener("load", () => requestAnimationFrame(() => setTimeout(() => document.head.append(Object.assign(document.createElement("script"), { src: new URL("htmx.min.js", import.meta.url) })))));
 addEventListener("hashchange", unfold);
@@ -144,7 +143,7 @@ async function send(form, found) {
     const answered = await fetch("/api/submissions", { method: "POST", body });
     const told = await answered.json();
     if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
-    else say(form, told.error);
+    else say(form, answered.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : told.error);
   } catch (problem) {
     say(form, `Upload failed: ${problem.message}`);
   } finally {
@@ -198,6 +197,7 @@ document.addEventListener("submit", async (event) => {
     const body = new URLSearchParams(new FormData(form, event.submitter));
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body });
     if (answer.redirected) return location.assign(answer.url);
+    if (answer.status === 401) return signInAgain();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     say(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
   } catch (problem) {
@@ -209,7 +209,34 @@ document.addEventListener("submit", async (event) => {
 
 // Back and reload lead from the answer to a form to the form's page: they don't send the form again.
 if (document.querySelector("[data-answer]") && sessionStorage.form) history.replaceState(null, "", sessionStorage.form);
-document.addEventListener("submit", ({ target }) => target.method === "post" && (sessionStorage.form = location.href));
+document.addEventListener("submit", ({ target }) => {
+  if (target.getAttribute("method") !== "post") return;
+  sessionStorage.form = location.href;
+  sessionStorage.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
+});
+
+// A form that was sent after the end of its session is filled in again, without passwords, once its user has signed in.
+const fieldsOf = (form) => [...form.querySelectorAll("input[name]:not([type=password], [type=file], [type=hidden]), select, textarea")];
+function keyOf(form) {
+  const login = document.querySelector("form[data-login]")?.dataset.login;
+  return [login, location.pathname, [...document.forms].indexOf(form), form.getAttribute("action"), fieldsOf(form).length].join(" ");
+}
+
+function signInAgain() {
+  sessionStorage.unsent = sessionStorage.typed;
+  location.replace(`/sign-in?then=${encodeURIComponent(location.pathname + location.search)}`);
+}
+
+if (document.querySelector("[data-ended]") && sessionStorage.typed) signInAgain();
+else sessionStorage.removeItem("typed");
+const [unsent, typed] = JSON.parse(sessionStorage.unsent ?? "[]");
+for (const form of document.forms) {
+  if (keyOf(form) !== unsent) continue;
+  sessionStorage.removeItem("unsent");
+  fieldsOf(form).forEach((field, place) => ([field.value, field.checked] = typed[place]));
+  for (let part = form; (part = part.parentElement?.closest("details")); ) part.open = true;
+  form.querySelector("button:not([type=button])")?.focus();
+}
 
 // A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.
 let sent = new Map();
