@@ -487,7 +487,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     published = ada.get("/finals/last/published").text
     assert staff.get("/api/finals/last").json()["commitment"] in published
     screen = ada.get("/finals/last/projector").text
-    assert all(text in screen for text in ("matches played", "Results are shown after the last match", "<li>late</li>"))
+    assert all(text in screen for text in ("matches played", "Staff reveals the results", "<li>late</li>"))
     assert ("Champion of" in ada.get("/").text, staff.get("/api/finals/last").json()["champion"]) == (False, None)
     assert post(staff, "/finals/last/reveal") == "/finals/last"  # which shows how many matches are left
     assert last_entry(web.ladder)[1] != "reveal"

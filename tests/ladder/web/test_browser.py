@@ -133,24 +133,27 @@ def test_hostile_text_runs_on_no_page(browser: Reader, server: LadderServer) -> 
     assert all(text in seen for text in PAYLOADS)
 
 
+@pytest.mark.parametrize("login", ["staff", "eve"])
 def test_axe_finds_nothing_on_any_page_light_or_dark(
-    browser: Reader, server: LadderServer, axe: Callable[..., list[str]]
+    browser: Reader, server: LadderServer, axe: Callable[..., list[str]], login: str
 ) -> None:
-    """No page is wider than a phone, and dark mode differs only in colours."""
-    page, _ = window(browser, server, "staff", reduced_motion="reduce", viewport={"width": 390, "height": 800})
-    with closing(open_ladder(server.folder)) as ladder:
-        everywhere = list(paths(ladder, PAYLOADS[:1], matches=1))
-    found = []
+    """No page is wider than the screen, and dark mode differs only in colours. Eve opens what staff sees otherwise."""
+    page, _ = window(browser, server, login, reduced_motion="reduce")
+    everywhere = ["/", "/account", "/grades", "/submit", "/tables", "/tables/new", f"/bots/{quote(PAYLOADS[0])}"]
+    if login == "staff":
+        with closing(open_ladder(server.folder)) as ladder:
+            everywhere = list(paths(ladder, PAYLOADS[:1], matches=1))
+    found, colours = [], {"runOnly": ["color-contrast"]}
     for path in everywhere:
         if re.search(r"\.(csv|json)$|download|build-log|files.tar|/replay$|^/(health|ready)z$", path):
             continue
-        page.emulate_media(color_scheme="light")
         page.goto(server.url + path)
-        found += [f"{path}: {problem}" for problem in axe(page)]
-        page.emulate_media(color_scheme="dark")
-        found += [f"{path}, dark: {problem}" for problem in axe(page, runOnly=["color-contrast"])]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append(f"{path}: is wider than 390 px")
+        for width, scheme, rules in ((390, "light", {}), (390, "dark", colours), (1280, "dark", {})):
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme)
+            found += [f"{path}, {width} px, {scheme}: {problem}" for problem in axe(page, **rules)]
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                found.append(f"{path}: is wider than {width} px")
     assert found == []
 
 
@@ -269,6 +272,37 @@ def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: R
     assert field.get_attribute("type") == "password"
 
 
+@pytest.mark.parametrize(
+    ("path", "typed", "button"),
+    [
+        ("/admin/users", {"Login": "kay", "Name": "Kay"}, "Add"),
+        ("/account", {"New password": "a few words in a row"}, "Set the password"),
+    ],
+)
+def test_a_form_after_the_end_of_its_session_is_filled_in_again_without_passwords(
+    browser: Reader, server: LadderServer, path: str, typed: dict[str, str], button: str
+) -> None:
+    page, _ = window(browser, server, "staff")
+    page.goto(server.url + path)
+    page.locator("details").evaluate_all("all => all.forEach(each => each.open = true)")
+    form = page.locator("form").filter(has=page.get_by_role("button", name=button, exact=True))
+    for label, text in typed.items():
+        form.get_by_label(label).fill(text)
+    page.context.clear_cookies()
+    page.context.add_cookies([{"name": "session", "value": "x" * 43, "url": server.url}])
+    form.get_by_role("button", name=button, exact=True).click()
+    page.get_by_label("Link or code").wait_for()
+    assert page.get_by_text("Your session has ended.").count() == 1
+    assert "a few" not in page.evaluate("JSON.stringify(sessionStorage)")
+    with closing(open_ladder(server.folder)) as ladder:
+        page.get_by_label("Link or code").fill(issue_secret(ladder, "staff", "link", "staff").secret)
+    page.get_by_role("button", name="Sign in").first.click()
+    page.wait_for_url(server.url + path)
+    shown = [form.get_by_label(label).input_value() for label in typed]
+    assert shown == ([""] if path == "/account" else list(typed.values()))
+    page.context.close()
+
+
 def test_the_answer_to_a_form_is_no_page_to_reload_or_to_go_back_to(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "staff")
     page.goto(f"{server.url}/admin/users")
@@ -286,10 +320,9 @@ def test_the_answer_to_a_form_is_no_page_to_reload_or_to_go_back_to(browser: Rea
 def test_on_a_phone_the_frame_takes_two_rows(browser: Reader, server: LadderServer) -> None:
     page, _ = window(browser, server, "staff", viewport={"width": 390, "height": 800})
     page.goto(f"{server.url}/admin")
-    rows = page.locator(".top a, .top button").evaluate_all(
-        "all => all.map(each => each.getBoundingClientRect().y >> 5)"
-    )
-    assert len(set(rows)) == 2, rows
+    for links, most in ((".top a, .top button", 2), (".tabs a", 1)):
+        rows = page.locator(links).evaluate_all("all => all.map(each => each.getBoundingClientRect().y >> 5)")
+        assert len(set(rows)) == most, (links, rows)
     assert page.locator(".top [aria-current]").evaluate("link => link.getBoundingClientRect().right <= innerWidth")
     page.context.close()
 

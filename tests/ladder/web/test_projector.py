@@ -65,7 +65,7 @@ SMALL = """(least) => [...document.querySelectorAll(".screen *")].filter((part) 
 def test_a_final_fills_the_screen_in_large_letters(
     browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], width: int, height: int
 ) -> None:
-    """While its results are hidden, it shows all 60 bots; after the reveal the podium, then the decisive match."""
+    """While its results are hidden, it shows all 60 bots, else ten; then podium and decisive match."""
     place = places()
     with closing(make_ladder(place.folder / "spring", " ".join(f"user{number}" for number in range(60)))) as ladder:
         for number in range(2):
@@ -76,6 +76,7 @@ def test_a_final_fills_the_screen_in_large_letters(
         for number in range(2, 60):
             hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
         create_final(ladder, "last", None, 20, "teacher")
+        create_final(ladder, "open", None, 2, "teacher", True)
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
         page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
@@ -86,6 +87,9 @@ def test_a_final_fills_the_screen_in_large_letters(
             assert page.locator(".players li").count() == 62
             assert page.evaluate("document.documentElement.scrollHeight") <= height
             assert (page.evaluate(SMALL, least), axe(page)) == ([], [])
+            page.goto(f"{server.url}/finals/open/projector")
+            assert page.locator("#board tr").count() == 10
+            assert page.evaluate("document.documentElement.scrollHeight") <= height
             page.goto(f"{server.url}/finals/short/projector")
             page.locator(".staged").wait_for()
             for part in [*page.locator("tr").all()[::-1], *page.locator(".finale").all()]:
