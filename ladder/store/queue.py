@@ -16,9 +16,10 @@ import os
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, update
 
@@ -438,16 +439,14 @@ class FinalMatch:
     is_rated: bool
 
 
+_JSON_COLUMNS = ("versions", "owner_groups", "extra_rounds")
+
+
 def insert_final(connection: Connection, final: Final) -> Final:
     """Insert a final, and return it with its id. Its name must be new."""
-    values = {
-        "name": final.name, "key": final.key.hex(),
-        "versions": json.dumps(list(final.versions)), "games_per_version": final.games_per_version,
-        "deadline_at": final.deadline_at, "versions_until": final.versions_until, "revealed": final.revealed,
-        "created_at": final.created_at, "owner_groups": json.dumps(list(final.owner_groups)),
-        "is_open": final.is_open, "max_extra_rounds": final.max_extra_rounds,
-        "extra_rounds": json.dumps(final.extra_rounds),
-    }  # fmt: skip
+    values = asdict(final) | {name: json.dumps(getattr(final, name)) for name in _JSON_COLUMNS}
+    values["key"] = final.key.hex()
+    del values["id"]
     id = connection.execute(insert(finals).values(values).returning(finals.c.id)).scalar_one()
     return replace(final, id=id)
 
@@ -459,14 +458,16 @@ def find_final(connection: Connection, name: str) -> Final | None:
 
 def all_finals(connection: Connection) -> list[Final]:
     """Return all finals, oldest first."""
+    query = select(*(finals.c[name] for name in Final.__dataclass_fields__)).order_by(finals.c.id)
     return [
-        Final(
-            row.name, bytes.fromhex(row.key), tuple(json.loads(row.versions)), row.games_per_version, row.deadline_at,
-            row.versions_until, row.revealed, row.created_at, row.id, tuple(json.loads(row.owner_groups)),
-            row.champion, row.is_open, row.max_extra_rounds, tuple(map(tuple, json.loads(row.extra_rounds))),
-        )
-        for row in connection.execute(select(finals).order_by(finals.c.id))
-    ]  # fmt: skip
+        Final(**{**row, "key": bytes.fromhex(row["key"])} | {name: _read_tuple(row[name]) for name in _JSON_COLUMNS})
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def _read_tuple(text: str) -> tuple[Any, ...]:
+    """Return a list of JSON, perhaps of lists, as a tuple."""
+    return tuple(tuple(item) if isinstance(item, list) else item for item in json.loads(text))
 
 
 def get_final_key(connection: Connection, id: int) -> bytes:

@@ -26,28 +26,25 @@ from ladder.users.accounts import (
     sign_out,
 )
 from ladder.users.people import (
-    FORMED,
-    INVITED,
-    SIGNED_UP,
-    TAKE_OVER_FIRST,
-    TeamChanges,
     UnfinishedTasksError,
     UserImport,
-    add_members,
-    current_memberships,
     erase_user,
-    import_teams,
     import_users,
     is_pseudonym,
-    join_teams,
-    leave_teams,
-    list_signed_up,
     merge_users,
     preview_import,
     set_suspended,
     set_withdrawn,
 )
-from ladder.users.roster import RosterEncodingError, RosterEntry, make_roster_entry, parse_roster
+from ladder.users.roster import (
+    SIGNED_UP,
+    TAKE_OVER_FIRST,
+    RosterEncodingError,
+    RosterEntry,
+    list_signed_up,
+    make_roster_entry,
+    parse_roster,
+)
 from ladder.users.summaries import (
     CredentialList,
     CredentialSummary,
@@ -58,4 +55,14 @@ from ladder.users.summaries import (
     list_teams,
     list_users,
     summarize_user,
+)
+from ladder.users.teams import (
+    FORMED,
+    INVITED,
+    TeamChanges,
+    add_members,
+    current_memberships,
+    import_teams,
+    join_teams,
+    leave_teams,
 )

@@ -11,10 +11,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
+from sqlalchemy import Connection
+
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder.settings import LadderError
-from ladder.store import User
+from ladder.store import User, list_audit_entries
 
 ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "login": ("login", "login id", "username", "user name", "sis login id", "account"),
@@ -416,3 +418,20 @@ def _contradicts(person: RosterEntry, user: User) -> bool:
         return False
     by_login = person.login not in (None, person.email) and str(person.login).casefold() == user.login.casefold()
     return not by_login
+
+
+SIGNED_UP = "signed up by a link, so this may be another person"  # follows a login
+TAKE_OVER_FIRST = "take the account over by a roster first, or name the login in a command for one user"
+TAKEN_OVER = ", who had signed up, is taken over:"  # follows a login in an entry of the audit log
+
+
+def list_signed_up(connection: Connection, owners: Sequence[User]) -> set[int]:
+    """Return the ids of users that made their accounts by a sign-up link, but for those that were taken over."""
+    logins, found = {user.id: user.login for user in owners}, set()
+    for entry in list_audit_entries(connection, actions=("import",)):
+        login = logins.get(entry.user_id or 0)
+        if login is not None and entry.reason.startswith(f"{login}{TAKEN_OVER}"):
+            found.discard(entry.user_id)
+        elif login is not None and entry.reason.startswith(f"{login} signed up"):
+            found.add(entry.user_id)
+    return {id for id in found if id is not None}

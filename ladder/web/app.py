@@ -17,6 +17,7 @@ from ladder.permissions import ROUTES
 from ladder.settings import LadderError
 from ladder.store import DatabaseError
 from ladder.web.documents import router as documents_router
+from ladder.web.grading_pages import finals_router, grades_router
 from ladder.web.health import PagesMetrics, RequestLog
 from ladder.web.health import router as health_router
 from ladder.web.public_pages import bots_router, home_router, matches_router, queue_router, standings_router
@@ -31,7 +32,7 @@ from ladder.web.request_context import (
     route_name,
 )
 from ladder.web.sign_in import account_router, openid_router, sign_in_router
-from ladder.web.staff_pages import admin_router, finals_router, grades_router, moderation_router, users_router
+from ladder.web.staff_pages import admin_router, moderation_router, users_router
 from ladder.web.submissions import my_bots_router, submit_router
 from ladder.web.tables import change_stream_router, sockets_router, tables_router
 
