@@ -134,19 +134,13 @@ def change_settings(
 
     def act(connection: Connection) -> None:
         before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
-        for each in settings.baselines if table == "baselines" else ():
-            if each.beats is not None and find_bot(connection, each.beats) is None:
-                raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
+        if table == "baselines":
+            _require_bots(connection, settings)
         if renamed is not None and not remove and row["name"] != renamed:
-            if ("deadline", renamed) in [release.scope for release in all_releases(connection)]:
-                raise LadderError(f'name: grades of "{renamed}" are released, so its name stays.\nAdd a deadline.')
-            rename_extensions(connection, renamed, row["name"])
+            _rename_deadline(connection, renamed, row["name"])
             names[renamed] = row["name"]
-        past = [
-            each
-            for each in settings.deadlines
-            if each.closes < ladder.clock() and each.closes not in [one.closes for one in old.deadlines]
-        ]
+        known = [each.closes for each in old.deadlines]
+        past = [each for each in settings.deadlines if each.closes < ladder.clock() and each.closes not in known]
         notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
         has_grades = any(not version.is_reference for version in accepted_versions(connection))
         if settings.baselines != old.baselines and has_grades:
@@ -162,6 +156,20 @@ def change_settings(
     if changes:
         ladder.database.write(act)
     return bool(changes)
+
+
+def _require_bots(connection: Connection, settings: LadderSettings) -> None:
+    """Raise LadderError if a baseline names a bot that doesn't exist."""
+    for each in settings.baselines:
+        if each.beats is not None and find_bot(connection, each.beats) is None:
+            raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
+
+
+def _rename_deadline(connection: Connection, old: str, new: str) -> None:
+    """Give a deadline's extensions its new name. Raises LadderError if its grades are released."""
+    if ("deadline", old) in [release.scope for release in all_releases(connection)]:
+        raise LadderError(f'name: grades of "{old}" are released, so its name stays.\nAdd a deadline.')
+    rename_extensions(connection, old, new)
 
 
 def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:

@@ -22,7 +22,7 @@ from ladder.matches import list_matches
 from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
 from ladder.standings import OpponentRecord, compute_trends, list_opponents
-from ladder.standings.computation import FieldStyle, Standings, StandingsRow, Trend
+from ladder.standings.computation import FieldStyle, Standings, StandingsRow, Trend, read_estimate
 from ladder.store import (
     ACCEPTED,
     BotRecord,
@@ -243,18 +243,12 @@ def view_bot(
     asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
     if known is None or asked is None:
         return None
-    ids = [version.id for version in versions]
     number = {version.id: version.number for version in versions}
-    barred = barred_versions(connection, known.id)
-    rated, played = (total_matches(connection, ids, context.sealed_finals, which) for which in (True, False))
-    kinds = count_faults(connection, ids, context.sealed_finals)
+    playing = known.active_version_id or asked.id
     text = find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
-    acts = list_audit_entries(connection, bot=known.id)
-    if viewer.can("user_decisions:read", known.login):
-        acts += list_audit_entries(connection, user_id=known.owner_id, actions=_OWNER_ACTIONS)
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -266,28 +260,7 @@ def view_bot(
         trend=(compute_trends(connection, rates, context.now) if rates else {}).get(name, Trend()),
         limit_ms=context.limit_ms,
         throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
-        versions=tuple(
-            hide_fields(
-                BotVersion(
-                    number=version.number,
-                    status=version.status,
-                    is_active=version.is_active,
-                    submitted_at=version.submitted_at,
-                    received_at=version.received_at,
-                    rated_matches=rated[version.id],
-                    all_matches=played[version.id],
-                    faults=kinds[version.id],
-                    digest=version.digest,
-                    reason=version.rejection_reason,
-                    checked_at=version.checked_at,
-                    blocked_reason=barred.get(version.id),
-                    submitted_by=None if version.submitted_by is None else display_actor(context, version.submitted_by),
-                ),
-                viewer,
-                known.login,
-            )
-            for version in versions
-        ),
+        versions=_list_versions(context, known, versions),
         checks=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
         ),
@@ -295,37 +268,68 @@ def view_bot(
         if viewer.can_view(BotPage, "fault_reports", known.login)
         else None,
         lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
-        costly_decisions=tuple(
-            sorted(
-                map(_DECISION.validate_python, list_reviewed_decisions(connection, ids, _MAX_REVIEWS)),
-                key=lambda decision: -decision.cost.value,
-            )[:_MAX_DECISIONS]
-        ),
+        costly_decisions=_list_costly_decisions(connection, list(number)),
         opponents=_list_opponents(context, known, versions),
         recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
-        head_to_head=list_opponents(context, known.active_version_id or asked.id),
-        wins_by_seat=seat_win_rates(context, known.active_version_id or asked.id),
-        play_style=view_bot_style(
-            context, known.active_version_id or asked.id, known.login, None if table is None else table.play_style
-        ),
+        head_to_head=list_opponents(context, playing),
+        wins_by_seat=seat_win_rates(context, playing),
+        play_style=view_bot_style(context, playing, known.login, None if table is None else table.play_style),
         rating_history=tuple(
             DailyRating(
-                day,
-                number[point.version],
-                Estimate(point.rating, point.rating_low, point.rating_high),
-                None
-                if point.win_rate_adjusted is None
-                else Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high),
+                row["day"],
+                number[row["version"]],
+                read_estimate(row, "rating"),
+                read_estimate(row, "win_rate_adjusted"),
             )
-            for day, point in rating_history_of(connection, ids)
+            for row in rating_history_of(connection, list(number))
         ),
-        audit_log=summarize_decisions(context, sorted(acts, key=lambda act: act.id), number, known.login),
+        audit_log=_list_decisions(context, known, number),
         deadlines=due,
         permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
         next_round_s=find_next_round_s(connection),
         revision=context.revision,
     )
     return hide_fields(whole, viewer, known.login)
+
+
+def _list_versions(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[BotVersion, ...]:
+    """Return a bot's versions with their totals, in order of number."""
+    connection, sealed, ids = context.connection, context.sealed_finals, [version.id for version in versions]
+    rated, played = (total_matches(connection, ids, sealed, which) for which in (True, False))
+    kinds, barred = count_faults(connection, ids, sealed), barred_versions(connection, bot.id)
+    rows = (
+        BotVersion(
+            number=version.number,
+            status=version.status,
+            is_active=version.is_active,
+            submitted_at=version.submitted_at,
+            received_at=version.received_at,
+            rated_matches=rated[version.id],
+            all_matches=played[version.id],
+            faults=kinds[version.id],
+            digest=version.digest,
+            reason=version.rejection_reason,
+            checked_at=version.checked_at,
+            blocked_reason=barred.get(version.id),
+            submitted_by=None if version.submitted_by is None else display_actor(context, version.submitted_by),
+        )
+        for version in versions
+    )
+    return tuple(hide_fields(row, context.viewer, bot.login) for row in rows)
+
+
+def _list_costly_decisions(connection: Connection, versions: Sequence[int]) -> tuple[CostlyDecision, ...]:
+    """Return the _MAX_DECISIONS costliest decisions of the newest reviews of versions (ids)."""
+    decisions = map(_DECISION.validate_python, list_reviewed_decisions(connection, versions, _MAX_REVIEWS))
+    return tuple(sorted(decisions, key=lambda decision: -decision.cost.value)[:_MAX_DECISIONS])
+
+
+def _list_decisions(context: ViewContext, bot: BotRecord, number: Mapping[int, int]) -> tuple[DecisionSummary, ...]:
+    """Return the decisions about a bot and, if visible, about its owner. number: of versions, by id."""
+    entries = list_audit_entries(context.connection, bot=bot.id)
+    if context.viewer.can("user_decisions:read", bot.login):
+        entries += list_audit_entries(context.connection, user_id=bot.owner_id, actions=_OWNER_ACTIONS)
+    return summarize_decisions(context, sorted(entries, key=lambda entry: entry.id), number, bot.login)
 
 
 def _list_opponents(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[str, ...]:

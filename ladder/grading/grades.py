@@ -129,78 +129,91 @@ class GradingInputs:
     rating_model: int = 1
 
 
+class _GradingScope:
+    """The versions that count for a final, for a deadline or now, and what applies to each user.
+
+    limit: the deadline, also that of a final. due: None without a deadline. able: users that may submit, by id.
+    """
+
+    def __init__(
+        self, connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
+    ) -> None:
+        self.connection, self.now, self.final = connection, now, final
+        self.due: DeadlineLookup | None = None
+        if final is None:
+            self.text = "now" if limit is None else f"deadline {limit.name}"
+            self.chosen = deadline_versions(connection, settings, limit)
+            self.waiting = pending_versions(connection, settings, limit, now)
+            teams_at = now if limit is None else limit.at.timestamp()
+        else:
+            self.text, self.waiting, teams_at = f"final {final.name}", [], final.created_at
+            self.chosen = get_versions_by_id(connection, final.versions)
+            limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
+            if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
+                own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
+                self.due = lambda owner: own
+        if limit is not None:
+            self.due = effective_deadlines(extensions_in_force(connection), settings, limit)
+        self.limit, self.teams = limit, teammates_at(connection, teams_at)
+        self.left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
+        everyone = all_users(connection)
+        self.owners = [owner for owner in everyone if not (owner.staff or owner.withdrawn or owner.waiting)]
+        suspended = {owner.id for owner in self.owners if owner.suspended}
+        self.able = {owner.id for owner in self.owners} - suspended
+        self.standing = defaultdict(list)
+        for version in self.chosen:
+            if not version.is_reference and version.owner_id not in suspended:
+                self.standing[version.owner_id].append(version)
+
+    def collect_user_inputs(self, owner: User) -> UserGradingInputs:
+        """Return the candidate versions of a user and their team, with the user's deadline."""
+        due = self.due
+        own_due = None if due is None else due(owner.id)
+        members = () if owner.suspended else sorted(self.teams.get(owner.id, {owner.id}))
+        candidates = tuple(
+            _make_candidate(
+                version, None if due is None else due(version.owner_id), self.left[version.owner_id], member == owner.id
+            )
+            for member in members
+            for version in self.standing[member]
+        )
+        ends: list[float] = []
+        if due is not None and not (self.final is not None and candidates):  # a final's versions are frozen
+            may = self.able.intersection(members)
+            ends = [due(each).closes if self.standing[each] else due(each).last for each in may]
+        extension, until = (None, self.now) if own_due is None else (own_due.extension, own_due.last)
+        spent = max((each.spent for each in candidates if each.own), default=0)
+        return UserGradingInputs(
+            user=summarize_user(self.connection, owner, STAFF_VIEWER),
+            candidates=candidates,
+            nothing="" if candidates else _no_version_reason(self.connection, owner, until, self.final),
+            deadline_at=None if own_due is None else own_due.at,
+            extended_until=None if extension is None else extension.extended_until,
+            extended="" if own_due is None or self.limit is None else _extension_text(own_due, self.limit),
+            left=max(0, self.left[owner.id]) - spent,
+            open_until=max((end for end in ends if end > self.now), default=None),
+        )
+
+
 def collect_grading_inputs(
     connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
 ) -> GradingInputs:
     """Return the grading inputs of a final, of a deadline or, without both, of now. Raises LadderError."""
     _require_baseline_bots(connection, settings)
-    due: DeadlineLookup | None = None
-    of, waiting = "now", pending_versions(connection, settings, limit, now)
-    if final is not None:
-        chosen, of, waiting = get_versions_by_id(connection, final.versions), f"final {final.name}", []
-        limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
-        if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
-            own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
-            due = lambda owner: own  # noqa: E731
-    else:
-        chosen = deadline_versions(connection, settings, limit)
-        of = of if limit is None else f"deadline {limit.name}"
-    if limit is not None:
-        due = effective_deadlines(extensions_in_force(connection), settings, limit)
-    left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
-    owners = [owner for owner in all_users(connection) if not (owner.staff or owner.withdrawn or owner.waiting)]
-    suspended = {owner.id for owner in owners if owner.suspended}
-    able = {owner.id for owner in owners} - suspended  # to submit
-    standing = defaultdict(list)
-    for version in chosen:
-        if not version.is_reference and version.owner_id not in suspended:
-            standing[version.owner_id].append(version)
-    teams = teammates_at(
-        connection, final.created_at if final is not None else now if limit is None else limit.at.timestamp()
-    )
-    people = []
-    for owner in owners:
-        own_due = None if due is None else due(owner.id)
-        days_left = max(0, left[owner.id])
-        members = sorted(teams.get(owner.id, {owner.id}) if owner.id not in suspended else ())
-        candidates = [
-            _make_candidate(
-                version, None if due is None else due(version.owner_id), left[version.owner_id], member == owner.id
-            )
-            for member in members
-            for version in standing[member]
-        ]
-        extension = None if own_due is None else own_due.extension
-        may = able.intersection(members)
-        ends = [due(each).closes if standing[each] else due(each).last for each in may] if due else []
-        if final is not None and candidates:
-            ends = []  # a final's versions are frozen
-        people.append(
-            UserGradingInputs(
-                user=summarize_user(connection, owner, STAFF_VIEWER),
-                candidates=tuple(candidates),
-                nothing=""
-                if candidates
-                else _no_version_reason(connection, owner, own_due.last if own_due else now, final),
-                deadline_at=None if own_due is None else own_due.at,
-                extended_until=None if extension is None else extension.extended_until,
-                extended="" if own_due is None or limit is None else _extension_text(own_due, limit),
-                left=days_left - max((each.spent for each in candidates if each.own), default=0),
-                open_until=max((end for end in ends if end > now), default=None),
-            )
-        )
+    scope = _GradingScope(connection, settings, now, final, limit)
+    limit = scope.limit
     return GradingInputs(
         title=settings.grades.gradebook_column,
-        scope=of,
+        scope=scope.text,
         deadline_at=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
         final=None if final is None else final.id,
         baselines=settings.baselines,
         penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
         max_penalty_percent=settings.lateness.max_penalty_percent,
-        people=tuple(people),
-        chosen=tuple(version.id for version in chosen),
+        people=tuple(map(scope.collect_user_inputs, scope.owners)),
+        chosen=tuple(version.id for version in scope.chosen),
         fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
-        waiting=tuple(version.version_ref for version in waiting),
+        waiting=tuple(version.version_ref for version in scope.waiting),
         moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
         rating_model=RATING_MODEL,
     )

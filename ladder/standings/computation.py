@@ -7,11 +7,11 @@ versions stay in the fit, since active ones have met them. The order of the matc
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from arena.rating import RatedField, assess_leader, rate
+from arena.rating import Estimate, RatedField, assess_leader, rate
 from arena.run import Standing
 
 if TYPE_CHECKING:
@@ -66,6 +66,31 @@ class StandingsRow(Standing):
     def version_ref(self) -> str:
         """The version's name in results, such as "honest@3"."""
         return f"{self.bot}@{self.number}"
+
+    def to_columns(self) -> dict[str, Any]:
+        """Return the row's columns in the rating history."""
+        columns = {name: getattr(self, name) for name in _HISTORY_COLUMNS}
+        columns["best_rank"], columns["worst_rank"] = self.rank_range
+        for name, estimate in (("rating", self.rating), ("win_rate_adjusted", self.win_rate_adjusted)):
+            for end, part in _ESTIMATE_PARTS.items():
+                columns[f"{name}{end}"] = getattr(estimate, part, None)
+        return columns
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> "StandingsRow":
+        """Return the row of columns of the rating history and of its bot."""
+        same = {name: columns[name] for name in cls.__dataclass_fields__ if name in columns}
+        same |= {name: read_estimate(columns, name) for name in ("rating", "win_rate_adjusted")}
+        return cls(**same, rank_range=(columns["best_rank"], columns["worst_rank"]))
+
+
+_HISTORY_COLUMNS = ("version", "position", "win_rate", "games", "matches", "forfeits", "faults")
+_ESTIMATE_PARTS = {"": "value", "_low": "low", "_high": "high"}  # by the end of a column's name
+
+
+def read_estimate(columns: Mapping[str, Any], name: str) -> Any:
+    """Return the Estimate of a column of the rating history, with its ends; None without a value."""
+    return None if columns[name] is None else Estimate(*(columns[f"{name}{end}"] for end in _ESTIMATE_PARTS))
 
 
 @dataclass(frozen=True, slots=True)

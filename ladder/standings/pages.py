@@ -6,17 +6,15 @@ pairs of versions, how often each won a game at a table where both sat.
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from arena.rating import Estimate
 from arena.run import HeadToHead
 from ladder.permissions import AccessLevel, hide_fields
 from ladder.standings.computation import Standings, StandingsRow, Trend
 from ladder.store import (
-    NamedRatingPoint,
     all_bots,
     all_users,
     find_latest_snapshot,
@@ -65,7 +63,9 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
         return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
     table = Standings.from_json(text)
     if day is not None and snapshot is not None:
-        table = replace(table, items=tuple(map(_make_row, rating_points_of_day(connection, snapshot[0]))))
+        table = replace(
+            table, items=tuple(map(StandingsRow.from_columns, rating_points_of_day(connection, snapshot[0])))
+        )
     moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
     return standings_for_reader(context, table, sort, moved)
 
@@ -150,33 +150,6 @@ def standings_for_reader(
     )
 
 
-def _make_row(named: NamedRatingPoint) -> StandingsRow:
-    """Return the standings row of a stored rating point."""
-    point = named.point
-    adjusted = None
-    if point.win_rate_adjusted is not None:
-        adjusted = Estimate(point.win_rate_adjusted, point.win_rate_adjusted_low, point.win_rate_adjusted_high)
-    return StandingsRow(
-        rating=Estimate(point.rating, point.rating_low, point.rating_high),
-        rank_range=(point.best_rank, point.worst_rank),
-        win_rate_adjusted=adjusted,
-        win_rate=point.win_rate,
-        games=point.games,
-        matches=point.matches,
-        position=point.position,
-        bot=named.bot,
-        faults=point.faults,
-        forfeits=point.forfeits,
-        version=point.version,
-        number=named.number,
-        owner=named.owner,
-        pseudonym=named.pseudonym,
-        is_reference=named.is_reference,
-        submitted_at=named.submitted_at,
-        language=named.language,
-    )
-
-
 def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: float) -> dict[str, Trend]:
     """Return the trends of bots since a day and a week before `now` (UTC), given their win rates at `now`."""
 
@@ -192,13 +165,11 @@ def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: 
 
 def make_standings_cells(row: StandingsRow) -> list[object]:
     """Return a row's values of STANDINGS_COLUMNS: rates from 0 to 1, the owner by login if visible, else pseudonym."""
-    rating, adjusted = row.rating, row.win_rate_adjusted
-    rates = (None, None, None) if adjusted is None else (adjusted.value, adjusted.low, adjusted.high)
-    return [
-        *row.rank_range, row.bot, row.number, row.owner or row.pseudonym, rating.value, rating.low, rating.high,
-        *rates, row.trend.change_1d, row.trend.change_7d, row.games, row.faults, row.forfeits, row.submitted_at,
-        row.language,
-    ]  # fmt: skip
+    cells = row.to_columns() | {
+        "bot": row.bot, "version": row.number, "owner": row.owner or row.pseudonym, **asdict(row.trend),
+        "submitted_at": row.submitted_at, "language": row.language,
+    }  # fmt: skip
+    return [cells[name] for name in STANDINGS_COLUMNS]
 
 
 BOTS_PER_PAGE = 20  # of head-to-head results

@@ -33,7 +33,6 @@ from ladder.store import (
     FINAL,
     RATED,
     HistoryPoint,
-    RatingPoint,
     SeatRow,
     Version,
     accepted_versions,
@@ -136,7 +135,7 @@ class StandingsUpdater:
             assert self.table is not None
             day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
             ended = self._seats.ended
-            points = [make_rating_point(row) for row in self.table.items]
+            points = [row.to_columns() for row in self.table.items]
             database.write(lambda connection: save_snapshot(connection, day, now, ended, table, points))
         assert self.table is not None
         return self.table.games
@@ -168,18 +167,6 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
         return {name: fmean(values) for name, values in sorted(rates.items())}
 
     return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
-
-
-def make_rating_point(row: StandingsRow) -> RatingPoint:
-    """Return the rating point of a row, for the permanent rating history."""
-    rating, adjusted = row.rating, row.win_rate_adjusted
-    ends: tuple[float | None, float | None, float | None] = (None, None, None)
-    if adjusted is not None:
-        ends = (adjusted.value, adjusted.low, adjusted.high)
-    return RatingPoint(
-        row.version, row.position, *row.rank_range, rating.value, rating.low, rating.high, row.win_rate, *ends,
-        row.games, row.matches, row.forfeits, row.faults,
-    )  # fmt: skip
 
 
 def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:

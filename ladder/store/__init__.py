@@ -124,8 +124,6 @@ from ladder.store.queue import (
 from ladder.store.results import (
     HistoryPoint,
     LadderCounts,
-    NamedRatingPoint,
-    RatingPoint,
     SeatRow,
     all_results,
     count_ladder,

@@ -7,9 +7,9 @@ sum of the counts of a version's matches."""
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any
@@ -424,69 +424,23 @@ def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: 
     return len(recent) == matches_in_a_row and all(recent)
 
 
-@dataclass(frozen=True, slots=True)
-class RatingPoint:
-    """A version's row in a day's last standings. win_rate_adjusted: as if all had met the same opponents."""
-
-    version: int
-    position: int
-    best_rank: int
-    worst_rank: int
-    rating: float
-    rating_low: float | None
-    rating_high: float | None
-    win_rate: float | None
-    win_rate_adjusted: float | None
-    win_rate_adjusted_low: float | None
-    win_rate_adjusted_high: float | None
-    games: int
-    matches: int
-    forfeits: int
-    faults: int
-
-
-@dataclass(frozen=True, slots=True)
-class NamedRatingPoint:
-    """A rating point with its version. owner: the login. submitted_at: Unix time."""
-
-    point: RatingPoint
-    bot: str
-    number: int
-    owner: str
-    pseudonym: str
-    is_reference: bool
-    submitted_at: float
-    language: str | None
-
-
-_POINT = [rating_history.c[name] for name in RatingPoint.__dataclass_fields__]
 _snapshot = standings_snapshots.c
 
 
-def save_rating_points(connection: Connection, day: str, points: Iterable[RatingPoint]) -> None:
-    """Replace a day's rating points. Days are UTC, such as 2026-11-22."""
-    connection.execute(delete(rating_history).where(rating_history.c.day == day))
-    rows = [{"day": day, **asdict(point)} for point in points]
-    if rows:
-        connection.execute(insert(rating_history), rows)
-
-
-def rating_points_of_day(connection: Connection, day: str) -> list[NamedRatingPoint]:
-    """Return a day's rating points, in order of position."""
-    named = (
-        bots.c.name, versions.c.number, users.c.login, users.c.pseudonym, bots.c.is_reference, versions.c.submitted_at,
-        versions.c.language,
-    )  # fmt: skip
+def rating_points_of_day(connection: Connection, day: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a day's standings, with their bots, by column, in order of position. Days are UTC."""
     query = (
-        select(*_POINT, *named)
+        select(
+            rating_history, bots.c.name.label("bot"), versions.c.number, users.c.login.label("owner"),
+            users.c.pseudonym, bots.c.is_reference, versions.c.submitted_at, versions.c.language,
+        )
         .join(versions, versions.c.id == rating_history.c.version)
         .join(bots, bots.c.id == versions.c.bot)
         .join(users, users.c.id == bots.c.owner_id)
         .where(rating_history.c.day == day)
         .order_by(rating_history.c.position)
-    )
-    width = len(_POINT)
-    return [NamedRatingPoint(RatingPoint(*row[:width]), *row[width:]) for row in connection.execute(query)]
+    )  # fmt: skip
+    return [{**row} for row in connection.execute(query).mappings()]
 
 
 def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
@@ -501,19 +455,20 @@ def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[tuple[str, RatingPoint]]:
-    """Return (day, point) for each of these versions and each day with its standings, in order of day."""
-    day, version = rating_history.c.day, rating_history.c.version
-    query = select(day, *_POINT).where(version.in_(ids)).order_by(day, version)
-    return [(row[0], RatingPoint(*row[1:])) for row in connection.execute(query)]
+def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[Mapping[str, Any]]:
+    """Return the rows of these versions in the standings of all days, by column, in order of day."""
+    query = select(rating_history).where(rating_history.c.version.in_(ids))
+    rows = connection.execute(query.order_by(rating_history.c.day, rating_history.c.version))
+    return [{**row} for row in rows.mappings()]
 
 
 def save_snapshot(
-    connection: Connection, day: str, at: float, match_count: int, data: str, points: Iterable[RatingPoint] = ()
+    connection: Connection, day: str, at: float, match_count: int, data: str, rows: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Replace a day's snapshot and rating points, unless another runner has stored one of more matches.
+    """Replace a day's snapshot and rating history, unless another runner has stored one of more matches.
 
-    day: UTC, such as 2026-11-22. data: the standings as JSON; the previous day's snapshot loses its rows.
+    day: UTC, such as 2026-11-22. data: the standings as JSON; the previous day's snapshot loses its rows. rows: those
+    of the rating history, by column, without the day.
     """
     query = select(_snapshot.sequence, _snapshot.match_count, _snapshot.day, _snapshot.data)
     newest = connection.execute(query.order_by(_snapshot.sequence.desc()).limit(1)).one_or_none()
@@ -526,7 +481,9 @@ def save_snapshot(
     connection.execute(delete(standings_snapshots).where(_snapshot.day == day))
     values = {"day": day, "sequence": last + 1, "created_at": at, "match_count": match_count, "data": data}
     connection.execute(insert(standings_snapshots).values(values))
-    save_rating_points(connection, day, points)
+    connection.execute(delete(rating_history).where(rating_history.c.day == day))
+    if rows:
+        connection.execute(insert(rating_history), [{"day": day, **row} for row in rows])
     record_event(connection, STANDINGS_UPDATED, at)
 
 
