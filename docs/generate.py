@@ -239,7 +239,7 @@ def metrics_page() -> str:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             cli.main(words, prog_name="arena", standalone_mode=False)
         with contextlib.closing(open_ladder(Path(folder, "ladder"))) as ladder:
-            runner = SimpleNamespace(ladder=ladder, queue=SimpleNamespace(doing=()), width=1)
+            runner = SimpleNamespace(ladder=ladder, queue=SimpleNamespace(running=()), width=1)
             pages = make_app(ladder, "").state.shared.metrics
             families = {
                 family.name: family

@@ -96,7 +96,7 @@ class LadderRunner:
             lambda connection: register_runner(connection, pool.width(), ladder.clock())
         )
         self.queue = TaskSource(ladder, self.runner, pool.width, matches)
-        self.fold = StandingsUpdater(ladder)
+        self.updater = StandingsUpdater(ladder)
         self._pool = pool
         self._settings_error = ""
         self._excluded: dict[str, str] = {}
@@ -114,8 +114,8 @@ class LadderRunner:
 
     def summary(self) -> str:
         """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
-        doing = self.queue.doing
-        matches, checks = sum(task.is_match for task in doing), sum(task.is_check for task in doing)
+        running = self.queue.running
+        matches, checks = sum(task.is_match for task in running), sum(task.is_check for task in running)
         waiting = self.ladder.database.read_with_retry(count_queued_checks)
         reason = self._pool.last_error()
         if reason is not None:
@@ -182,13 +182,13 @@ class LadderRunner:
 
     def _is_finished(self) -> bool:
         if self._until == "idle":
-            idle = not self.queue.doing and self.queue.empty
+            idle = not self.queue.running and self.queue.empty
             if idle:
                 extend_finals(self.ladder)
             return idle and not self.ladder.database.read_with_retry(
                 lambda connection: count_queued_checks(connection) or has_requested_match(connection)
             )
-        return self._until == "decided" and self.fold.decided
+        return self._until == "decided" and self.updater.decided
 
     # --- matches
 
@@ -284,7 +284,7 @@ class LadderRunner:
         if not at_once and now < self._next_update:
             return
         extend_finals(self.ladder)
-        games = self.fold.update()
+        games = self.updater.update()
         took = time.monotonic() - now
         self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
         if games != self._rated_games:
@@ -367,8 +367,8 @@ class RunnerMetrics:
             self._events.labels(event_kind(kind))
         self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
-        current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.doing))
-        current.labels("match").set_function(lambda: sum(task.is_match for task in service.queue.doing))
+        current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.running))
+        current.labels("match").set_function(lambda: sum(task.is_match for task in service.queue.running))
         capacity = Gauge("coup_runner_capacity", "Tasks that this runner does at the same time.", registry=registry)
         capacity.set_function(lambda: service.width)
         since = Gauge(

@@ -260,7 +260,7 @@ class TaskSource:
         self._width = width
         self._left = matches
         self._rounds = RoundScheduler(ladder)
-        self._doing: dict[Task, None] = {}
+        self._running: dict[Task, None] = {}
         self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
         self._retries: list[Task] = []  # with the archives that the worker lacked
         self._news: list[RunnerEvent] = []
@@ -286,9 +286,9 @@ class TaskSource:
         return self._empty and not self._retries
 
     @property
-    def doing(self) -> tuple[Task, ...]:
+    def running(self) -> tuple[Task, ...]:
         """The tasks that run now."""
-        return tuple(self._doing)
+        return tuple(self._running)
 
     def take(self) -> Task | None:
         """Return the next task, leased to this runner; None if no task is available now. Raises DatabaseError."""
@@ -296,7 +296,7 @@ class TaskSource:
             return self._start(self._retries.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
             return None
-        checks = sum(task.is_check for task in self._doing if task is not self._unsaved)
+        checks = sum(task.is_check for task in self._running if task is not self._unsaved)
         may_check = checks < max(1, self._width() // 2) and (self._width() > 1 or self._next == "check")
         task = self._claim_check() if may_check else None
         if task is None:
@@ -315,7 +315,7 @@ class TaskSource:
 
         `news` yields an event for it, unless the task isn't leased to this runner any more.
         """
-        self._doing.pop(task, None)
+        self._running.pop(task, None)
         self._empty = False
         if isinstance(task.work, ReviewJob):
             return True
@@ -369,10 +369,10 @@ class TaskSource:
     def mark_saved(self, task: Task) -> None:
         """Forget a task, after its result was stored in the database."""
         self._empty = False  # the result may enable new tasks
-        self._doing.pop(task, None)
+        self._running.pop(task, None)
 
     def _start(self, task: Task) -> Task:
-        self._doing[task] = None
+        self._running[task] = None
         return task
 
     # --- matches
@@ -380,7 +380,7 @@ class TaskSource:
     def _claim_match(self) -> Task | None:
         if self._left == 0:
             return None
-        holding = [task.id for task in (*self._doing, *self._retries) if not task.is_check]
+        holding = [task.id for task in (*self._running, *self._retries) if not task.is_check]
         may_review = self.rated and time.monotonic() >= self._next_review
         ladder = self._ladder
 
@@ -428,7 +428,7 @@ class TaskSource:
     # --- checks
 
     def _claim_check(self) -> Task | None:
-        holding = [task.id for task in self._doing if task.is_check]
+        holding = [task.id for task in self._running if task.is_check]
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:

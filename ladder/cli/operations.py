@@ -317,7 +317,7 @@ def _run_to_end(
                     service.stop()
                 case AttemptFailed() | WorkerRefused():
                     in_vain += 1
-                case Idle() if not service.queue.doing and service.queue.empty:
+                case Idle() if not service.queue.running and service.queue.empty:
                     before, why = why, service.queue.no_match_reason()
                     if why not in (None, before):
                         log.warn(f"no matches can be played: {why}")

@@ -230,7 +230,7 @@ class _UserImporter:
     def take(self, person: RosterEntry) -> None:
         """Import one entry. Raises ValueError if that isn't possible."""
         merged = self.directory.was_merged(person)
-        user = self.directory.who(person) or self._make_user(person)
+        user = self.directory.find(person) or self._make_user(person)
         name, line = escape_control(user.login), self._lines.get(user.id)
         if self._by_login and not self.directory.is_called(user, person.login):
             raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')

@@ -360,7 +360,7 @@ class UserMatcher:
                 if user.merged_into is None:
                     self._now.add((_kind(field), fold_ascii_case(value)))
 
-    def who(self, person: RosterEntry) -> User | None:
+    def find(self, person: RosterEntry) -> User | None:
         """Return the user that an entry identifies, None for a new user. Raises ValueError if it is ambiguous."""
         identities = {key: (words, self._called[key]) for key, words in self._known(person)}
         owner_ids = set().union(*(ids for _, ids in identities.values()))

@@ -115,7 +115,7 @@ def import_teams(
         people, problems = dict[int, tuple[User, str]](), []
         for person, team in rows:
             try:
-                user = directory.who(person)
+                user = directory.find(person)
             except ValueError as error:
                 problems.append(f"line {person.line}: {error}")
                 continue

@@ -139,7 +139,7 @@ def _error_response(
     request = request or current_context(http)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response
-    if request.plain:
+    if request.wants_json:
         response = JSONResponse({"error": message}, status)
     else:
         response = render_form(request, "error.html", status, lines=message.splitlines(), code=status)

@@ -77,7 +77,7 @@ def own(ladder: Ladder, context: ViewContext, final: OptionalName = None, deadli
 
 
 @grades_router.get("/admin/grades.csv", include_in_schema=False)
-def as_csv(
+def download_grades(
     request: CurrentContext,
     final: OptionalName = None,
     deadline: OptionalName = None,
@@ -167,7 +167,7 @@ def final(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
 
 
 @finals_router.get("/finals/{name}/projector", include_in_schema=False)
-def screen(request: CurrentContext, name: str) -> Response:
+def show_projector(request: CurrentContext, name: str) -> Response:
     """Show a final for a projector, also for staff as the public sees it: progress, standings, and the last games."""
     public = replace(request, viewer=PUBLIC_VIEWER)
     return render_page(
@@ -187,7 +187,7 @@ def published(request: CurrentContext, name: str) -> Response:
 
 
 @finals_router.get("/admin/finals/new", include_in_schema=False)
-def plan(
+def show_new_final(
     request: CurrentContext, deadline: str | None = None, games: Annotated[int, Query(ge=1, le=10_000)] = FINAL_GAMES
 ) -> Response:
     """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
@@ -201,7 +201,7 @@ def plan(
 
 
 @finals_router.post("/finals", include_in_schema=False)
-def hold(
+def add_final(
     request: CurrentContext,
     name: Annotated[str, Form()],
     games: Annotated[int, Form(ge=1, le=10_000)],

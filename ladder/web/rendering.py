@@ -192,7 +192,7 @@ def _render_cached(
     viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
     with request.ladder.reading(viewer) as context:
         change = None if lasts else context.revision
-        of = (request.here, _viewer_key(viewer), change, None if fresh_s is None else int(context.now / fresh_s))
+        of = (request.target, _viewer_key(viewer), change, None if fresh_s is None else int(context.now / fresh_s))
         tag = _etag((of, _viewer_key(request.viewer), _assets_version(), request.ladder.name, request.state.banner))
         headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
         if request.http.headers.get("if-none-match") == tag:

@@ -119,7 +119,7 @@ class RequestContext:
         return self.state.ladder
 
     @property
-    def here(self) -> str:
+    def target(self) -> str:
         """Return the path and the query of the request."""
         url = self.http.url
         return f"{url.path}?{url.query}" if url.query else url.path
@@ -130,12 +130,12 @@ class RequestContext:
         return self.viewer.login or client_network(self.http)
 
     @property
-    def plain(self) -> bool:
+    def wants_json(self) -> bool:
         """Return whether the request is for JSON: its path is below /api."""
         return _page_path(self.http.url.path) != self.http.url.path
 
     @property
-    def reads(self) -> bool:
+    def can_read(self) -> bool:
         """Return whether the viewer may read the ladder's pages."""
         return self.viewer.can("ladder:read") or self.state.public
 
@@ -145,7 +145,7 @@ class RequestContext:
         assert self.viewer.login is not None, "the route requires signing in"
         return self.viewer.login
 
-    def let_in(self, response: Response, issued: IssuedSecret) -> Response:
+    def set_session_cookie(self, response: Response, issued: IssuedSecret) -> Response:
         """Set the session cookie on a response, and return it."""
         lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
         response.set_cookie(
@@ -153,7 +153,7 @@ class RequestContext:
         )
         return response
 
-    def let_out(self, response: Response) -> Response:
+    def delete_session_cookie(self, response: Response) -> Response:
         """Delete the session cookie on a response, and return it."""
         response.delete_cookie(self.state.cookie, secure=self.state.secure, httponly=True, samesite="lax")
         response.headers["Clear-Site-Data"] = '"cache"'
@@ -176,7 +176,7 @@ class SignInRequiredError(Exception):
     def __init__(self, request: RequestContext) -> None:
         super().__init__("sign in first")
         self.request = request
-        self.to = f"/sign-in?then={quote(request.here, safe='')}"
+        self.to = f"/sign-in?then={quote(request.target, safe='')}"
 
 
 class AuthorizedRoute(APIRoute):
@@ -213,7 +213,7 @@ class AuthorizedRoute(APIRoute):
 
 async def _deduplicate(request: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
     """Return the response to a form. A repeated form gets the first one's response, unless that one failed."""
-    posted, key = request.state.posted, (request.session, request.here, form)
+    posted, key = request.state.posted, (request.session, request.target, form)
     if key in posted:
         answer.close()
     else:
@@ -261,7 +261,7 @@ def authorize(http: Request) -> RequestContext:
         viewer.can(permission) or (permission == "ladder:read" and request.state.public)
     )
     if not allowed and viewer.login is None:
-        if request.plain:
+        if request.wants_json:
             raise HTTPError(
                 401, request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN", request
             )

@@ -69,7 +69,7 @@ def show(request: CurrentContext, link: str = "", then: str = "/") -> Response:
 def enter(request: CurrentContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Sign in with a link, and redirect to `then`."""
     count_try(request, "sign in")
-    return let_in(request, then, lambda: sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
+    return sign_in(request, then, lambda: sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
 
 
 @sign_in_router.post("/sign-in/password")
@@ -82,7 +82,7 @@ def sign_in_with_password(
     """Sign in with a login and its password, and redirect to `then`."""
     count_try(request, "sign in")
     count_try(request, "password", login.strip())
-    return let_in(request, then, lambda: sign_in_by_password(request.ladder, login.strip(), password), login.strip())
+    return sign_in(request, then, lambda: sign_in_by_password(request.ladder, login.strip(), password), login.strip())
 
 
 @sign_in_router.get("/join")
@@ -118,10 +118,12 @@ def leave(request: CurrentContext) -> Response:
     """Sign the user out."""
     if request.session is not None:
         sign_out(request.ladder, request.session)
-    return request.let_out(RedirectResponse("/", 303))
+    return request.delete_session_cookie(RedirectResponse("/", 303))
 
 
-def let_in(request: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None) -> Response:
+def sign_in(
+    request: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None
+) -> Response:
     """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
         issued = enter()
@@ -136,7 +138,7 @@ def _start_session(request: RequestContext, then: str, issued: IssuedSecret) -> 
     """Set a new session's cookie, end the browser's previous session, and redirect to `then`."""
     if request.session is not None:
         sign_out(request.ladder, request.session)
-    return request.let_in(RedirectResponse(safe_redirect_path(then), 303), issued)
+    return request.set_session_cookie(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
 def count_try(request: RequestContext, what: str, name: str | None = None) -> None:
@@ -198,7 +200,7 @@ def delete_password(request: CurrentContext, current: Annotated[str, Form()]) ->
 
 
 @account_router.post("/account/name", include_in_schema=False)
-def agree(request: CurrentContext, shows_name: Annotated[bool, Form()] = False) -> Response:
+def set_name_shown(request: CurrentContext, shows_name: Annotated[bool, Form()] = False) -> Response:
     """Store whether podiums may show the user's name."""
     set_shows_name(request.ladder, request.actor, shows_name)
     return RedirectResponse("/account", 303)
@@ -293,7 +295,7 @@ def end(request: CurrentContext, state: str = "", code: str = "", error: str = "
     claims = _fetch_claims(request, settings, secret, code, kept)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
-    response = let_in(request, kept["then"], lambda: sign_in_by_provider(request.ladder, issuer, subject, email))
+    response = sign_in(request, kept["then"], lambda: sign_in_by_provider(request.ladder, issuer, subject, email))
     response.delete_cookie(_cookie_name(request), secure=request.state.secure, httponly=True, samesite="lax")
     return response
 

@@ -227,7 +227,7 @@ def join(
 
 def _require_invitation(request: RequestContext, id: int, link: str) -> None:
     """Raise HTTPError 404 for viewers that may not read the ladder, unless they show the code of the table's link."""
-    if not (request.reads or is_invited(request.ladder, id, link)):
+    if not (request.can_read or is_invited(request.ladder, id, link)):
         raise HTTPError(404, _NO_TABLE, request)
 
 
@@ -334,7 +334,7 @@ def _manages(request: RequestContext, session: TableSession) -> bool:
 
 def _may_watch(request: RequestContext, access: TableAccess) -> bool:
     """Return whether a viewer may see a table's matches: a player, the opener, or a spectator."""
-    spectates = access.session.allow_spectators and request.reads
+    spectates = access.session.allow_spectators and request.can_read
     return access.slot is not None or spectates or _manages(request, access.session)
 
 

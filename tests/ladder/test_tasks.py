@@ -131,7 +131,7 @@ def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
     assert take_kinds(queue, 4) == "eemm"
     ladder.database.write(lambda connection: end_runner(connection, runner))
     assert take_kinds(queue, 2) == "mm"
-    ids = [(task.is_check, task.id) for task in queue.doing]
+    ids = [(task.is_check, task.id) for task in queue.running]
     assert len(set(ids)) == 6
 
 
@@ -143,7 +143,7 @@ def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun
     assert place.wait(queue.take).work.name == "owner0@1"
     while (found := ladder.database.write(lambda connection: claim_check(connection, other, now, 1.0))) is not None:
         now.append(found.id)
-    [task] = queue.doing
+    [task] = queue.running
     assert not queue.failed(task, ArenaError("the disk burns"))
     for attempt in (2, 3):
         clock.now += 30.0 * (attempt - 1) - 1.0
