@@ -100,7 +100,7 @@ ladder.standings.collusion: arena.rating arena.rating.matches arena.rating.lapla
 ladder.bots.similarity:
 ladder.view_context: ladder.store ladder.permissions
 ladder.clock: arena.escaping ladder.settings
-ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.standings.collusion
+ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion
 ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
   ladder.permissions ladder.settings ladder.view_context
 ladder.chat: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder

@@ -17,25 +17,9 @@ from arena.run import Standing
 if TYPE_CHECKING:
     from arena.rating import Fit
     from arena.rating.matches import Floats, Matches
+    from ladder.store import Version
 
 _DIGITS = 6  # decimals of a rating that determine the order; the fit's warm start changes the ninth
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsEntrant:
-    """An accepted version. `predecessor` is the version before it of the same bot, None for the first."""
-
-    version: int
-    version_ref: str
-    name: str
-    number: int
-    owner: str
-    pseudonym: str
-    is_reference: bool
-    is_active: bool
-    submitted_at: float
-    predecessor: int | None
-    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +169,8 @@ def _adapter() -> TypeAdapter[Standings]:
 
 
 def compute_standings(
-    contestants: Sequence[StandingsEntrant],
+    contestants: "Sequence[Version]",
+    predecessors: Mapping[int, int],
     forfeits: Mapping[int, int],
     faults: Mapping[int, int],
     matches: "Matches",
@@ -196,17 +181,14 @@ def compute_standings(
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
-    forfeits, faults: by version. at: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
+    predecessors: by version, the one before it of the same bot, if their strengths are linked. forfeits, faults: by
+    version. at: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
     """
-    place = {each.version: number for number, each in enumerate(contestants)}
+    place = {each.id: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]
     field = RatedField(
         bots=len(contestants),
-        predecessors={
-            number: place[each.predecessor]
-            for number, each in enumerate(contestants)
-            if each.predecessor is not None and each.predecessor in place
-        },
+        predecessors={place[version]: place[before] for version, before in predecessors.items()},
         anchors=[number for number in active if contestants[number].is_reference],
         active=active,
         unranked=[] if ranks_references else [number for number in active if contestants[number].is_reference],
@@ -227,14 +209,14 @@ def compute_standings(
             StandingsRow(
                 **{field.name: getattr(strength, field.name) for field in fields(strength)},
                 position=number,
-                version=each.version,
+                version=each.id,
                 bot=each.name,
                 number=each.number,
-                owner=each.owner,
+                owner=each.login,
                 pseudonym=each.pseudonym,
                 is_reference=each.is_reference,
-                forfeits=forfeits[each.version],
-                faults=faults[each.version],
+                forfeits=forfeits[each.id],
+                faults=faults[each.id],
                 submitted_at=each.submitted_at,
                 language=each.language,
             )
@@ -246,13 +228,13 @@ def compute_standings(
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
 
 
-def find_collusion_suspects(contestants: Sequence[StandingsEntrant], fit: "Fit") -> CollusionReport:
+def find_collusion_suspects(contestants: "Sequence[Version]", fit: "Fit") -> CollusionReport:
     """Return the pairs of owners whose bots favour each other. `fit` must be of these contestants."""
     from ladder.standings.collusion import find_collusion  # imports numpy
 
-    owners = sorted({each.owner for each in contestants})
+    owners = sorted({each.login for each in contestants})
     number = {owner: place for place, owner in enumerate(owners)}
-    author = {place: number[each.owner] for place, each in enumerate(contestants)}
+    author = {place: number[each.login] for place, each in enumerate(contestants)}
     return CollusionReport(
         games=int(fit.matches.games.sum()),
         suspects=tuple(

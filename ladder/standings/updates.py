@@ -24,7 +24,6 @@ from ladder.standings.computation import (
     CollusionReport,
     FieldStyle,
     Standings,
-    StandingsEntrant,
     StandingsRow,
     compute_standings,
     find_collusion_suspects,
@@ -74,7 +73,7 @@ class RatedResultColumns:
                     totals[bot] += count
         self.ended = max(self.ended, *ended)
 
-    def matches(self, contestants: Sequence[StandingsEntrant]) -> "Matches":
+    def matches(self, contestants: Sequence[Version]) -> "Matches":
         """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
         import numpy as np
 
@@ -82,7 +81,7 @@ class RatedResultColumns:
 
         match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
         wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)
-        ids = [each.version for each in contestants]
+        ids = [each.id for each in contestants]
         indices = np.full(max(ids, default=0) + 1, -1)
         indices[ids] = range(len(ids))
         return gather_matches(match, indices[version], wins, games, len(ids))
@@ -115,7 +114,7 @@ class StandingsUpdater:
         """Update and store the standings if matches or versions have changed; return their number of games."""
         database, now = self._ladder.database, self._ladder.clock()
 
-        def read(connection: Connection) -> list[StandingsEntrant]:
+        def read(connection: Connection) -> list[Version]:
             voids = last_audit_id(connection, ("void", "unvoid"))
             if voids != self._voids or self._incomplete:
                 self._seats = RatedResultColumns()
@@ -123,12 +122,12 @@ class StandingsUpdater:
             self._incomplete = True
             for seats in rated_seats(connection, self._seats.ended):
                 self._seats.add(seats)
-            contestants = list_entrants(accepted_versions(connection))
+            contestants = accepted_versions(connection)
             self._incomplete = False
             return contestants
 
         contestants = database.read_with_retry(read)
-        known = (self._seats.ended, self._voids, tuple((each.version, each.is_active) for each in contestants))
+        known = (self._seats.ended, self._voids, tuple((each.id, each.is_active) for each in contestants))
         if known != self._known or self.table is None:
             self._compute(contestants, now)
             self._known = known
@@ -140,14 +139,16 @@ class StandingsUpdater:
         assert self.table is not None
         return self.table.games
 
-    def _compute(self, contestants: list[StandingsEntrant], now: float) -> None:
+    def _compute(self, contestants: list[Version], now: float) -> None:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
-        table, self.fit = compute_standings(contestants, known.forfeits, known.faults, matches, seats, now, self._start)
+        table, self.fit = compute_standings(
+            contestants, find_predecessors(contestants), known.forfeits, known.faults, matches, seats, now, self._start
+        )
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = find_collusion_suspects(contestants, self.fit)
-            playing = [each.version for each in contestants if each.is_active]
+            playing = [each.id for each in contestants if each.is_active]
             self._style = self._ladder.database.read_with_retry(
                 lambda connection: mean_field_style(connection, playing, table.games)
             )
@@ -169,28 +170,15 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
     return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
 
 
-def list_entrants(versions: list[Version]) -> list[StandingsEntrant]:
-    """Return accepted versions as entrants; a version's predecessor is its bot's previous one in `versions`."""
+def find_predecessors(versions: Sequence[Version]) -> dict[int, int]:
+    """Return, by version id, the id of the previous version of the same bot in `versions`, if there is one."""
     before: dict[int, int] = {}
-    contestants = []
+    found = {}
     for version in versions:
-        contestants.append(
-            StandingsEntrant(
-                version=version.id,
-                version_ref=version.version_ref,
-                name=version.name,
-                number=version.number,
-                owner=version.login,
-                pseudonym=version.pseudonym,
-                is_reference=version.is_reference,
-                is_active=version.is_active,
-                submitted_at=version.submitted_at,
-                predecessor=before.get(version.bot),
-                language=version.language,
-            )
-        )
+        if version.bot in before:
+            found[version.id] = before[version.bot]
         before[version.bot] = version.id
-    return contestants
+    return found
 
 
 MAX_ROUNDING = 1e-9  # the largest rounding difference of a rating or win rate between two computations
@@ -320,17 +308,16 @@ def evaluate_versions(
     """
     ids = {version.id for version in chosen}
     if final is None:
-        contestants = [
-            replace(each, is_active=each.version in ids, predecessor=None if each.version in ids else each.predecessor)
-            for each in list_entrants(list(accepted_versions(connection) if fit is None else fit))
-        ]
+        versions = accepted_versions(connection) if fit is None else fit
+        contestants = [replace(each, is_active=each.id in ids) for each in versions]
+        predecessors = {id: before for id, before in find_predecessors(versions).items() if id not in ids}
     else:
-        contestants = [replace(each, is_active=True, predecessor=None) for each in list_entrants(list(chosen))]
+        contestants, predecessors = [replace(each, is_active=True) for each in chosen], {}
     kind = RATED if final is None else FINAL
     seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
     table, fitted = compute_standings(
-        contestants, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats, ladder.clock(),
-        ranks_references=final is None,
+        contestants, predecessors, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats,
+        ladder.clock(), ranks_references=final is None,
     )  # fmt: skip
-    places = {each.version: place for place, each in enumerate(contestants)}
+    places = {each.id: place for place, each in enumerate(contestants)}
     return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)
