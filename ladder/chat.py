@@ -8,21 +8,10 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder import store
 from ladder.ladder import Ladder, get_acting_user
 from ladder.permissions import hide_fields
 from ladder.settings import ChatMode, LadderError
-from ladder.store import (
-    AuditEntry,
-    ChatMessage,
-    count_lines_of_writer,
-    delete_chat_message,
-    find_chat_message,
-    find_session,
-    insert_chat_message,
-    list_chat_messages,
-    log_action,
-    set_writer_muted,
-)
 from ladder.view_context import ViewContext
 
 MAX_CHAT_LINES = 50
@@ -51,9 +40,9 @@ class ChatPage:
 def view_chat(context: ViewContext, table: int | None = None) -> ChatPage | None:
     """Return the chat of the lobby or of a table; None if the viewer may not read it or the table doesn't exist."""
     staff = context.viewer.can("chat:moderate")
-    if table is not None and (not staff or find_session(context.connection, table) is None):
+    if table is not None and (not staff or store.find_session(context.connection, table) is None):
         return None
-    found = list_chat_messages(context.connection, table, MAX_CHAT_LINES, muted=staff)
+    found = store.list_chat_messages(context.connection, table, MAX_CHAT_LINES, muted=staff)
     lines = (ChatLineSummary(line.id, line.name, line.text, line.created_at, line.muted) for line in found)
     return ChatPage(table, tuple(hide_fields(line, context.viewer) for line in lines))
 
@@ -75,14 +64,14 @@ def write_chat_line(
     slot: int | None,
     text: str,
     now: float,
-) -> ChatMessage:
+) -> store.ChatMessage:
     """Store a line of the lobby (session None) or of a table once for each `now`, a Unix time, and return it.
 
     login: of the user that writes. slot: the number of the writer's slot, which also names a guest. Raises LadderError
     if the chat is off, the text is empty or too long, or its writer is muted or too fast.
     """
     line = escape_control(" ".join(text.split()))
-    table = None if session is None else find_session(connection, session)
+    table = None if session is None else store.find_session(connection, session)
     opened = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
     if limit_chat_mode(opened, ladder.last_settings.tables.chat) is ChatMode.OFF:
         raise LadderError("the chat is off.\nAsk the staff.")
@@ -95,15 +84,15 @@ def write_chat_line(
     if name is None:
         raise LadderError("only users and players may write.\nSign in first.")
     user_id = None if user is None else user.id
-    recent, muted = count_lines_of_writer(connection, session, user_id, name, now - 60)
+    recent, muted = store.count_lines_of_writer(connection, session, user_id, name, now - 60)
     if muted:
         raise LadderError("staff muted you.\nAsk the staff.")
     if recent >= MAX_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")
-    return insert_chat_message(connection, session, user_id, name, line, now)
+    return store.insert_chat_message(connection, session, user_id, name, line, now)
 
 
-def write_lobby_line(ladder: Ladder, login: str, text: str) -> ChatMessage:
+def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage:
     """Store a user's line in the lobby, and return it. Raises LadderError as `write_chat_line`."""
     now = ladder.clock()
     return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text, now))
@@ -116,15 +105,17 @@ def moderate_chat(ladder: Ladder, id: int, action: ChatAction, who: str, why: st
     """Delete a line, or mute or unmute its writer; return False if this applies already. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
-        line = find_chat_message(connection, id)
+        line = store.find_chat_message(connection, id)
         if line is None:
             raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
         if action == "delete_line":
-            new = delete_chat_message(connection, id)
+            new = store.delete_chat_message(connection, id)
         else:
-            new = set_writer_muted(connection, line, action == "mute")
+            new = store.set_writer_muted(connection, line, action == "mute")
         if new:
-            log_action(connection, AuditEntry(who, action, f"line {id}: {why}", ladder.clock(), user_id=line.user_id))
+            store.log_action(
+                connection, store.AuditEntry(who, action, f"line {id}: {why}", ladder.clock(), user_id=line.user_id)
+            )
         return new
 
     return ladder.database.write(act)

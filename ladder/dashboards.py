@@ -9,33 +9,12 @@ from dataclasses import dataclass
 
 from arena.checks import Finding
 from arena.formatting import format_count
+from ladder import store
 from ladder.audit_log import DecisionSummary, list_audit_log, summarize_decisions
 from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.grading import FinalState
 from ladder.matches import RunnerSummary, list_runners
 from ladder.permissions import hide_fields
-from ladder.store import (
-    CHECK_STEP,
-    SIGN_IN_FAILED,
-    SIGNED_IN,
-    USERS_CHANGED,
-    AuditEntry,
-    AuditEntrySummary,
-    Event,
-    Membership,
-    User,
-    all_bots,
-    all_users,
-    count_ladder,
-    events_after,
-    find_freeze_entry,
-    find_login,
-    find_match_summary,
-    find_user,
-    get_audit_entry,
-    get_version_by_id,
-    list_last_seen,
-)
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 from ladder.view_context import ViewContext, paginate
 
@@ -69,26 +48,28 @@ class EventList:
 
 def list_events(context: ViewContext, after: int = 0, limit: int = 100) -> EventList:
     """Return up to `limit` events after event `after`, without those that the viewer may not see."""
-    happened = events_after(context.connection, after, limit)
+    happened = store.events_after(context.connection, after, limit)
     rows = tuple(line for line in (_summarize_event(context, event) for event in happened) if line is not None)
     return EventList(rows, happened[-1].id if happened else after)
 
 
-def _summarize_event(context: ViewContext, event: Event) -> EventSummary | None:
+def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary | None:
     """Return an event as the viewer may see it, None if they may not see it."""
     connection = context.connection
-    if event.type in (USERS_CHANGED, SIGNED_IN, SIGN_IN_FAILED) and not context.viewer.can("users:read"):
+    if event.type in (store.USERS_CHANGED, store.SIGNED_IN, store.SIGN_IN_FAILED) and not context.viewer.can(
+        "users:read"
+    ):
         return None
     sealed = context.sealed_finals
-    if event.match is not None and sealed and find_match_summary(connection, event.match, sealed) is None:
+    if event.match is not None and sealed and store.find_match_summary(connection, event.match, sealed) is None:
         return None
-    version = None if event.version is None else get_version_by_id(connection, event.version)
-    act = None if event.audit_id is None else get_audit_entry(connection, event.audit_id)
+    version = None if event.version is None else store.get_version_by_id(connection, event.version)
+    act = None if event.audit_id is None else store.get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.type == CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
+    if event.type == store.CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
         return None
     if act is not None and version is None:
-        owner = find_login(connection, act.bot, act.user_id)
+        owner = store.find_login(connection, act.bot, act.user_id)
     decision: DecisionSummary | None = None
     of_person = act is not None and act.user_id is not None and act.bot is None
     if act is not None and not (of_person and not context.viewer.can("user_decisions:read", owner)):
@@ -140,7 +121,7 @@ class Dashboard:
     versions: dict[str, int]
     matches: dict[str, int]
     runners: tuple[RunnerSummary, ...] | None
-    audit_log: tuple[AuditEntrySummary, ...]
+    audit_log: tuple[store.AuditEntrySummary, ...]
     findings: tuple[Finding, ...] | None
     revision: int | None = None
 
@@ -153,12 +134,12 @@ def view_dashboard(
 ) -> Dashboard:
     """Return a ladder's dashboard, with the findings of a checkup, the problem of ladder.toml, if any, and finals."""
     connection = context.connection
-    counts = count_ladder(connection)
+    counts = store.count_ladder(connection)
     became: Counter[str] = Counter()
     for (_, end), count in counts.matches.items():
         became[end] += count
-    owners, bots = all_users(connection), all_bots(connection)
-    act = find_freeze_entry(connection)
+    owners, bots = store.all_users(connection), store.all_bots(connection)
+    act = store.find_freeze_entry(connection)
     runners = list_runners(context)
     problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem, finals)
     whole = Dashboard(
@@ -181,9 +162,9 @@ def view_dashboard(
 
 def _list_problems(
     context: ViewContext,
-    owners: Sequence[User],
+    owners: Sequence[store.User],
     runners: Sequence[RunnerSummary],
-    freeze: AuditEntry | None,
+    freeze: store.AuditEntry | None,
     findings: Sequence[Finding],
     settings_problem: str | None,
     finals: Sequence[FinalState],
@@ -251,10 +232,10 @@ class UserAdminPage:
 
     user: UserSummary
     bots: tuple[BotSummary, ...]
-    teams: tuple[Membership, ...]
+    teams: tuple[store.Membership, ...]
     team_names: tuple[str, ...]
     credentials: tuple[CredentialSummary, ...]
-    audit_log: tuple[AuditEntrySummary, ...]
+    audit_log: tuple[store.AuditEntrySummary, ...]
     remaining_quota: RemainingQuota | None
     revision: int | None = None
 
@@ -282,13 +263,13 @@ def list_users_for_admin(
     limit the list to a section, and to participants of one of USER_STATES. points: by login.
     """
     names, playing = defaultdict[str, list[str]](list), set[str]()
-    owners = all_users(context.connection)
+    owners = store.all_users(context.connection)
     teams = {each.login: each.team for each in list_teams(context).items if each.left_at is None}
-    for bot in all_bots(context.connection):
+    for bot in store.all_bots(context.connection):
         party = teams.get(bot.login, bot.login)
         names[party].append(bot.name)
         playing |= {party} if bot.active_version_id is not None else set()
-    seen, words = list_last_seen(context.connection), search.casefold().split()
+    seen, words = store.list_last_seen(context.connection), search.casefold().split()
     counts, matching = dict.fromkeys(USER_STATES, 0), []
     for owner in owners:
         party = teams.get(owner.login, owner.login)
@@ -315,7 +296,7 @@ def view_user_for_admin(
     context: ViewContext, login: str, allowance: RemainingQuota | None = None
 ) -> UserAdminPage | None:
     """Return a user, None if no user has the login. `allowance`: the user's remaining quota."""
-    owner = find_user(context.connection, login)
+    owner = store.find_user(context.connection, login)
     if owner is None:
         return None
     listed = list_teams(context).items

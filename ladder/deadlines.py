@@ -17,28 +17,10 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from arena.formatting import format_count
+from ladder import store
 from ladder.clock import parse_time
 from ladder.ladder import Ladder, get_user
 from ladder.settings import Deadline, LadderError, LadderSettings
-from ladder.store import (
-    ACCEPTED,
-    REJECTED,
-    AuditEntry,
-    BotRecord,
-    Extension,
-    Version,
-    accepted_versions,
-    active_versions,
-    all_users,
-    chosen_versions,
-    disabled_versions,
-    extensions_in_force,
-    insert_extension,
-    log_action,
-    teammates_at,
-    unchecked_versions,
-    versions_of,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +67,7 @@ class PersonalDeadline:
     at: float
     closes: float
     last: float
-    extension: Extension | None = None
+    extension: store.Extension | None = None
 
     def days_late(self, received: float) -> int:
         """Return the number of days, the last one begun, since the end of the grace period; 0 before."""
@@ -99,12 +81,12 @@ class PersonalDeadline:
 DeadlineLookup = Callable[[int | None], PersonalDeadline]
 """The end of a deadline for a user, by id; for None, the end without an extension."""
 
-VersionPicker = Callable[[Iterable[Version], DeadlineLookup], list[Version]]
+VersionPicker = Callable[[Iterable[store.Version], DeadlineLookup], list[store.Version]]
 """Returns which of accepted versions count at a deadline."""
 
 
 def effective_deadline(
-    settings: LadderSettings, deadline: Deadline, extension: Extension | None = None
+    settings: LadderSettings, deadline: Deadline, extension: store.Extension | None = None
 ) -> PersonalDeadline:
     """Return a user's end of a deadline, given the user's extension or None."""
     at = deadline.at.timestamp()
@@ -115,7 +97,7 @@ def effective_deadline(
 
 
 def effective_deadlines(
-    extensions: Iterable[Extension], settings: LadderSettings, deadline: Deadline
+    extensions: Iterable[store.Extension], settings: LadderSettings, deadline: Deadline
 ) -> DeadlineLookup:
     """Return a function from a user's id to the user's end of a deadline, given all extensions in force."""
     of = {each.user_id: each for each in extensions if each.deadline == deadline.name}
@@ -123,17 +105,19 @@ def effective_deadlines(
 
 
 def deadlines_of_user(
-    connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[BotRecord] = ()
+    connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[store.BotRecord] = ()
 ) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they apply to a user, with the versions of these bots that count for each."""
-    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
-    fit = [version for version in versions if version.status == ACCEPTED]
-    pick, extensions, dues = make_version_picker(connection), extensions_in_force(connection), []
+    versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
+    fit = [version for version in versions if version.status == store.ACCEPTED]
+    pick, extensions, dues = make_version_picker(connection), store.extensions_in_force(connection), []
     for deadline in settings.deadlines:
         due = effective_deadlines(extensions, settings, deadline)
-        own, team = due(owner), teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
+        own, team = due(owner), store.teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
         counts = [version.version_ref for version in pick(fit, due) if version.owner_id in team]
-        waits = [each for each in versions if each.status not in (ACCEPTED, REJECTED) and each.owner_id in team]
+        waits = [
+            each for each in versions if each.status not in (store.ACCEPTED, store.REJECTED) and each.owner_id in team
+        ]
         waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
         why = None if own.extension is None else own.extension.reason
         late = None if counts or own.last == own.closes else own.last
@@ -143,7 +127,7 @@ def deadlines_of_user(
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
     """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
-    extensions = extensions_in_force(connection)
+    extensions = store.extensions_in_force(connection)
     dues = ((each.name, effective_deadlines(extensions, settings, each)(owner)) for each in settings.deadlines)
     return next((name for name, due in dues if due.at < at <= due.closes), None)
 
@@ -158,9 +142,9 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     For an owner without a version in time, the first version received within the late days counts. Since a ladder
     continues after a deadline, newer versions of a bot that was submitted in time aren't late.
     """
-    disabled, chosen = disabled_versions(connection), chosen_versions(connection)
+    disabled, chosen = store.disabled_versions(connection), store.chosen_versions(connection)
 
-    def pick(versions: Iterable[Version], due: DeadlineLookup) -> list[Version]:
+    def pick(versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
         may = [each for each in versions if not (each.is_reference or each.is_locked_out or each.id in disabled)]
         may.sort(key=lambda version: (version.received_at, version.id))
         in_time = {each.id: each for each in may if each.received_at <= due(each.owner_id).closes}
@@ -188,11 +172,11 @@ def remaining_late_days(
     together with the late days spent on extensions of it.
     """
     left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
-    extensions = extensions_in_force(connection)
+    extensions = store.extensions_in_force(connection)
     for extension in extensions:
         left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
     versions, pick = (
-        accepted_versions(connection) if settings.lateness.late_days else [],
+        store.accepted_versions(connection) if settings.lateness.late_days else [],
         make_version_picker(connection),
     )
     for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
@@ -208,8 +192,8 @@ def remaining_late_days(
 def list_counting_versions(connection: Connection, settings: LadderSettings) -> CountingVersions:
     """Return what counts of each user at each deadline; users without a version that counts are left out."""
     extensions, fit, pick = (
-        extensions_in_force(connection),
-        accepted_versions(connection),
+        store.extensions_in_force(connection),
+        store.accepted_versions(connection),
         make_version_picker(connection),
     )
     policy, found = settings.lateness, defaultdict[tuple[str, str], list[str]](list)
@@ -251,12 +235,15 @@ def format_deadline_time(at: float, deadline: Deadline) -> str:
     return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
 
 
-def deadline_versions(connection: Connection, settings: LadderSettings, deadline: Deadline | None) -> list[Version]:
+def deadline_versions(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None
+) -> list[store.Version]:
     """Return the versions that count at a deadline, or the active ones, in order of their version refs."""
-    versions = active_versions(connection)
+    versions = store.active_versions(connection)
     if deadline is not None:
         standing = make_version_picker(connection)(
-            accepted_versions(connection), effective_deadlines(extensions_in_force(connection), settings, deadline)
+            store.accepted_versions(connection),
+            effective_deadlines(store.extensions_in_force(connection), settings, deadline),
         )
         versions = [*standing, *(version for version in versions if version.is_reference)]
     return sorted(versions, key=lambda version: version.version_ref)
@@ -264,13 +251,13 @@ def deadline_versions(connection: Connection, settings: LadderSettings, deadline
 
 def pending_versions(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
-) -> list[Version]:
+) -> list[store.Version]:
     """Return the versions whose check may change which versions count at a deadline, or are active."""
-    waiting = unchecked_versions(connection, now)
+    waiting = store.unchecked_versions(connection, now)
     if deadline is None:
         return waiting
-    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
-    pick, fit = make_version_picker(connection), accepted_versions(connection)
+    due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
+    pick, fit = make_version_picker(connection), store.accepted_versions(connection)
     return [
         each for each in waiting if each in pick([*(one for one in fit if one.owner_id == each.owner_id), each], due)
     ]
@@ -282,8 +269,8 @@ def describe_extended_users(
     """Return the users whose extension of a deadline isn't over, as text; "" without any."""
     if deadline is None:
         return ""
-    due = effective_deadlines(extensions_in_force(connection), settings, deadline)
-    own = ((owner.login, due(owner.id)) for owner in all_users(connection))
+    due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
+    own = ((owner.login, due(owner.id)) for owner in store.all_users(connection))
     return ", ".join(
         f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"
         for login, each in own
@@ -349,7 +336,7 @@ def extend_deadline(
                 "Give fewer late days."
             )
         return _put_extension(
-            ladder, connection, Extension(owner.id, name, at, late_days, why), deadline, who, confirmed
+            ladder, connection, store.Extension(owner.id, name, at, late_days, why), deadline, who, confirmed
         )
 
     return ladder.database.write(act)
@@ -360,18 +347,18 @@ def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str
     deadline = ladder.settings.deadline(name)
 
     def act(connection: Connection) -> bool:
-        none = Extension(get_user(connection, login).id, name, None, 0, why)
+        none = store.Extension(get_user(connection, login).id, name, None, 0, why)
         return _put_extension(ladder, connection, none, deadline, who, confirmed)
 
     return ladder.database.write(act)
 
 
 def _put_extension(
-    ladder: Ladder, connection: Connection, new: Extension, deadline: Deadline, who: str, confirmed: bool
+    ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, who: str, confirmed: bool
 ) -> bool:
     """Store an extension with an audit entry; return False if it is in force already."""
     key = (new.user_id, new.deadline)
-    old = next((each for each in extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
+    old = next((each for each in store.extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
     if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
         return False
     time = (
@@ -382,8 +369,8 @@ def _put_extension(
     spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)
-    log_action(connection, AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
-    insert_extension(connection, new)
+    store.log_action(connection, store.AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
+    store.insert_extension(connection, new)
     own = effective_deadline(ladder.settings, deadline, new)
     is_past = new.extended_until is not None and own.closes < ladder.clock()
     notices = [describe_past_end("The extension", own.at, deadline)] if is_past else []

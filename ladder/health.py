@@ -15,19 +15,9 @@ from dataclasses import dataclass, field, replace
 from prometheus_client.core import CollectorRegistry, CounterMetricFamily, GaugeMetricFamily, Metric
 from sqlalchemy import Connection
 
+from ladder import store
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from ladder.store import (
-    Database,
-    DatabaseError,
-    LadderCounts,
-    LivenessCheck,
-    SchemaError,
-    count_ladder,
-    count_session_states,
-    list_live_runners,
-    require_revision,
-)
 
 ANSWER_S = 0.8  # Prometheus, proxies and containers wait a second or more
 _FRESH_S = 0.5  # in which a reading is used again, so that many requests are one reading
@@ -44,7 +34,7 @@ class LadderHealth:
     problem: str | None = None
     runners: int = 0
     table_servers: int = 0
-    counts: LadderCounts = field(default_factory=lambda: LadderCounts({}, {}, 0))
+    counts: store.LadderCounts = field(default_factory=lambda: store.LadderCounts({}, {}, 0))
     tables: dict[str, int] = field(default_factory=dict)
     people: int = 0
 
@@ -57,11 +47,13 @@ class HealthMonitor:
 
     def __init__(self, ladder: Ladder) -> None:
         self.ladder = ladder
-        self.outdated: SchemaError | None = None  # another version has upgraded the database: this process has to end
-        self._database = Database(
-            ladder.database.url, 0, application=ladder.database.application, pooled=False, check=require_revision
+        self.outdated: store.SchemaError | None = (
+            None  # another version has upgraded the database: this process has to end
         )
-        self._liveness = {tables: LivenessCheck(time.monotonic) for tables in (False, True)}
+        self._database = store.Database(
+            ladder.database.url, 0, application=ladder.database.application, pooled=False, check=store.require_revision
+        )
+        self._liveness = {tables: store.LivenessCheck(time.monotonic) for tables in (False, True)}
         self._lock = threading.Lock()
         self._last = LadderHealth()
         self._reading: Future[LadderHealth] | None = None
@@ -82,9 +74,9 @@ class HealthMonitor:
             self._last = reading.result(ANSWER_S)
         except TimeoutError:
             problem = None if self._answered.is_set() else "the database doesn't answer"
-        except DatabaseError as error:
+        except store.DatabaseError as error:
             problem = str(error)
-            self.outdated = error if isinstance(error, SchemaError) else None
+            self.outdated = error if isinstance(error, store.SchemaError) else None
         return self._last if problem is None else replace(self._last, problem=problem)
 
     def _read(self, reading: "Future[LadderHealth]") -> None:
@@ -96,10 +88,12 @@ class HealthMonitor:
     def _read_from(self, connection: Connection) -> LadderHealth:
         runners, servers = (self._count_live(connection, tables) for tables in (False, True))
         self._answered.set()
-        return LadderHealth(None, runners, servers, count_ladder(connection), *count_session_states(connection))
+        return LadderHealth(
+            None, runners, servers, store.count_ladder(connection), *store.count_session_states(connection)
+        )
 
     def _count_live(self, connection: Connection, table_servers: bool) -> int:
-        listed = list_live_runners(connection, table_servers)
+        listed = store.list_live_runners(connection, table_servers)
         return len(listed) - len(self._liveness[table_servers].dead(listed))
 
 

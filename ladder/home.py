@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from ladder import store
 from ladder.bots import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
 from ladder.grading import FinalState, summarize_final
@@ -10,19 +11,6 @@ from ladder.matches import list_matches
 from ladder.permissions import hide_fields
 from ladder.standings import StandingsPage, view_standings_page
 from ladder.standings.computation import Standings, StandingsRow
-from ladder.store import (
-    PLAYED,
-    BotRecord,
-    MatchSummary,
-    Membership,
-    all_bots,
-    all_finals,
-    find_latest_snapshot,
-    find_next_round_s,
-    find_user,
-    list_audit_entries,
-    versions_of,
-)
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 from ladder.view_context import ViewContext
 
@@ -45,7 +33,7 @@ class OwnBotSummary:
     reason: str | None
     disabled_reason: str | None
     standing: StandingsRow | None = None
-    last_match: MatchSummary | None = None
+    last_match: store.MatchSummary | None = None
     lost_game: LostGame | None = None
     next_round_s: float | None = None
 
@@ -59,7 +47,7 @@ class AccountPage:
     """
 
     user: UserSummary
-    team: tuple[Membership, ...]
+    team: tuple[store.Membership, ...]
     bots: tuple[OwnBotSummary, ...]
     credentials: tuple[CredentialSummary, ...]
     session_id: int | None
@@ -70,12 +58,12 @@ class AccountPage:
 def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
     """Return the viewer's account, None for the public. `due`: the viewer's personal deadlines."""
     viewer, connection = context.viewer, context.connection
-    owner = None if viewer.login is None else find_user(connection, viewer.login)
+    owner = None if viewer.login is None else store.find_user(connection, viewer.login)
     if owner is None:
         return None
     known = viewer.mates | {owner.login}
     team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in known}
-    listed = [bot for bot in all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
+    listed = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
     listed.sort(key=lambda bot: bot.owner_id != owner.id)
     of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
     result = AccountPage(
@@ -90,13 +78,13 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
     return hide_fields(result, viewer, owner.login)
 
 
-def _summarize_own_bot(context: ViewContext, bot: BotRecord, of: str | None) -> OwnBotSummary:
+def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | None) -> OwnBotSummary:
     connection = context.connection
-    versions = versions_of(connection, bot.id)
+    versions = store.versions_of(connection, bot.id)
     newest = versions[-1]
-    decided = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    decided = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
     last = decided[-1] if decided else None
-    text = find_latest_snapshot(connection)
+    text = store.find_latest_snapshot(connection)
     rows = () if text is None else Standings.from_json(text).items
     return OwnBotSummary(
         bot.name,
@@ -107,9 +95,9 @@ def _summarize_own_bot(context: ViewContext, bot: BotRecord, of: str | None) -> 
         newest.rejection_reason,
         None if last is None or last.action == "activate" else last.reason,
         next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
-        next((line for line in list_matches(context, bot=bot.id, limit=5).items if line.outcome == PLAYED), None),
+        next((line for line in list_matches(context, bot=bot.id, limit=5).items if line.outcome == store.PLAYED), None),
         next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
-        find_next_round_s(connection),
+        store.find_next_round_s(connection),
     )
 
 
@@ -141,7 +129,7 @@ class HomePage:
 
     info: LadderInfo
     standings: StandingsPage
-    latest_match: MatchSummary | None
+    latest_match: store.MatchSummary | None
     finals: tuple[FinalState, ...]
     account: AccountPage | None = None
     revision: int | None = None
@@ -153,8 +141,10 @@ def view_home(context: ViewContext, about: LadderInfo, due: tuple[DeadlineSummar
     return HomePage(
         about,
         view_standings_page(context, rows=TOP_ROWS),
-        next((line for line in ended if line.outcome == PLAYED), None),
-        tuple(summarize_final(context.connection, final, context.viewer) for final in all_finals(context.connection)),
+        next((line for line in ended if line.outcome == store.PLAYED), None),
+        tuple(
+            summarize_final(context.connection, final, context.viewer) for final in store.all_finals(context.connection)
+        ),
         None if context.viewer.staff else view_account(context, due),
         context.revision,
     )

@@ -29,41 +29,12 @@ from arena.escaping import escape_control
 from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
 from arena.schedule import keyed_shuffle, seat_orders
+from ladder import store
 from ladder.permissions import Viewer
 from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
-from ladder.store import (
-    ACCEPTED,
-    RETRY_TIMEOUT_S,
-    AuditEntry,
-    BotRecord,
-    Database,
-    DatabaseError,
-    DatabaseUnavailableError,
-    User,
-    Version,
-    all_bots,
-    all_users,
-    create_schema,
-    delete_chat_messages,
-    find_bot,
-    find_user,
-    get_archive,
-    get_party,
-    get_settings,
-    insert_settings,
-    is_frozen,
-    list_expired_matches,
-    lockout_reason,
-    log_action,
-    prune_events,
-    prune_records,
-    require_revision,
-    save_users,
-    versions_of,
-)
 from ladder.view_context import ViewContext
 
-STAFF_USER = User("staff", "Staff", "staff", staff=True)  # owns the reference bots
+STAFF_USER = store.User("staff", "Staff", "staff", staff=True)  # owns the reference bots
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +73,7 @@ class CreatedLadder:
 class Ladder:
     """An open ladder, to be closed by the caller. `clock` returns seconds since 1970."""
 
-    def __init__(self, path: Path, database: Database, play: LadderFormat, key: bytes) -> None:
+    def __init__(self, path: Path, database: store.Database, play: LadderFormat, key: bytes) -> None:
         self.path = path
         self.database = database
         self.play = play
@@ -197,8 +168,8 @@ def create_ladder(
 
     def begin(connection: Connection) -> None:
         now = time.time()
-        insert_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
-        save_users(connection, [STAFF_USER], now)
+        store.insert_settings(connection, {"play": play.to_json(), "key": key.hex(), "arena": __version__, "made": now})
+        store.save_users(connection, [STAFF_USER], now)
         fill(connection)
 
     opened = None
@@ -206,18 +177,18 @@ def create_ladder(
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not any(path.iterdir()):
             path.chmod(0o700)
-        opened = Database(resolve_database_url(url, path))
+        opened = store.Database(resolve_database_url(url, path))
         if opened.sqlite is not None:
             with suppress(FileExistsError):
                 os.close(os.open(opened.sqlite, os.O_CREAT | os.O_EXCL, 0o600))
         with open(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
             file.write(new_settings(url))  # which may hold a password
-        create_schema(opened, begin)
+        store.create_schema(opened, begin)
         unfinished.replace(path / SETTINGS_FILE)  # also on a full disk
         return Ladder(path, opened, play, key)
     except OSError as error:
         raise LadderError(f"{path} can't be created: {error.strerror}.\nName another folder.") from None
-    except DatabaseError as error:
+    except store.DatabaseError as error:
         raise LadderError(str(error)) from error
     finally:
         with suppress(OSError):
@@ -230,7 +201,7 @@ def create_ladder(
 
 def open_ladder(
     path: Path,
-    patience_s: float = RETRY_TIMEOUT_S,
+    patience_s: float = store.RETRY_TIMEOUT_S,
     hear: Callable[[str | None], None] = lambda why: None,
     application: str = "arena",
 ) -> Ladder:
@@ -241,18 +212,18 @@ def open_ladder(
     settings = read_settings(path)
     try:
         url = resolve_database_url(settings.database, path)
-        database = Database(url, patience_s, hear=hear, application=application, check=require_revision)
+        database = store.Database(url, patience_s, hear=hear, application=application, check=store.require_revision)
         if database.sqlite is not None and not database.sqlite.exists():
             raise LadderError(
                 f"the ladder's database {database.sqlite} is missing.\n"
                 "Restore a backup: arena ladder restore FILE NEW-FOLDER"
             )
         with database.read() as connection:
-            stored = get_settings(connection)
+            stored = store.get_settings(connection)
         return Ladder(path, database, LadderFormat.from_json(stored["play"]), bytes.fromhex(stored["key"]))
-    except DatabaseUnavailableError:
+    except store.DatabaseUnavailableError:
         raise
-    except DatabaseError as error:
+    except store.DatabaseError as error:
         raise LadderError(str(error)) from error
     except (KeyError, TypeError, ValueError) as error:
         raise LadderError(
@@ -266,7 +237,7 @@ def resolve_database_url(url: str, folder: Path) -> URL:
     try:
         db = make_url(url)
     except (ArgumentError, ValueError):
-        raise DatabaseError(
+        raise store.DatabaseError(
             "database in ladder.toml isn't a valid URL.\nWrite sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME."
         ) from None
     return db.set(database=str(folder.absolute() / (db.database or ""))) if db.drivername == "sqlite" else db
@@ -285,60 +256,60 @@ def require_sandbox(ladder: Ladder) -> None:
         )
 
 
-def get_user(connection: Connection, login: str) -> User:
+def get_user(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
-    user = find_user(connection, login)
+    user = store.find_user(connection, login)
     if user is not None and user.waiting:
         raise LadderError(
             f"{escape_control(login)} waits for approval.\n"
             "Approve or refuse the account first: arena ladder users approve LADDER"
         )
     if user is None:
-        near = get_close_matches(login, [each.login for each in all_users(connection)], 1)
+        near = get_close_matches(login, [each.login for each in store.all_users(connection)], 1)
         hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
         raise LadderError(f'the ladder has no user "{escape_control(login)}".\n{hint}')
     return user
 
 
-def get_acting_user(connection: Connection, login: str) -> User:
+def get_acting_user(connection: Connection, login: str) -> store.User:
     """Return the user who performs an action, by login. Raises LadderError, also if suspended or withdrawn."""
     user = get_user(connection, login)
-    out = lockout_reason(connection, user)
+    out = store.lockout_reason(connection, user)
     if out is not None:
         raise LadderError(f"{escape_control(login)} is {escape_control(out)}.\nAsk the staff.")
     return user
 
 
-def make_viewer(connection: Connection, user: User) -> Viewer:
+def make_viewer(connection: Connection, user: store.User) -> Viewer:
     """Return the viewer for a user, with the current members of the user's team."""
-    mates = frozenset(get_party(connection, user).values()) - {user.login}
+    mates = frozenset(store.get_party(connection, user).values()) - {user.login}
     return Viewer(user.login, user.staff, mates=mates)
 
 
-def require_unsuspended(connection: Connection, bot: BotRecord) -> None:
+def require_unsuspended(connection: Connection, bot: store.BotRecord) -> None:
     """Raise LadderError if a bot's owner is suspended: then teammates can't use the bot either."""
-    owner = find_user(connection, bot.login)
+    owner = store.find_user(connection, bot.login)
     if owner is not None and (owner.suspended or owner.withdrawn):
         raise LadderError(
             f"{escape_control(bot.login)}, the bot's owner, is suspended or left the course.\nAsk the staff."
         )
 
 
-def get_bot(connection: Connection, name: str) -> BotRecord:
+def get_bot(connection: Connection, name: str) -> store.BotRecord:
     """Return the bot of a name. Raises LadderError."""
-    bot = find_bot(connection, name)
+    bot = store.find_bot(connection, name)
     if bot is None:
-        near = get_close_matches(name, [each.name for each in all_bots(connection)], 1)
+        near = get_close_matches(name, [each.name for each in store.all_bots(connection)], 1)
         hint = f"Did you mean {escape_control(near[0])}?" if near else "See arena ladder standings."
         raise LadderError(f'the ladder has no bot "{escape_control(name)}".\n{hint}')
     return bot
 
 
-def get_version(connection: Connection, text: str) -> Version:
+def get_version(connection: Connection, text: str) -> store.Version:
     """Return the version that a text names: "honest@3", or "honest" for its newest. Raises LadderError."""
     name, at, number = text.rpartition("@")
     bot = get_bot(connection, name if at else text)
-    versions = versions_of(connection, bot.id)
+    versions = store.versions_of(connection, bot.id)
     if not at:
         return versions[-1]
     version = next((each for each in versions if str(each.number) == number), None)
@@ -350,33 +321,33 @@ def get_version(connection: Connection, text: str) -> Version:
     return version
 
 
-def get_accepted_version(connection: Connection, text: str) -> Version:
+def get_accepted_version(connection: Connection, text: str) -> store.Version:
     """Return the accepted version that a text names, such as "honest@3".
 
     "honest" means the active version, or the newest accepted one if none is active. Raises LadderError.
     """
     if "@" in text:
         version = get_version(connection, text)
-        if version.status != ACCEPTED or version.is_locked_out:
+        if version.status != store.ACCEPTED or version.is_locked_out:
             raise LadderError(f"{escape_control(version.version_ref)} isn't accepted.\nSee arena ladder bot.")
         return version
     fit = [
         each
-        for each in versions_of(connection, get_bot(connection, text).id)
-        if each.status == ACCEPTED and not each.is_locked_out
+        for each in store.versions_of(connection, get_bot(connection, text).id)
+        if each.status == store.ACCEPTED and not each.is_locked_out
     ]
     if not fit:
         raise LadderError(f"{escape_control(text)} has no accepted version.\nSee arena ladder bot.")
     return next((each for each in fit if each.is_active), fit[-1])
 
 
-def get_version_archive(ladder: Ladder, text: str) -> tuple[Version, bytes]:
+def get_version_archive(ladder: Ladder, text: str) -> tuple[store.Version, bytes]:
     """Return the version that a text names, like `get_version`, and its submission archive. Raises LadderError."""
 
-    def read(connection: Connection) -> tuple[Version, bytes]:
+    def read(connection: Connection) -> tuple[store.Version, bytes]:
         version = get_version(connection, text)
         try:
-            return version, get_archive(connection, version.digest, version.single_file_name)
+            return version, store.get_archive(connection, version.digest, version.single_file_name)
         except KeyError:
             raise LadderError(f"the files of {escape_control(version.version_ref)} were erased.") from None
 
@@ -397,16 +368,16 @@ class PruneResult:
 def prune_expired(ladder: Ladder) -> PruneResult:
     """Remove events, chat lines, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
     kept, now = ladder.last_settings.retention, ladder.clock()
-    prune_events(ladder.database, now - kept.events_days * _DAY_S)
-    ladder.database.write(lambda connection: delete_chat_messages(connection, now - kept.chat_days * _DAY_S))
-    return PruneResult(*prune_records(ladder.database, *_pruning_times(ladder)))
+    store.prune_events(ladder.database, now - kept.events_days * _DAY_S)
+    ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - kept.chat_days * _DAY_S))
+    return PruneResult(*store.prune_records(ladder.database, *_pruning_times(ladder)))
 
 
 def count_expired(ladder: Ladder) -> PruneResult:
     """Return the numbers of matches whose records and logs `prune_expired` would remove now."""
     times = _pruning_times(ladder)
     with_records, with_logs = ladder.database.read_with_retry(
-        lambda connection: list_expired_matches(connection, *times)
+        lambda connection: store.list_expired_matches(connection, *times)
     )
     return PruneResult(len(with_records), len(with_logs))
 
@@ -430,9 +401,9 @@ def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
     """
 
     def act(connection: Connection) -> bool:
-        if is_frozen(connection) == frozen:
+        if store.is_frozen(connection) == frozen:
             return False
-        log_action(connection, AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
+        store.log_action(connection, store.AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
         return True
 
     return ladder.database.write(act)

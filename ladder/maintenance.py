@@ -31,37 +31,11 @@ from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
+from ladder import store
 from ladder.ladder import Ladder, count_expired, open_ladder, require_sandbox, resolve_database_url
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.settings import SETTINGS_FILE, LadderError, read_settings, with_database
 from ladder.standings import STANDINGS_COLUMNS, make_standings_cells, rebuild_standings, view_standings
-from ladder.store import (
-    NEWEST_REVISION,
-    PLAYING,
-    Database,
-    DatabaseError,
-    SchemaError,
-    abandoned_since,
-    active_versions,
-    all_results,
-    clone_from_file,
-    clone_to_file,
-    count_pending_checks,
-    count_session_states,
-    count_worker_deaths,
-    database_size,
-    end_runners,
-    export_tables,
-    find_corruption,
-    find_latest_snapshot,
-    find_wrong_totals,
-    has_process_ended,
-    last_event_at,
-    latest_timestamp,
-    list_live_runners,
-    list_runner_loads,
-    upgrade_schema,
-)
 from ladder.tasks import MAX_CLOCK_SKEW_S
 from ladder.users import UserSummary
 from ladder.view_context import ViewContext
@@ -87,13 +61,13 @@ def write_backup(ladder: Ladder, file: Path) -> int:
     return write_database_backup(ladder.database, ladder.path, file)
 
 
-def write_database_backup(database: Database, folder: Path, file: Path) -> int:
+def write_database_backup(database: store.Database, folder: Path, file: Path) -> int:
     """Do `write_backup` for a ladder's folder and its database, of any revision."""
     if os.path.lexists(file):
         raise LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
     with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
         copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
-        clone_to_file(database, copy)
+        store.clone_to_file(database, copy)
         sums = Path(scratch, _SUMS)
         named = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
         named |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
@@ -125,17 +99,17 @@ def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     try:
         with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
             commitments = _unpack(file, Path(scratch))
-            with closing(Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
-                upgrade_schema(copy)  # it may be an older arena's
-                copy.write(lambda connection: end_runners(connection, time.time()))
+            with closing(store.Database(f"sqlite:///{Path(scratch, _DATABASE).absolute()}")) as copy:
+                store.upgrade_schema(copy)  # it may be an older arena's
+                copy.write(lambda connection: store.end_runners(connection, time.time()))
             settings = Path(scratch, SETTINGS_FILE)
             text = with_database(settings.read_text(encoding="utf-8-sig"), url or f"sqlite:///{_DATABASE}")
             settings.write_text(text, encoding="utf-8")
             if url is None:
                 Path(scratch, _DATABASE).replace(folder / _DATABASE)
             else:
-                with closing(Database(resolve_database_url(url, folder))) as target:
-                    clone_from_file(Path(scratch, _DATABASE).absolute(), target)
+                with closing(store.Database(resolve_database_url(url, folder))) as target:
+                    store.clone_from_file(Path(scratch, _DATABASE).absolute(), target)
             for name in commitments:
                 Path(scratch, name).replace(folder / name)
             settings.replace(folder / SETTINGS_FILE)  # last: without it the folder is no ladder
@@ -222,12 +196,12 @@ def _files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
     """Write the files of an export one after the other; yield their paths."""
     results = folder / "results.jsonl"
     with _new(results, mode) as lines:
-        lines.writelines(result.to_line() for result in all_results(context.connection))
+        lines.writelines(result.to_line() for result in store.all_results(context.connection))
     yield results
     logins = context.viewer.can_view(UserSummary, "login")
-    for name, columns, rows in export_tables(context.connection, logins):
+    for name, columns, rows in store.export_tables(context.connection, logins):
         yield _file(folder / f"{name}.csv", columns, rows, mode)
-    if find_latest_snapshot(context.connection) is not None:
+    if store.find_latest_snapshot(context.connection) is not None:
         yield _file(
             folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(context).items), mode
         )
@@ -289,11 +263,11 @@ def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
     yield Finding("ladder.toml", Severity.OK, format_count(len(settings.deadlines), "deadline"))
     try:
         with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
-            yield Finding("database", Severity.OK, f"reachable, revision {NEWEST_REVISION}")
+            yield Finding("database", Severity.OK, f"reachable, revision {store.NEWEST_REVISION}")
             yield from _of_ladder(ladder, deep)
-    except (LadderError, DatabaseError) as error:
+    except (LadderError, store.DatabaseError) as error:
         text, advice = " ".join(str(error).splitlines()), _start_it(settings.database)
-        if isinstance(error.__cause__, SchemaError):
+        if isinstance(error.__cause__, store.SchemaError):
             text, _, advice = text.partition("; ")
         yield Finding("database", Severity.FAIL, text, advice=advice)
 
@@ -306,7 +280,7 @@ def _start_it(url: str) -> str:
 
 def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
     database = ladder.database
-    broken = find_corruption(database, deep)
+    broken = store.find_corruption(database, deep)
     if broken:
         yield Finding(
             "integrity",
@@ -335,7 +309,7 @@ def _of_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
 
 def _disks(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
-        size, games = database_size(connection)
+        size, games = store.database_size(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
     yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
     cache = cache_folder()
@@ -368,8 +342,8 @@ def _disks(ladder: Ladder) -> Iterator[Finding]:
 
 def _clock(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        ahead = latest_timestamp(connection) - ladder.clock()
-        last = last_event_at(connection) - ladder.clock()
+        ahead = store.latest_timestamp(connection) - ladder.clock()
+        last = store.last_event_at(connection) - ladder.clock()
     if last <= MAX_CLOCK_SKEW_S < ahead:
         text = f"agrees with the newest event; older entries are up to {ahead:.0f} seconds ahead of it"
         return Finding(
@@ -400,7 +374,7 @@ def _boxes(ladder: Ladder) -> Finding:
 
 def _runners(ladder: Ladder) -> Iterator[Finding]:
     with ladder.database.read() as connection:
-        runners = list_runner_loads(connection)
+        runners = store.list_runner_loads(connection)
     alive = [each for each in runners if not each.is_dead]
     if not alive:
         yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {ladder.path}")
@@ -435,7 +409,7 @@ def _runners(ladder: Ladder) -> Iterator[Finding]:
 
 def _queue(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        count, since = count_pending_checks(connection)
+        count, since = store.count_pending_checks(connection)
     waits = 0.0 if since is None else ladder.clock() - since
     text = f"{count} pending, the oldest for {waits / 60:.0f} min" if count else "none is pending"
     if waits > _MAX_WAIT_S:
@@ -446,10 +420,12 @@ def _queue(ladder: Ladder) -> Finding:
 def _tables(ladder: Ladder) -> Finding:
     """Report the number of open table sessions."""
     with ladder.database.read() as connection:
-        states, people = count_session_states(connection)
-        played_here = any(not has_process_ended(runner) for runner in list_live_runners(connection, table_servers=True))
+        states, people = store.count_session_states(connection)
+        played_here = any(
+            not store.has_process_ended(runner) for runner in store.list_live_runners(connection, table_servers=True)
+        )
     count = sum(states.values())
-    text = f"{count} open, {states[PLAYING]} of them in a match; players: {people}"
+    text = f"{count} open, {states[store.PLAYING]} of them in a match; players: {people}"
     if not count:
         return Finding("tables", Severity.OK, "none is open")
     if not played_here:
@@ -466,7 +442,7 @@ def _tables(ladder: Ladder) -> Finding:
 
 def _abandoned_matches(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        failures = abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
+        failures = store.abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
     if not failures:
         return Finding("abandoned", Severity.OK, "no match in the last 7 days")
     last = failures[0]
@@ -481,8 +457,8 @@ def _abandoned_matches(ladder: Ladder) -> Finding:
 
 def _deaths(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        deaths = count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
-        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in active_versions(connection))
+        deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
+        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in store.active_versions(connection))
     most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
     if not most:
         return Finding(
@@ -512,7 +488,7 @@ def _retention(ladder: Ladder) -> Finding:
 
 def _sums(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        wrong = find_wrong_totals(connection)
+        wrong = store.find_wrong_totals(connection)
     if wrong:
         text = f"totals differ from the games in {format_count(len(wrong), 'match', 'es')}, such as {wrong[0]}"
         return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")

@@ -14,45 +14,11 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.referee import GameResult, RecordError, read_record
 from arena.replay import make_replay_object
+from ladder import store
 from ladder.audit_log import DecisionSummary, summarize_decisions
 from ladder.ladder import Ladder
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError
-from ladder.store import (
-    CLOSED,
-    ENDED,
-    PERSON,
-    PLAYED,
-    RATED,
-    AuditEntry,
-    MatchSummary,
-    SessionMatch,
-    TableSession,
-    find_check_interval,
-    find_match_players,
-    find_match_summary,
-    find_record,
-    find_session,
-    find_session_record,
-    find_sessions,
-    get_log,
-    get_version_by_id,
-    has_record,
-    is_port_on_this_machine,
-    list_audit_entries,
-    list_failed_attempts,
-    list_live_runners,
-    list_log_slots,
-    list_match_summaries,
-    list_pseudonyms_seen,
-    list_runner_loads,
-    list_session_ids,
-    list_session_matches,
-    log_action,
-    match_results,
-    set_match_rated,
-    unchecked_versions,
-)
 from ladder.view_context import ViewContext
 
 
@@ -60,7 +26,7 @@ from ladder.view_context import ViewContext
 class MatchList:
     """Matches in the order of their list. next_cursor: the value of `after` for the next page, None at the end."""
 
-    items: tuple[MatchSummary, ...]
+    items: tuple[store.MatchSummary, ...]
     next_cursor: int | None = None
     revision: int | None = None
 
@@ -74,7 +40,7 @@ class FailedAttempt:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchPage(MatchSummary):
+class MatchPage(store.MatchSummary):
     """A match without its record and its bots' logs.
 
     results: one per game. audit_log: decisions about the match. has_record: whether its record is still stored.
@@ -103,7 +69,7 @@ def list_matches(
 
     todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
     """
-    found = list_match_summaries(context.connection, limit + 1, context.sealed_finals, bot, kind, todo, after)
+    found = store.list_match_summaries(context.connection, limit + 1, context.sealed_finals, bot, kind, todo, after)
     rows = tuple(hide_fields(match, context.viewer) for match in found[:limit])
     return MatchList(rows, rows[-1].id if len(found) > limit else None, None if todo else context.revision)
 
@@ -111,26 +77,26 @@ def list_matches(
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
     """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
     connection, viewer = context.connection, context.viewer
-    line = find_match_summary(connection, id, context.sealed_finals)
+    line = store.find_match_summary(connection, id, context.sealed_finals)
     if line is None:
         return None
-    log_slots = list_log_slots(connection, id)
-    logins = {seat.version_ref: get_version_by_id(connection, seat.version).login for seat in line.players}
+    log_slots = store.list_log_slots(connection, id)
+    logins = {seat.version_ref: store.get_version_by_id(connection, seat.version).login for seat in line.players}
     whole = MatchPage(
         **{field.name: getattr(line, field.name) for field in fields(line)},
-        results=match_results(connection, id) if line.outcome == PLAYED else (),
+        results=store.match_results(connection, id) if line.outcome == store.PLAYED else (),
         failed_attempts=tuple(
-            hide_fields(FailedAttempt(at, why), viewer) for at, why in list_failed_attempts(connection, id)
+            hide_fields(FailedAttempt(at, why), viewer) for at, why in store.list_failed_attempts(connection, id)
         ),
-        audit_log=summarize_decisions(context, list_audit_entries(connection, match=id), {}),
-        has_record=has_record(connection, id),
+        audit_log=summarize_decisions(context, store.list_audit_entries(connection, match=id), {}),
+        has_record=store.has_record(connection, id),
         logs=tuple(
             seat.version_ref
             for slot, seat in enumerate(line.players)
             if slot in log_slots and viewer.can("log:read", logins[seat.version_ref])
         ),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
-        revision=context.revision if line.status == ENDED else None,
+        revision=context.revision if line.status == store.ENDED else None,
     )
     return hide_fields(whole, viewer)
 
@@ -143,7 +109,7 @@ class MatchReplay:
     "unplayed" (abandoned or cancelled); "not kept" or "unreadable" (the record).
     """
 
-    summary: MatchSummary
+    summary: store.MatchSummary
     unavailable_reason: str | None
     replay: dict[str, Any] | None
     revision: int | None = None
@@ -154,21 +120,21 @@ def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
 
     The public sees only information that all players had, owners also that of their bots; staff sees all cards.
     """
-    line = find_match_summary(context.connection, id, context.sealed_finals)
+    line = store.find_match_summary(context.connection, id, context.sealed_finals)
     if line is None:
         return None
     match = None
-    if line.status != ENDED:
+    if line.status != store.ENDED:
         why: str | None = "unended"
-    elif line.outcome != PLAYED:
+    elif line.outcome != store.PLAYED:
         why = "unplayed"
     else:
-        text = find_record(context.connection, id)
+        text = store.find_record(context.connection, id)
         try:
             why, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
         except RecordError:
             why = "unreadable"
-    change = context.revision if line.status == ENDED else None
+    change = context.revision if line.status == store.ENDED else None
     return hide_fields(MatchReplay(hide_fields(line, context.viewer), why, match, change), context.viewer)
 
 
@@ -176,18 +142,20 @@ def find_record_text(context: ViewContext, id: int) -> str | None:
     """Return the record of a match as text, with all cards and the key; None without one that the viewer may read."""
     if (
         not context.viewer.can("record:read")
-        or find_match_summary(context.connection, id, context.sealed_finals) is None
+        or store.find_match_summary(context.connection, id, context.sealed_finals) is None
     ):
         return None
-    return find_record(context.connection, id)
+    return store.find_record(context.connection, id)
 
 
-def _make_replay(context: ViewContext, line: MatchSummary, text: str) -> dict[str, Any]:
+def _make_replay(context: ViewContext, line: store.MatchSummary, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError."""
     record, viewer = read_record(text), context.viewer
-    owners = {seat.version_ref: get_version_by_id(context.connection, seat.version).login for seat in line.players}
+    owners = {
+        seat.version_ref: store.get_version_by_id(context.connection, seat.version).login for seat in line.players
+    }
     logs = {
-        seat.version_ref: [written for _, written in get_log(context.connection, line.id, seat.version)]
+        seat.version_ref: [written for _, written in store.get_log(context.connection, line.id, seat.version)]
         for seat in line.players
         if viewer.can("log:read", owners[seat.version_ref])
     }
@@ -237,7 +205,7 @@ class QueuePage:
     """
 
     checks: tuple[QueuedCheck, ...]
-    matches: tuple[MatchSummary, ...]
+    matches: tuple[store.MatchSummary, ...]
     next_cursor: int | None = None
     runners: tuple[RunnerSummary, ...] | None = None
 
@@ -245,8 +213,8 @@ class QueuePage:
 def view_queue(context: ViewContext, after: int | None = None, limit: int = 20) -> QueuePage:
     """Return the queue, with up to `limit` matches after match `after`."""
     lines = list_matches(context, todo=True, after=after, limit=limit)
-    waiting = unchecked_versions(context.connection, context.now)
-    pace_s = find_check_interval(context.connection)
+    waiting = store.unchecked_versions(context.connection, context.now)
+    pace_s = store.find_check_interval(context.connection)
     whole = QueuePage(
         tuple(
             QueuedCheck(
@@ -273,7 +241,7 @@ def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
                        each.leases, each.matches, each.is_dead),
             context.viewer,
         )
-        for each in list_runner_loads(context.connection)
+        for each in store.list_runner_loads(context.connection)
     )  # fmt: skip
 
 
@@ -335,7 +303,7 @@ class TablePage:
     """
 
     table: TableSummary
-    matches: tuple[SessionMatch, ...]
+    matches: tuple[store.SessionMatch, ...]
     slot: int | None
     manages: bool | None
     unreachable: bool
@@ -361,28 +329,30 @@ PRESENCE_S = 120.0  # how long a user counts as online after their page was last
 
 def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
-    ended = list_session_ids(context.connection, True, after, limit + 1)
-    ids = [*(list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
-    lines = {line.id: line for line in _make_table_summaries(context, find_sessions(context.connection, ids))}
+    ended = store.list_session_ids(context.connection, True, after, limit + 1)
+    ids = [*(store.list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
+    lines = {line.id: line for line in _make_table_summaries(context, store.find_sessions(context.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
     online: list[str] = []
     if after is None:
-        seated = (slot for line in lines.values() if line.status != CLOSED for slot in line.slots)
-        guests = {slot.name for slot in seated if slot.kind == PERSON and slot.name and slot.name.endswith(" (guest)")}
-        online = [*list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
+        seated = (slot for line in lines.values() if line.status != store.CLOSED for slot in line.slots)
+        guests = {
+            slot.name for slot in seated if slot.kind == store.PERSON and slot.name and slot.name.endswith(" (guest)")
+        }
+        online = [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
     return TableList(tuple(lines[id] for id in ids), tuple(online), next_, context.revision)
 
 
 def view_table(context: ViewContext, id: int) -> TablePage | None:
     """Return a table, None if it doesn't exist."""
-    session = find_session(context.connection, id)
+    session = store.find_session(context.connection, id)
     if session is None:
         return None
-    matches = tuple(match for match in list_session_matches(context.connection, id) if match.is_complete)
+    matches = tuple(match for match in store.list_session_matches(context.connection, id) if match.is_complete)
     own_slots = [
         slot.number
         for slot in session.slots
-        if slot.kind == PERSON and slot.login is not None and slot.login == context.viewer.login
+        if slot.kind == store.PERSON and slot.login is not None and slot.login == context.viewer.login
     ]
     return hide_fields(
         TablePage(
@@ -390,8 +360,8 @@ def view_table(context: ViewContext, id: int) -> TablePage | None:
             matches,
             own_slots[0] if own_slots else None,
             context.viewer.can("table:close", session.login),
-            session.status != CLOSED and _is_unreachable(context, session),
-            None if session.status != CLOSED else context.revision,
+            session.status != store.CLOSED and _is_unreachable(context, session),
+            None if session.status != store.CLOSED else context.revision,
         ),
         context.viewer,
         session.login,
@@ -403,11 +373,11 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
 
     The public sees only information that all players had, players also their own cards; staff sees all cards.
     """
-    session = find_session(context.connection, id)
-    matches = {match.number: match for match in list_session_matches(context.connection, id) if match.is_complete}
+    session = store.find_session(context.connection, id)
+    matches = {match.number: match for match in store.list_session_matches(context.connection, id) if match.is_complete}
     if session is None or number not in matches:
         return None
-    text = find_session_record(context.connection, id, number)
+    text = store.find_session_record(context.connection, id, number)
     try:
         why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
     except RecordError:
@@ -422,24 +392,24 @@ def _make_table_replay(context: ViewContext, id: int, number: int, text: str) ->
         return make_replay_object(read_record(text))
     own = [
         player
-        for player, login in enumerate(find_match_players(context.connection, id, number))
+        for player, login in enumerate(store.find_match_players(context.connection, id, number))
         if login is not None and viewer.can("player_cards:view", login)
     ]
     return make_replay_object(read_record(text), viewers=own)
 
 
-def _make_table_summaries(context: ViewContext, sessions: Sequence[TableSession]) -> list[TableSummary]:
+def _make_table_summaries(context: ViewContext, sessions: Sequence[store.TableSession]) -> list[TableSummary]:
     return [
         _make_table_summary(
-            context, each, any(match.is_complete for match in list_session_matches(context.connection, each.id))
+            context, each, any(match.is_complete for match in store.list_session_matches(context.connection, each.id))
         )
         for each in sessions
     ]
 
 
-def _make_table_summary(context: ViewContext, session: TableSession, played: bool) -> TableSummary:
+def _make_table_summary(context: ViewContext, session: store.TableSession, played: bool) -> TableSummary:
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
-    bots = played or session.status == CLOSED or context.viewer.login == session.login
+    bots = played or session.status == store.CLOSED or context.viewer.login == session.login
     slots = tuple(
         TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number)
         for slot in session.slots
@@ -450,12 +420,12 @@ def _make_table_summary(context: ViewContext, session: TableSession, played: boo
     )  # fmt: skip
 
 
-def _is_unreachable(context: ViewContext, session: TableSession) -> bool:
+def _is_unreachable(context: ViewContext, session: store.TableSession) -> bool:
     """Return whether no live table server of this machine plays the table, or could claim it."""
     runners = [
         runner
-        for runner in list_live_runners(context.connection, table_servers=True)
-        if is_port_on_this_machine(runner)
+        for runner in store.list_live_runners(context.connection, table_servers=True)
+        if store.is_port_on_this_machine(runner)
     ]
     return not any(session.table_server in (None, runner.id) for runner in runners)
 
@@ -467,20 +437,22 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
     """
 
     def act(connection: Connection) -> bool:
-        line = find_match_summary(connection, match)
+        line = store.find_match_summary(connection, match)
         if line is None:
             raise LadderError(
                 f"the ladder has no match {match}.\n"
                 f"List its matches: arena ladder matches {escape_control(ladder.path)}"
             )
-        if line.outcome != PLAYED:
+        if line.outcome != store.PLAYED:
             raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
-        if line.kind not in (RATED, "final"):
+        if line.kind not in (store.RATED, "final"):
             raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
         if line.voided == void:
             return False
-        log_action(connection, AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match))
-        set_match_rated(connection, match, not void)
+        store.log_action(
+            connection, store.AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match)
+        )
+        store.set_match_rated(connection, match, not void)
         return True
 
     return ladder.database.write(act)

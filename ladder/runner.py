@@ -16,41 +16,13 @@ from arena.formatting import format_count
 from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
+from ladder import store
 from ladder.bots import serialize_step
 from ladder.grading import extend_finals
 from ladder.health import HealthMonitor, LadderMetrics
 from ladder.ladder import Ladder, prune_expired
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
-from ladder.store import (
-    HEARTBEAT_TIMEOUT_S,
-    LADDER_ACTOR,
-    QUALIFYING,
-    RATED,
-    DatabaseError,
-    LivenessCheck,
-    cancel_queued_matches,
-    count_queued_checks,
-    deactivate_bot,
-    end_runner,
-    finish_check,
-    get_version_by_id,
-    has_process_ended,
-    has_recent_forfeits,
-    has_requested_match,
-    insert_archive,
-    is_newest_version,
-    latest_timestamp,
-    list_live_runners,
-    record_heartbeat,
-    register_runner,
-    release_ended,
-    save_check_steps,
-    save_match,
-    save_review,
-    set_active_version,
-    versions_in_match,
-)
 from ladder.tasks import (
     MAX_CLOCK_SKEW_S,
     AttemptFailed,
@@ -89,21 +61,21 @@ class LadderRunner:
         pool: WorkerExecutor,
         matches: int | None = None,
         until: str | None = None,
-        silent_s: float = HEARTBEAT_TIMEOUT_S,
+        silent_s: float = store.HEARTBEAT_TIMEOUT_S,
     ) -> None:
         self.ladder = ladder
         self.runner = ladder.database.write(
-            lambda connection: register_runner(connection, pool.width(), ladder.clock())
+            lambda connection: store.register_runner(connection, pool.width(), ladder.clock())
         )
         self.queue = TaskSource(ladder, self.runner, pool.width, matches)
         self.updater = StandingsUpdater(ladder)
         self._pool = pool
         self._settings_error = ""
         self._excluded: dict[str, str] = {}
-        self._watch = LivenessCheck(time.monotonic, silent_s)
+        self._watch = store.LivenessCheck(time.monotonic, silent_s)
         self._beat_s = silent_s / 12
         self._next_beat = 0.0
-        self._latest_time = ladder.database.read_with_retry(latest_timestamp)
+        self._latest_time = ladder.database.read_with_retry(store.latest_timestamp)
         self._clock_is_behind = False
         self._next_update = time.monotonic() + FIRST_STANDINGS_UPDATE_S
         self._next_prune = 0.0
@@ -116,7 +88,7 @@ class LadderRunner:
         """Return one line about the waiting and running tasks, or the reason why the pool has no workers."""
         running = self.queue.running
         matches, checks = sum(task.is_match for task in running), sum(task.is_check for task in running)
-        waiting = self.ladder.database.read_with_retry(count_queued_checks)
+        waiting = self.ladder.database.read_with_retry(store.count_queued_checks)
         reason = self._pool.last_error()
         if reason is not None:
             return reason
@@ -130,8 +102,8 @@ class LadderRunner:
 
     def other_runners(self) -> list[str]:
         """Return the ids of the ladder's other live runners, shortened as in logs."""
-        listed = self.ladder.database.read_with_retry(list_live_runners)
-        return [each.id[:8] for each in listed if each.id != self.runner and not has_process_ended(each)]
+        listed = self.ladder.database.read_with_retry(store.list_live_runners)
+        return [each.id[:8] for each in listed if each.id != self.runner and not store.has_process_ended(each)]
 
     @property
     def width(self) -> int:
@@ -156,8 +128,8 @@ class LadderRunner:
                     self.stop()
             yield from self._update_standings(at_once=True)
         finally:
-            with suppress(DatabaseError):  # then other runners find that this one has ended
-                self.ladder.database.write(lambda connection: end_runner(connection, self.runner))
+            with suppress(store.DatabaseError):  # then other runners find that this one has ended
+                self.ladder.database.write(lambda connection: store.end_runner(connection, self.runner))
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
@@ -171,7 +143,7 @@ class LadderRunner:
                 self.queue.mark_saved(task)
             case JobCompleted(Task(id=match, work=ReviewJob(version=version)) as task, list() as decisions):
                 rows, now = [asdict(each) for each in decisions], self.ladder.clock()
-                self.ladder.database.write(lambda connection: save_review(connection, version, match, rows, now))
+                self.ladder.database.write(lambda connection: store.save_review(connection, version, match, rows, now))
                 self.queue.mark_saved(task)
             case JobFailed():
                 yield from self.queue.news()
@@ -186,7 +158,7 @@ class LadderRunner:
             if idle:
                 extend_finals(self.ladder)
             return idle and not self.ladder.database.read_with_retry(
-                lambda connection: count_queued_checks(connection) or has_requested_match(connection)
+                lambda connection: store.count_queued_checks(connection) or store.has_requested_match(connection)
             )
         return self._until == "decided" and self.updater.decided
 
@@ -198,10 +170,10 @@ class LadderRunner:
         streak = self.ladder.last_settings.auto_disable.after_matches
 
         def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
-            new = save_match(connection, match, now)
+            new = store.save_match(connection, match, now)
             auto_disabled = []
-            for version in versions_in_match(connection, match.match) if new else ():
-                if has_recent_forfeits(connection, version, streak):
+            for version in store.versions_in_match(connection, match.match) if new else ():
+                if store.has_recent_forfeits(connection, version, streak):
                     auto_disabled += auto_disable_version(
                         connection,
                         version,
@@ -220,7 +192,9 @@ class LadderRunner:
     def _save_steps(self, version: int, steps: Sequence[CheckStep]) -> None:
         """Store the steps of a running check, so that pages show them."""
         now, rows = self.ladder.clock(), [(step.number, *serialize_step(step)) for step in steps]
-        self.ladder.database.write(lambda connection: save_check_steps(connection, version, self.runner, rows, now))
+        self.ladder.database.write(
+            lambda connection: store.save_check_steps(connection, version, self.runner, rows, now)
+        )
 
     def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
         now = self.ladder.clock()
@@ -233,16 +207,16 @@ class LadderRunner:
             built = None
             if check.built is not None and check.bot is not None:
                 built = check.bot.digest
-                insert_archive(connection, built, check.bot.file, check.built)
-            if not finish_check(connection, version, steps, reason, argv, built, now, check.language):
+                store.insert_archive(connection, built, check.bot.file, check.built)
+            if not store.finish_check(connection, version, steps, reason, argv, built, now, check.language):
                 return None
-            this = get_version_by_id(connection, version)
-            if check.played is not None and len(set(versions_in_match(connection, check.played.match))) == seats:
-                save_match(connection, check.played, now)
-            cancel_queued_matches(connection, "the check had ended before", now, version, (QUALIFYING,))
-            is_activated = reason is None and is_newest_version(connection, this)
+            this = store.get_version_by_id(connection, version)
+            if check.played is not None and len(set(store.versions_in_match(connection, check.played.match))) == seats:
+                store.save_match(connection, check.played, now)
+            store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
+            is_activated = reason is None and store.is_newest_version(connection, this)
             if is_activated:
-                set_active_version(connection, this, LADDER_ACTOR, "accepted", now)
+                store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
             return CheckFinished(this.version_ref, reason, is_activated)
 
         finished = self.ladder.database.write(act)
@@ -259,11 +233,11 @@ class LadderRunner:
         self._next_beat = now + self._beat_s
 
         def act(connection: Connection) -> None:
-            if not record_heartbeat(connection, self.runner, self._pool.width()):
-                register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
-            for dead in self._watch.dead(list_live_runners(connection), self.runner):
-                end_runner(connection, dead, self.ladder.clock())
-            release_ended(connection)
+            if not store.record_heartbeat(connection, self.runner, self._pool.width()):
+                store.register_runner(connection, self._pool.width(), self.ladder.clock(), self.runner)
+            for dead in self._watch.dead(store.list_live_runners(connection), self.runner):
+                store.end_runner(connection, dead, self.ladder.clock())
+            store.release_ended(connection)
 
         self.ladder.database.write(act)
         behind = self._latest_time - self.ladder.clock()
@@ -317,11 +291,11 @@ class LadderRunner:
 
 def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
     """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
-    row = get_version_by_id(connection, version)
+    row = store.get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
-    deactivate_bot(connection, row.bot, "auto_disable", LADDER_ACTOR, why, now)
-    cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (RATED,))
+    store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, why, now)
+    store.cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (store.RATED,))
     return [VersionAutoDisabled(row.version_ref, why)]
 
 

@@ -30,41 +30,11 @@ from arena.referee import ArenaError
 from arena.run import Job, MissingBotsError, WorkItem
 from arena.schedule import keyed_shuffle
 from arena.workers import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
+from ladder import store
 from ladder.bots import DAY_S, describe_party
 from ladder.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
 from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
 from ladder.settings import LadderError
-from ladder.store import (
-    ACCEPTED,
-    CHALLENGE,
-    FINAL,
-    QUALIFYING,
-    RATED,
-    AttemptCost,
-    QueuedMatch,
-    Version,
-    active_versions,
-    cancel_queued_matches,
-    challenges_since,
-    claim_check,
-    claim_match,
-    claim_review,
-    count_queued_checks,
-    find_qualifying_match,
-    find_record,
-    get_archive,
-    get_final_key,
-    get_party,
-    get_version_by_id,
-    is_frozen,
-    last_end_number,
-    last_round_number,
-    queue_matches,
-    record_failed_attempt,
-    release_check,
-    tables_after,
-    usage_after,
-)
 from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
 
 MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
@@ -88,10 +58,10 @@ class RoundScheduler:
         """Queue the next round; return the number of its matches, 0 if there is an `idle_reason`."""
         self._count_meetings(connection)
         self._read_times(connection)
-        number = last_round_number(connection) + 1
+        number = store.last_round_number(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
         tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
-        return len(queue_matches(connection, RATED, tables, self._ladder.clock(), round=number))
+        return len(store.queue_matches(connection, store.RATED, tables, self._ladder.clock(), round=number))
 
     def idle_reason(self) -> str | None:
         """Return the reason why the active versions can't play a round, None if they can."""
@@ -107,12 +77,12 @@ class RoundScheduler:
                 version.is_reference,
                 not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
             )
-            for version in active_versions(connection)
+            for version in store.active_versions(connection)
         ]
 
     def _count_meetings(self, connection: Connection) -> None:
         """Count the tables queued since the last call, including abandoned and cancelled ones."""
-        for match, table in tables_after(connection, self._last_counted, RATED):
+        for match, table in store.tables_after(connection, self._last_counted, store.RATED):
             self._last_counted = match
             self._played.update(table)
             for one, other in permutations(table, 2):
@@ -120,8 +90,8 @@ class RoundScheduler:
 
     def _read_times(self, connection: Connection) -> None:
         """Read the versions' times in matches that have ended since the last call."""
-        first = max(self._ended, last_end_number(connection) - _MAX_TIMED_MATCHES)
-        for self._ended, seats in usage_after(connection, first):
+        first = max(self._ended, store.last_end_number(connection) - _MAX_TIMED_MATCHES)
+        for self._ended, seats in store.usage_after(connection, first):
             for version, *spent in seats:
                 self._spent[version].append((spent[0], spent[1]))
 
@@ -325,12 +295,12 @@ class TaskSource:
             )
             return False
         self._not_before = time.monotonic() + _PAUSE_S
-        cost = AttemptCost.ATTEMPT
+        cost = store.AttemptCost.ATTEMPT
         if isinstance(problem, (WorkerRejectedError, ExecutorLostError)):
-            cost = AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else AttemptCost.LOSS
+            cost = store.AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else store.AttemptCost.LOSS
         reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
         if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
-            cost, reason = AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
+            cost, reason = store.AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
         if not task.is_check and self._left is not None:
             self._left += 1
 
@@ -338,16 +308,18 @@ class TaskSource:
 
         def act(connection: Connection) -> bool | None:
             if task.is_check:
-                abandoned = release_check(connection, task.id, self._runner, shown, now, cost)
+                abandoned = store.release_check(connection, task.id, self._runner, shown, now, cost)
                 if abandoned:
-                    cancel_queued_matches(connection, "its check was abandoned", now, task.id, (QUALIFYING,))
+                    store.cancel_queued_matches(
+                        connection, "its check was abandoned", now, task.id, (store.QUALIFYING,)
+                    )
                 return abandoned
-            return record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
+            return store.record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
 
         abandoned = self._ladder.database.write(act)
-        if cost in (AttemptCost.ATTEMPT, AttemptCost.ALL) and abandoned is not None:
+        if cost in (store.AttemptCost.ATTEMPT, store.AttemptCost.ALL) and abandoned is not None:
             self._news.append(AttemptFailed(task.id, task.is_check, reason, abandoned))
-        elif cost is AttemptCost.NOTHING:
+        elif cost is store.AttemptCost.NOTHING:
             self._news.append(WorkerRefused(reason))
         return bool(abandoned)
 
@@ -358,7 +330,7 @@ class TaskSource:
 
     def no_match_reason(self) -> str | None:
         """Return in one line the reason why no rated match can be played, or None."""
-        if self._ladder.database.read_with_retry(is_frozen):
+        if self._ladder.database.read_with_retry(store.is_frozen):
             return "the ladder is frozen"
         return self._rounds.idle_reason()
 
@@ -384,18 +356,18 @@ class TaskSource:
         may_review = self.rated and time.monotonic() >= self._next_review
         ladder = self._ladder
 
-        def act(connection: Connection) -> tuple[QueuedMatch, list[Version], bytes | None] | Task | None:
-            frozen = not self.rated or is_frozen(connection)
-            kinds = (CHALLENGE, FINAL) if frozen else (CHALLENGE, FINAL, RATED)
-            task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
+        def act(connection: Connection) -> tuple[store.QueuedMatch, list[store.Version], bytes | None] | Task | None:
+            frozen = not self.rated or store.is_frozen(connection)
+            kinds = (store.CHALLENGE, store.FINAL) if frozen else (store.CHALLENGE, store.FINAL, store.RATED)
+            task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None and may_review and (review := self._claim_review(connection)) is not None:
                 return review
             if task is None and not frozen and self._rounds.queue(connection):
-                task = claim_match(connection, self._runner, holding, ladder.clock(), kinds)
+                task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None:
                 return None
-            key = None if task.final is None else get_final_key(connection, task.final)
-            return task, [get_version_by_id(connection, version) for version in task.versions], key
+            key = None if task.final is None else store.get_final_key(connection, task.final)
+            return task, [store.get_version_by_id(connection, version) for version in task.versions], key
 
         claimed = ladder.database.write(act)
         if claimed is None or isinstance(claimed, Task):
@@ -410,19 +382,19 @@ class TaskSource:
 
     def _claim_review(self, connection: Connection) -> Task | None:
         now = self._ladder.clock()
-        if count_queued_checks(connection):
+        if store.count_queued_checks(connection):
             return None
-        claimed = claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
+        claimed = store.claim_review(connection, now, now - now % DAY_S, MAX_REVIEWS_PER_DAY)
         if claimed is None:
             return None
         self._next_review = time.monotonic() + REVIEW_INTERVAL_S
         version, match = claimed
-        return Task(match, ReviewJob(version.id, version.version_ref, find_record(connection, match) or ""))
+        return Task(match, ReviewJob(version.id, version.version_ref, store.find_record(connection, match) or ""))
 
     def _get_archives(self, item: WorkItem, digests: tuple[str, ...]) -> tuple[tuple[PortableBot, bytes], ...]:
         lacking = [bot for bot in item.job.bots if bot.digest in digests]
         return self._ladder.database.read_with_retry(
-            lambda connection: tuple((bot, get_archive(connection, bot.digest, bot.file)) for bot in lacking)
+            lambda connection: tuple((bot, store.get_archive(connection, bot.digest, bot.file)) for bot in lacking)
         )
 
     # --- checks
@@ -432,17 +404,17 @@ class TaskSource:
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
-            version = claim_check(connection, self._runner, holding, ladder.clock())
+            version = store.claim_check(connection, self._runner, holding, ladder.clock())
             if version is None:
                 return None
             references = choose_references(connection, version, ladder.play.seats)
             table = [version.id, *(each.id for each in references)]
-            match = find_qualifying_match(connection, table)
+            match = store.find_qualifying_match(connection, table)
             if match is None:
-                cancel_queued_matches(
-                    connection, "the reference bots changed", ladder.clock(), version.id, (QUALIFYING,)
+                store.cancel_queued_matches(
+                    connection, "the reference bots changed", ladder.clock(), version.id, (store.QUALIFYING,)
                 )
-                [match] = queue_matches(connection, QUALIFYING, [table], ladder.clock())
+                [match] = store.queue_matches(connection, store.QUALIFYING, [table], ladder.clock())
             return Task(version.id, make_check_job(ladder, connection, version, references, match))
 
         return ladder.database.write(act)
@@ -454,29 +426,29 @@ def describe_failure(problem: BaseException) -> str:
     return escape_control(str(problem) if ours else f"defect: {problem!r}")
 
 
-def make_portable_bot(version: Version) -> PortableBot:
+def make_portable_bot(version: store.Version) -> PortableBot:
     """Return the portable bot of an accepted version."""
-    assert version.status == ACCEPTED
+    assert version.status == store.ACCEPTED
     assert version.command is not None
     if version.built_digest is not None:  # always a folder, even for a single-file bot
         return PortableBot(version.version_ref, version.built_digest, version.command, None)
     return PortableBot(version.version_ref, version.digest, version.command, version.single_file_name)
 
 
-def choose_references(connection: Connection, version: Version, seats: int) -> list[Version]:
+def choose_references(connection: Connection, version: store.Version, seats: int) -> list[store.Version]:
     """Return the opponents of a version's qualifying match: active reference bots, at most seats - 1."""
-    playing = [each for each in active_versions(connection) if each.is_reference and each.bot != version.bot]
+    playing = [each for each in store.active_versions(connection) if each.is_reference and each.bot != version.bot]
     return playing[: seats - 1]
 
 
 def make_check_job(
-    ladder: Ladder, connection: Connection, version: Version, references: Sequence[Version], match: int
+    ladder: Ladder, connection: Connection, version: store.Version, references: Sequence[store.Version], match: int
 ) -> VersionCheckJob:
     """Return the job of a version's check; `match` is the id of its qualifying match."""
     play = ladder.play
     return VersionCheckJob(
         name=version.version_ref,
-        archive=get_archive(connection, version.digest, version.single_file_name),
+        archive=store.get_archive(connection, version.digest, version.single_file_name),
         digest=version.digest,
         file=version.single_file_name,
         settings=play.settings,
@@ -484,7 +456,7 @@ def make_check_job(
         seats=play.seats,
         match_games=play.seats,
         references=tuple(
-            (bot, get_archive(connection, bot.digest, bot.file)) for bot in map(make_portable_bot, references)
+            (bot, store.get_archive(connection, bot.digest, bot.file)) for bot in map(make_portable_bot, references)
         ),
         key=ladder.match_key(match),
         match=match,
@@ -518,8 +490,8 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
                 "Name your own bot first, then its opponents."
             )
         version_refs = tuple(version.version_ref for version in table)
-        party = get_party(connection, owner)
-        asked = challenges_since(connection, party, now - now % DAY_S)
+        party = store.get_party(connection, owner)
+        asked = store.challenges_since(connection, party, now - now % DAY_S)
         ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
         if not ids:  # else this is the second call of a function whose commit had no answer
             if not owner.staff and today + count > most:
@@ -527,8 +499,8 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
                     f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
                     f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
                 )
-            ids = queue_matches(
-                connection, CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
+            ids = store.queue_matches(
+                connection, store.CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
             )
             today += count
         return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
@@ -536,7 +508,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     return ladder.database.write(act)
 
 
-def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[Version]:
+def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:
@@ -546,7 +518,7 @@ def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Se
             f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
         )
     there = {version.bot for version in table}
-    spare = [each for each in active_versions(connection) if each.is_reference and each.bot not in there]
+    spare = [each for each in store.active_versions(connection) if each.is_reference and each.bot not in there]
     table += spare[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(

@@ -10,22 +10,10 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder import store
 from ladder.ladder import resolve_database_url
 from ladder.maintenance import BackupFile, write_database_backup
 from ladder.settings import LadderError, read_settings
-from ladder.store import (
-    HEARTBEAT_TIMEOUT_S,
-    NEWEST_REVISION,
-    Database,
-    RunnerRecord,
-    SchemaUpgrade,
-    has_process_ended,
-    is_on_this_machine,
-    list_connections,
-    list_live_runners,
-    list_upgrades,
-    upgrade_schema,
-)
 
 _POLL_S = 1.0
 
@@ -36,7 +24,7 @@ class LadderUpgrade:
 
     before: str
     after: str
-    changes: tuple[SchemaUpgrade, ...]
+    changes: tuple[store.SchemaUpgrade, ...]
     backup: BackupFile | None
 
 
@@ -46,7 +34,7 @@ def upgrade_ladder(
     dry_run: bool,
     report: Callable[[str], object],
     application: str = "arena",
-    silent_s: float = HEARTBEAT_TIMEOUT_S,
+    silent_s: float = store.HEARTBEAT_TIMEOUT_S,
 ) -> LadderUpgrade:
     """Upgrade the ladder in a folder; `report` is called with what will be and what was done. dry_run: only report.
 
@@ -54,13 +42,13 @@ def upgrade_ladder(
     process on another machine. Raises LadderError, also while another process uses the ladder; DatabaseError, OSError.
     """
     url = resolve_database_url(read_settings(folder).database, folder)
-    with closing(Database(url, patience_s=10, application=application)) as database:
-        before, steps = database.read_with_retry(list_upgrades)
-        done = LadderUpgrade(before, NEWEST_REVISION, tuple(steps), None)
+    with closing(store.Database(url, patience_s=10, application=application)) as database:
+        before, steps = database.read_with_retry(store.list_upgrades)
+        done = LadderUpgrade(before, store.NEWEST_REVISION, tuple(steps), None)
         if not steps:
-            report(f"{folder} has the newest schema, {NEWEST_REVISION}: there is nothing to do")
+            report(f"{folder} has the newest schema, {store.NEWEST_REVISION}: there is nothing to do")
             return done
-        file = backup or folder / f"before-{NEWEST_REVISION}-{datetime.now():%Y%m%d-%H%M%S}.tar"
+        file = backup or folder / f"before-{store.NEWEST_REVISION}-{datetime.now():%Y%m%d-%H%M%S}.tar"
         report(f"to do: back up {folder} to {file}; then change the schema of its database from {before}:")
         for step in steps:
             report(f"  {step.revision}: {step.title}")
@@ -70,19 +58,19 @@ def upgrade_ladder(
         size = write_database_backup(database, folder, file)
         report(f"wrote {file}: {size / 1e6:.1f} MB; to go back, install the previous version, and run")
         report(f"  arena ladder restore {file} NEW-FOLDER")
-        upgrade_schema(database)
-        report(f"upgraded {folder} to schema {NEWEST_REVISION}; start its processes again")
+        store.upgrade_schema(database)
+        report(f"upgraded {folder} to schema {store.NEWEST_REVISION}; start its processes again")
         return replace(done, backup=BackupFile(str(file), size))
 
 
-def _require_alone(database: Database, report: Callable[[str], object], silent_s: float) -> None:
+def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
     """Raise LadderError if another process uses the ladder. Waits `silent_s` for heartbeats from other machines."""
     before: dict[str, int] = {}
     until = time.monotonic() + silent_s
     while True:
         live, connections = database.read_with_retry(lambda connection: _list_users(connection, database.application))
         known = {runner.id: before.get(runner.id, runner.heartbeat) for runner in live}
-        beating = [each for each in live if is_on_this_machine(each) or each.heartbeat != known[each.id]]
+        beating = [each for each in live if store.is_on_this_machine(each) or each.heartbeat != known[each.id]]
         if beating or connections:
             names = [*map(_describe, beating), *connections]
             raise LadderError(
@@ -96,12 +84,12 @@ def _require_alone(database: Database, report: Callable[[str], object], silent_s
         time.sleep(_POLL_S)
 
 
-def _list_users(connection: Connection, own: str) -> tuple[list[RunnerRecord], list[str]]:
+def _list_users(connection: Connection, own: str) -> tuple[list[store.RunnerRecord], list[str]]:
     """Return the runners and table servers that may be alive, and the other connections of arena's commands."""
-    listed = [*list_live_runners(connection), *list_live_runners(connection, table_servers=True)]
-    return [runner for runner in listed if not has_process_ended(runner)], list_connections(connection, own)
+    listed = [*store.list_live_runners(connection), *store.list_live_runners(connection, table_servers=True)]
+    return [runner for runner in listed if not store.has_process_ended(runner)], store.list_connections(connection, own)
 
 
-def _describe(runner: RunnerRecord) -> str:
+def _describe(runner: store.RunnerRecord) -> str:
     what = "runner" if runner.port is None else "table server"
     return f"{what} {runner.id[:8]}, process {runner.pid} at {escape_control(runner.host.split()[0])}"

@@ -312,6 +312,7 @@ def test_the_store_holds_all_sql() -> None:
             found = {name for source, name in imports(path) if is_in("sqlalchemy", source)}
             assert found <= {"Connection", "URL", "make_url", "ArgumentError"}, module
             assert ("ladder.store", "METADATA") not in imports(path), module
+            assert "store.METADATA" not in path.read_text(encoding="utf-8"), module
 
 
 def test_the_packages_have_no_circle() -> None:

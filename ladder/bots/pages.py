@@ -15,6 +15,7 @@ from arena.rating import Estimate
 from arena.referee import StoredFaultSample
 from arena.review import CostlyDecision
 from arena.run import FaultReport, make_fault_report
+from ladder import store
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
@@ -23,35 +24,6 @@ from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
 from ladder.standings import OpponentRecord, compute_trends, list_opponents
 from ladder.standings.computation import FieldStyle, Standings, StandingsRow, Trend, read_estimate
-from ladder.store import (
-    ACCEPTED,
-    BotRecord,
-    MatchSummary,
-    Version,
-    VersionTotals,
-    all_bots,
-    barred_versions,
-    count_faults,
-    count_seat_results,
-    find_bot,
-    find_latest_snapshot,
-    find_next_round_s,
-    find_record,
-    get_archive,
-    get_build_log,
-    get_check_steps,
-    get_log,
-    get_play_style,
-    get_version_by_id,
-    list_audit_entries,
-    list_fault_samples,
-    list_reviewed_decisions,
-    rating_history_of,
-    recent_usage,
-    total_matches,
-    version_refs_by_id,
-    versions_of,
-)
 from ladder.view_context import ViewContext, paginate
 
 _STEP, _DECISION = TypeAdapter(CheckStepView), TypeAdapter(CostlyDecision)
@@ -64,7 +36,7 @@ def serialize_step(step: CheckStep) -> tuple[str, bytes]:
 
 def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepView, ...]:
     """Return the steps of a version's check."""
-    return tuple(map(_STEP.validate_json, get_check_steps(connection, version)))
+    return tuple(map(_STEP.validate_json, store.get_check_steps(connection, version)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +65,7 @@ class BotStyle:
 
 def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldStyle | None) -> BotStyle | None:
     """Return a version's play style, None if no match was counted. owner: a login. field: the means of all bots."""
-    style, viewer = get_play_style(context.connection, version), context.viewer
+    style, viewer = store.get_play_style(context.connection, version), context.viewer
     if not style.matches:
         return None
     public: Mapping[str, float] = field.public if field else {}
@@ -124,7 +96,7 @@ class SeatWinRate:
 def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...]:
     """Return a version's results in each seat in which it has played, in order of seats."""
     played, won = [0] * context.seats, [0.0] * context.seats
-    for place, seats, survivors, count in count_seat_results(context.connection, version, context.sealed_finals):
+    for place, seats, survivors, count in store.count_seat_results(context.connection, version, context.sealed_finals):
         seat = seats.index(str(place))
         played[seat] += count
         if str(seat) in survivors:
@@ -152,8 +124,8 @@ class BotVersion:
     is_active: bool
     submitted_at: float
     received_at: float | None
-    rated_matches: VersionTotals
-    all_matches: VersionTotals
+    rated_matches: store.VersionTotals
+    all_matches: store.VersionTotals
     faults: dict[str, int] | None
     digest: str | None
     reason: str | None
@@ -210,7 +182,7 @@ class BotPage:
     lost_games: tuple[LostGame, ...] | None
     costly_decisions: tuple[CostlyDecision, ...] | None
     opponents: tuple[str, ...] | None
-    recent_matches: tuple[MatchSummary, ...]
+    recent_matches: tuple[store.MatchSummary, ...]
     rating_history: tuple[DailyRating, ...]
     head_to_head: tuple[OpponentRecord, ...]
     wins_by_seat: tuple[SeatWinRate, ...]
@@ -238,14 +210,14 @@ def view_bot(
     last: the maximum number of recent matches. due: the deadlines for this bot and viewer.
     """
     connection, viewer = context.connection, context.viewer
-    known = find_bot(connection, name)
-    versions = [] if known is None else versions_of(connection, known.id)
+    known = store.find_bot(connection, name)
+    versions = [] if known is None else store.versions_of(connection, known.id)
     asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
     if known is None or asked is None:
         return None
     number = {version.id: version.number for version in versions}
     playing = known.active_version_id or asked.id
-    text = find_latest_snapshot(connection)
+    text = store.find_latest_snapshot(connection)
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
@@ -262,7 +234,7 @@ def view_bot(
         throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
         versions=_list_versions(context, known, versions),
         checks=VersionCheckView(
-            asked.number, list_check_steps(connection, asked.id), get_build_log(connection, asked.id) != b""
+            asked.number, list_check_steps(connection, asked.id), store.get_build_log(connection, asked.id) != b""
         ),
         fault_reports=_list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
         if viewer.can_view(BotPage, "fault_reports", known.login)
@@ -281,22 +253,24 @@ def view_bot(
                 read_estimate(row, "rating"),
                 read_estimate(row, "win_rate_adjusted"),
             )
-            for row in rating_history_of(connection, list(number))
+            for row in store.rating_history_of(connection, list(number))
         ),
         audit_log=_list_decisions(context, known, number),
         deadlines=due,
         permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
-        next_round_s=find_next_round_s(connection),
+        next_round_s=store.find_next_round_s(connection),
         revision=context.revision,
     )
     return hide_fields(whole, viewer, known.login)
 
 
-def _list_versions(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[BotVersion, ...]:
+def _list_versions(
+    context: ViewContext, bot: store.BotRecord, versions: Sequence[store.Version]
+) -> tuple[BotVersion, ...]:
     """Return a bot's versions with their totals, in order of number."""
     connection, sealed, ids = context.connection, context.sealed_finals, [version.id for version in versions]
-    rated, played = (total_matches(connection, ids, sealed, which) for which in (True, False))
-    kinds, barred = count_faults(connection, ids, sealed), barred_versions(connection, bot.id)
+    rated, played = (store.total_matches(connection, ids, sealed, which) for which in (True, False))
+    kinds, barred = store.count_faults(connection, ids, sealed), store.barred_versions(connection, bot.id)
     rows = (
         BotVersion(
             number=version.number,
@@ -320,30 +294,32 @@ def _list_versions(context: ViewContext, bot: BotRecord, versions: Sequence[Vers
 
 def _list_costly_decisions(connection: Connection, versions: Sequence[int]) -> tuple[CostlyDecision, ...]:
     """Return the _MAX_DECISIONS costliest decisions of the newest reviews of versions (ids)."""
-    decisions = map(_DECISION.validate_python, list_reviewed_decisions(connection, versions, _MAX_REVIEWS))
+    decisions = map(_DECISION.validate_python, store.list_reviewed_decisions(connection, versions, _MAX_REVIEWS))
     return tuple(sorted(decisions, key=lambda decision: -decision.cost.value)[:_MAX_DECISIONS])
 
 
-def _list_decisions(context: ViewContext, bot: BotRecord, number: Mapping[int, int]) -> tuple[DecisionSummary, ...]:
+def _list_decisions(
+    context: ViewContext, bot: store.BotRecord, number: Mapping[int, int]
+) -> tuple[DecisionSummary, ...]:
     """Return the decisions about a bot and, if visible, about its owner. number: of versions, by id."""
-    entries = list_audit_entries(context.connection, bot=bot.id)
+    entries = store.list_audit_entries(context.connection, bot=bot.id)
     if context.viewer.can("user_decisions:read", bot.login):
-        entries += list_audit_entries(context.connection, user_id=bot.owner_id, actions=_OWNER_ACTIONS)
+        entries += store.list_audit_entries(context.connection, user_id=bot.owner_id, actions=_OWNER_ACTIONS)
     return summarize_decisions(context, sorted(entries, key=lambda entry: entry.id), number, bot.login)
 
 
-def _list_opponents(context: ViewContext, bot: BotRecord, versions: Sequence[Version]) -> tuple[str, ...]:
+def _list_opponents(context: ViewContext, bot: store.BotRecord, versions: Sequence[store.Version]) -> tuple[str, ...]:
     """Return the names of the active bots, then the version refs of a bot's own other accepted versions."""
     if not context.viewer.can("bot:challenge", bot.login):
         return ()
-    names = (each.name for each in all_bots(context.connection) if each.active_version_id and each.id != bot.id)
-    own = (each.version_ref for each in reversed(versions) if each.status == ACCEPTED and not each.is_active)
+    names = (each.name for each in store.all_bots(context.connection) if each.active_version_id and each.id != bot.id)
+    own = (each.version_ref for each in reversed(versions) if each.status == store.ACCEPTED and not each.is_active)
     return (*names, *own)
 
 
 def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
     """Return why an active version plays less often than others, None if it doesn't."""
-    spent = [] if version is None else recent_usage(context.connection, version, RECENT_MATCHES)
+    spent = [] if version is None else store.recent_usage(context.connection, version, RECENT_MATCHES)
     if not is_slow(spent, context.limit_ms):
         return None
     return (
@@ -397,7 +373,7 @@ class BotList:
 
 def list_bots(context: ViewContext, search: str = "", after: str | None = None, limit: int | None = 50) -> BotList:
     """Return up to `limit` bots after bot `after` whose name, pseudonym or visible owner contains `search`."""
-    refs = {id: ref.rpartition("@") for id, ref in version_refs_by_id(context.connection).items()}
+    refs = {id: ref.rpartition("@") for id, ref in store.version_refs_by_id(context.connection).items()}
     count = Counter(bot for bot, _, _ in refs.values())
     lines = [
         hide_fields(
@@ -412,7 +388,7 @@ def list_bots(context: ViewContext, search: str = "", after: str | None = None, 
             context.viewer,
             known.login,
         )
-        for known in all_bots(context.connection)
+        for known in store.all_bots(context.connection)
     ]
     word = search.casefold().strip()
     matching = [line for line in lines if word in f"{line.bot} {line.pseudonym} {line.owner or ''}".casefold()]
@@ -422,28 +398,28 @@ def list_bots(context: ViewContext, search: str = "", after: str | None = None, 
 
 def view_build_log(context: ViewContext, name: str, number: int | None = None) -> BuildLog | None:
     """Return a version's build log, of the newest without a `number`; None if it doesn't exist or isn't permitted."""
-    known = find_bot(context.connection, name)
+    known = store.find_bot(context.connection, name)
     if known is None or not context.viewer.can("build_log:read", known.login):
         return None
-    versions = versions_of(context.connection, known.id)
+    versions = store.versions_of(context.connection, known.id)
     asked = next((version for version in reversed(versions) if number in (None, version.number)), None)
     if asked is None:
         return None
-    return BuildLog(asked.number, get_build_log(context.connection, asked.id))
+    return BuildLog(asked.number, store.get_build_log(context.connection, asked.id))
 
 
-def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tuple[FaultReport, ...]:
+def _list_fault_reports(context: ViewContext, versions: Sequence[store.Version]) -> tuple[FaultReport, ...]:
     """Return reports of the stored fault samples of versions, without matches of unrevealed finals.
 
     A report has fewer details once the record and the logs of its match have been removed.
     """
 
-    def report(kept: StoredFaultSample, version: Version) -> FaultReport:
+    def report(kept: StoredFaultSample, version: store.Version) -> FaultReport:
         logs = [
             (f"process {number} of match {kept.match}", data)
-            for number, data in get_log(context.connection, kept.match, version.id)
+            for number, data in store.get_log(context.connection, kept.match, version.id)
         ]
-        record = find_record(context.connection, kept.match)
+        record = store.find_record(context.connection, kept.match)
         return make_fault_report(
             kept, record, logs, context.sandbox, version.command or (), version.single_file_name is not None
         )
@@ -451,7 +427,7 @@ def _list_fault_reports(context: ViewContext, versions: Sequence[Version]) -> tu
     return tuple(
         report(kept, version)
         for version in versions
-        for kept in list_fault_samples(context.connection, version.id, context.sealed_finals)
+        for kept in store.list_fault_samples(context.connection, version.id, context.sealed_finals)
     )
 
 
@@ -471,7 +447,7 @@ class BotLogs:
     items: tuple[ProcessLog, ...]
 
 
-def view_logs(context: ViewContext, line: MatchSummary, bot: str) -> BotLogs | None:
+def view_logs(context: ViewContext, line: store.MatchSummary, bot: str) -> BotLogs | None:
     """Return the standard error of a bot (honest) or a version (honest@3) in a match, None if it didn't play in it.
 
     Logs that the viewer may not read are left out.
@@ -480,20 +456,24 @@ def view_logs(context: ViewContext, line: MatchSummary, bot: str) -> BotLogs | N
     rows = tuple(
         ProcessLog(seat.version_ref, number, text)
         for seat in seats
-        if context.viewer.can("log:read", get_version_by_id(context.connection, seat.version).login)
-        for number, text in get_log(context.connection, line.id, seat.version)
+        if context.viewer.can("log:read", store.get_version_by_id(context.connection, seat.version).login)
+        for number, text in store.get_log(context.connection, line.id, seat.version)
     )
     return BotLogs(rows) if seats else None
 
 
 def find_version_archive(context: ViewContext, name: str, number: int) -> bytes | None:
     """Return a version's files as a tar archive, None if they don't exist or the viewer may not read them."""
-    bot = find_bot(context.connection, name)
+    bot = store.find_bot(context.connection, name)
     if bot is None or not context.viewer.can("files:read", bot.login):
         return None
-    version = next((version for version in versions_of(context.connection, bot.id) if version.number == number), None)
+    version = next(
+        (version for version in store.versions_of(context.connection, bot.id) if version.number == number), None
+    )
     try:
-        return None if version is None else get_archive(context.connection, version.digest, version.single_file_name)
+        return (
+            None if version is None else store.get_archive(context.connection, version.digest, version.single_file_name)
+        )
     except KeyError:  # erased with the owner's data
         return None
 

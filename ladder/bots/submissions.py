@@ -28,43 +28,13 @@ from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submis
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from arena.sandbox import scratch_folder
+from ladder import store
 from ladder.bots.pages import BotPage, RemainingQuota, SimilarityPair, SimilarityReport
 from ladder.clock import format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
 from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_bot, get_user, make_viewer, require_unsuspended
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError, LadderSettings
-from ladder.store import (
-    ACCEPTED,
-    RATED,
-    REJECTED,
-    AuditEntry,
-    BotRecord,
-    Version,
-    accepted_versions,
-    active_versions,
-    add_version,
-    all_bots,
-    all_users,
-    barred_versions,
-    cancel_queued_matches,
-    count_submissions_since,
-    deactivate_bot,
-    disabled_versions,
-    find_bot,
-    find_user,
-    get_archive,
-    get_or_create_bot,
-    get_party,
-    get_version_by_id,
-    insert_archive,
-    list_archives,
-    list_audit_entries,
-    log_action,
-    set_active_version,
-    set_received_at,
-    versions_of,
-)
 from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
 from ladder.view_context import ViewContext
 
@@ -149,7 +119,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
     """
     found = BulkSubmission({}, {})
     with ladder.database.read() as connection:
-        owners = all_users(connection)
+        owners = store.all_users(connection)
         ids = list_signed_up(connection, owners)
         signed_up = {user.login for user in owners if user.id in ids}
     for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
@@ -176,7 +146,7 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
 def _get_only_bot_name(connection: Connection, login: str) -> str:
     """Return the name of a user's or team's only bot, or one for a first. Raises LadderError if there are several."""
     owner = get_user(connection, login)
-    own = [bot.name for bot in bots_of_party(connection, get_party(connection, owner))]
+    own = [bot.name for bot in bots_of_party(connection, store.get_party(connection, owner))]
     if len(own) > 1:
         raise LadderError(
             f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, with --name."
@@ -188,7 +158,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     """Store a submission as a version, unless it is a duplicate. Raises LadderError."""
     login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
-    owner, party = acting.id, get_party(connection, acting)
+    owner, party = acting.id, store.get_party(connection, acting)
     bots = [] if new.name else bots_of_party(connection, party)
     name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
     known = find_bot_ignoring_case(connection, name)
@@ -201,18 +171,18 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
         _check_bots(connection, party, settings)
     else:
         require_unsuspended(connection, known)
-    versions = [] if known is None else versions_of(connection, known.id)
+    versions = [] if known is None else store.versions_of(connection, known.id)
     same = _same(versions, new, received)
     if same is not None:
         corrected = same.received_at != same.submitted_at and received != same.received_at
         if new.received_at is not None and (received < same.received_at or corrected):
-            set_received_at(connection, same.id, received)
+            store.set_received_at(connection, same.id, received)
             _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received_at=received)
         return AcceptedSubmission(
             same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
         )
-    today = count_submissions_since(connection, party, now - now % DAY_S)
+    today = store.count_submissions_since(connection, party, now - now % DAY_S)
     most = settings.quotas.max_submissions_per_day
     if new.received_at is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
@@ -221,9 +191,9 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
             f"Try again in {wait} h."
         )
     called, number = known.name if known else name, 1 + len(versions)
-    bot = get_or_create_bot(connection, called, owner, now)
-    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)
+    bot = store.get_or_create_bot(connection, called, owner, now)
+    store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = store.add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)
     if new.received_at is not None:
         _note_received(connection, new, bot, version, owner, now)
     return AcceptedSubmission(
@@ -234,12 +204,12 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
         duplicate=False,
         late_for=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
         remaining=most - today - 1 if new.received_at is None else None,
-        disabled_reason=disabled_versions(connection).get(version),
+        disabled_reason=store.disabled_versions(connection).get(version),
         received_at=received,
     )
 
 
-def _same(versions: Sequence[Version], submission: Submission, received: float) -> Version | None:
+def _same(versions: Sequence[store.Version], submission: Submission, received: float) -> store.Version | None:
     """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
     order = sorted(versions, key=lambda version: (version.received_at, version.number))
     before = [version for version in order if version.received_at <= received]
@@ -259,18 +229,20 @@ def _same(versions: Sequence[Version], submission: Submission, received: float) 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert new.received_at is not None
     why = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
-    log_action(connection, AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner))
+    store.log_action(
+        connection, store.AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner)
+    )
 
 
 def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None = None) -> RemainingQuota:
     """Return what the viewer, or the user of a login, may still submit; teams share quotas."""
     connection, login, settings = context.connection, login or context.viewer.login, ladder.last_settings
-    owner = None if login is None else find_user(connection, login)
-    party = {} if owner is None else get_party(connection, owner)
+    owner = None if login is None else store.find_user(connection, login)
+    party = {} if owner is None else store.get_party(connection, owner)
     bots = bots_of_party(connection, party)
     out = owner is None or owner.suspended or owner.withdrawn
     begins = context.now - context.now % DAY_S
-    today = count_submissions_since(connection, party, begins)
+    today = store.count_submissions_since(connection, party, begins)
     quotas = settings.quotas
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
@@ -283,7 +255,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
         deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
         owners=tuple(
             (each.login, each.name)
-            for each in (all_users(connection) if context.viewer.staff else ())
+            for each in (store.all_users(connection) if context.viewer.staff else ())
             if not (each.staff or each.suspended or each.withdrawn or each.waiting)
         ),
     )
@@ -292,10 +264,12 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
 
 def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:
     """Return all deadlines as they apply to a bot's owner; none for a reference bot or a viewer without permission."""
-    bot = find_bot(context.connection, name)
+    bot = store.find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
-    bots = [each for each in all_bots(context.connection) if each.owner_id == bot.owner_id]  # one in time: none is late
+    bots = [
+        each for each in store.all_bots(context.connection) if each.owner_id == bot.owner_id
+    ]  # one in time: none is late
     dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
 
     def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
@@ -321,7 +295,7 @@ def read_reference(argument: str) -> ReferenceBot:
 
 def save_reference(connection: Connection, reference: ReferenceBot, at: float) -> AcceptedSubmission:
     """Store a reference bot as a new version, to be checked. Raises LadderError if a user's bot has the name."""
-    owner = find_user(connection, STAFF_USER.login)
+    owner = store.find_user(connection, STAFF_USER.login)
     assert owner is not None, "create makes the staff"
     name, bundle = reference.name, reference.bundle
     known = find_bot_ignoring_case(connection, name)
@@ -329,13 +303,13 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
         raise LadderError(
             f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
         )
-    bot = get_or_create_bot(connection, name, owner.id, at, is_reference=True)
-    versions = versions_of(connection, bot)
+    bot = store.get_or_create_bot(connection, name, owner.id, at, is_reference=True)
+    versions = store.versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
         last = versions[-1]
         return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
-    insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = add_version(connection, bot, bundle.digest, bundle.file, at)
+    store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+    version = store.add_version(connection, bot, bundle.digest, bundle.file, at)
     return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
 
 
@@ -358,9 +332,9 @@ def normalize_bot_name(name: str) -> str:
     return name
 
 
-def find_bot_ignoring_case(connection: Connection, name: str) -> BotRecord | None:
+def find_bot_ignoring_case(connection: Connection, name: str) -> store.BotRecord | None:
     """Return the bot of a name, ignoring case, since names that look alike would be confused."""
-    return next((bot for bot in all_bots(connection) if bot.name.casefold() == name.casefold()), None)
+    return next((bot for bot in store.all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 
 
 def describe_party(login: str, party: Collection[int]) -> str:
@@ -378,11 +352,13 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
         )
 
 
-def bots_of_party(connection: Connection, party: Collection[int]) -> list[BotRecord]:
+def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
     """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
-    out = {owner.id for owner in all_users(connection) if owner.suspended or owner.withdrawn}
+    out = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
     return [
-        bot for bot in all_bots(connection) if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
+        bot
+        for bot in store.all_bots(connection)
+        if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
     ]
 
 
@@ -405,20 +381,20 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError.
     """
     with ladder.database.read() as connection:
-        playing = active_versions(connection)
-        stored = list_archives(connection)
+        playing = store.active_versions(connection)
+        stored = store.list_archives(connection)
         known = (
             each
-            for each in (*accepted_versions(connection), *playing)
+            for each in (*store.accepted_versions(connection), *playing)
             if (each.digest, each.single_file_name or "") in stored
         )
         newest = {each.bot: each for each in known if not each.is_reference}
         versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:
             return SimilarityReport(len(versions), None, ())
-        read = [_source(get_archive(connection, each.digest, each.single_file_name)) for each in versions]
+        read = [_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
         given = [
-            _source(get_archive(connection, each.digest, each.single_file_name))[:2]
+            _source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
             for each in playing
             if each.is_reference
         ]
@@ -497,12 +473,12 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
     Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError.
     """
 
-    def check(connection: Connection, bot: BotRecord, version: Version) -> None:
+    def check(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
         owner = get_acting_user(connection, login)
         if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
             raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
         require_unsuspended(connection, bot)
-        why = barred_versions(connection, bot.id).get(version.id)
+        why = store.barred_versions(connection, bot.id).get(version.id)
         if why is not None:
             raise LadderError(
                 f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
@@ -517,7 +493,7 @@ def activate_version(
     number: int,
     who: str,
     why: str,
-    check: Callable[[Connection, BotRecord, Version], None] = lambda connection, bot, version: None,
+    check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,
 ) -> bool:
     """Activate an accepted version of a bot; return False if it is active already.
 
@@ -526,24 +502,24 @@ def activate_version(
 
     def act(connection: Connection) -> bool:
         bot = get_bot(connection, name)
-        versions = versions_of(connection, bot.id)
+        versions = store.versions_of(connection, bot.id)
         wanted = next((each for each in versions if each.number == number), None)
         if wanted is None:
             raise LadderError(
                 f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}."
             )
         check(connection, bot, wanted)
-        if wanted.status != ACCEPTED:
+        if wanted.status != store.ACCEPTED:
             raise LadderError(
                 f"{escape_control(wanted.version_ref)} isn't accepted: "
                 f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
                 "Activate an accepted version."
             )
-        if wanted.is_active and versions[-1].status in (ACCEPTED, REJECTED):
+        if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
             return False  # a newer one that waits would take its place
         now = ladder.clock()
         stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
-        set_active_version(connection, wanted, who, why, now)
+        store.set_active_version(connection, wanted, who, why, now)
         return True
 
     return ladder.database.write(act)
@@ -556,27 +532,27 @@ def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
     )
 
 
-def is_bot_disabled(connection: Connection, bot: BotRecord) -> bool:
+def is_bot_disabled(connection: Connection, bot: store.BotRecord) -> bool:
     """Return whether a bot was disabled, and no version was activated since."""
-    entries = list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
     return bool(entries) and entries[-1].action == "disable"
 
 
-def disable_bot_row(connection: Connection, bot: BotRecord, who: str, why: str, now: float) -> bool:
+def disable_bot_row(connection: Connection, bot: store.BotRecord, who: str, why: str, now: float) -> bool:
     """Disable a bot in an open transaction, as `disable_bot` does."""
     if is_bot_disabled(connection, bot):
         return False
     if bot.active_version_id is not None:
-        version = get_version_by_id(connection, bot.active_version_id)
+        version = store.get_version_by_id(connection, bot.active_version_id)
         stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
-    deactivate_bot(connection, bot.id, "disable", who, why, now)
+    store.deactivate_bot(connection, bot.id, "disable", who, why, now)
     return True
 
 
 def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
     """Cancel the queued rated matches of a version that is no longer active."""
     if version is not None:
-        cancel_queued_matches(connection, reason, now, version=version, kinds=(RATED,))
+        store.cancel_queued_matches(connection, reason, now, version=version, kinds=(store.RATED,))
 
 
 def _rejection(state: str, reason: str | None) -> str:

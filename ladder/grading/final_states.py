@@ -5,18 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from ladder import store
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.standings.computation import Standings, StandingsRow
-from ladder.store import (
-    ENDED,
-    PLAYED,
-    Final,
-    Version,
-    all_finals,
-    find_match_interval,
-    get_versions_by_id,
-    list_final_matches,
-)
 from ladder.view_context import ViewContext, paginate
 
 
@@ -100,31 +91,31 @@ class FinalList:
 
 def list_finals(context: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return up to `limit` finals after the one named `after`."""
-    part, more = paginate(all_finals(context.connection), lambda final: final.name, after, limit)
+    part, more = paginate(store.all_finals(context.connection), lambda final: final.name, after, limit)
     states = tuple(summarize_final(context.connection, final, context.viewer) for final in part)
     return FinalList(states, more, context.revision)
 
 
-def name_owner(version: Version, viewer: Viewer) -> str:
+def name_owner(version: store.Version, viewer: Viewer) -> str:
     """Return the name of a version's owner as podiums show it: the pseudonym, after the real name if agreed."""
     agreed = version.shows_name and viewer.can("agreed_name:view")
     return f"{version.owner_name} ({version.pseudonym})" if agreed else version.pseudonym
 
 
-def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
+def summarize_final(connection: Connection, final: store.Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
     """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
-    matches = list_final_matches(connection, final.id)
-    causes = Counter(match.outcome for match in matches if match.status == ENDED)
-    shown = [match.id for match in matches if match.outcome == PLAYED and final.shows_results]
-    versions = get_versions_by_id(connection, final.versions)
+    matches = store.list_final_matches(connection, final.id)
+    causes = Counter(match.outcome for match in matches if match.status == store.ENDED)
+    shown = [match.id for match in matches if match.outcome == store.PLAYED and final.shows_results]
+    versions = store.get_versions_by_id(connection, final.versions)
     champion = next((version for version in versions if version.id == final.champion), None)
-    pending = sum(match.status != ENDED for match in matches)
+    pending = sum(match.status != store.ENDED for match in matches)
     state = "revealed" if final.revealed else "complete" if not pending else "playing"
     if pending and final.extra_rounds:
         state = DECIDING
     elif pending == len(matches):
         state = "queued"
-    interval_s = find_match_interval(connection) if pending else None
+    interval_s = store.find_match_interval(connection) if pending else None
     return FinalState(
         name=final.name,
         commitment=final.commitment,
@@ -132,14 +123,14 @@ def summarize_final(connection: Connection, final: Final, viewer: Viewer = PUBLI
         versions=tuple(version.version_ref for version in versions),
         games_per_version=final.games_per_version,
         matches=len(matches),
-        played=causes[PLAYED],
+        played=causes[store.PLAYED],
         pending=pending,
         state=state,
         remaining_s=None if interval_s is None else interval_s * pending,
         abandoned=tuple(
             (match.id, match.reason or str(match.outcome))
             for match in matches
-            if match.status == ENDED and match.outcome != PLAYED
+            if match.status == store.ENDED and match.outcome != store.PLAYED
         ),
         is_open=final.is_open,
         extra_rounds=len(final.extra_rounds),

@@ -30,6 +30,7 @@ from arena.formatting import format_count
 from arena.rating import Z_95, Estimate, wilson_interval
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
+from ladder import store
 from ladder.deadlines import (
     deadline_versions,
     describe_extended_users,
@@ -52,27 +53,6 @@ from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import Baseline, Deadline, LadderError
 from ladder.standings import Evaluation, evaluate_versions, standings_for_reader
 from ladder.standings.computation import Standings, StandingsRow
-from ladder.store import (
-    FINAL,
-    LADDER_ACTOR,
-    PLAYED,
-    AuditEntry,
-    Final,
-    Version,
-    all_finals,
-    find_final,
-    find_match_interval,
-    find_record,
-    get_version_by_id,
-    insert_final,
-    list_decisive_matches,
-    list_final_matches,
-    log_action,
-    queue_matches,
-    requeue_abandoned,
-    reveal_final,
-    save_extra_rounds,
-)
 from ladder.view_context import ViewContext
 
 FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
@@ -135,7 +115,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     settings, now, problem = ladder.settings, ladder.clock(), None
     with ladder.database.read() as connection:
         if deadline is None:
-            used = {final.deadline_at for final in all_finals(connection)}
+            used = {final.deadline_at for final in store.all_finals(connection)}
             open_ones = [each for each in settings.deadlines if each.at.timestamp() not in used]
             open_ones.sort(key=lambda each: (each.closes >= now, abs(each.closes - now)))
             deadline = open_ones[0].name if open_ones else ""
@@ -146,7 +126,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
             require_checks_finished(connection, settings, due, now, ladder.path)
         except LadderError as error:
             problem = str(error)
-        interval_s = find_match_interval(connection)
+        interval_s = store.find_match_interval(connection)
     matches = 0
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     try:
@@ -185,7 +165,7 @@ def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) ->
 
 def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
     """Return a final for a viewer, None if it doesn't exist; with standings if all viewers may see them."""
-    final = find_final(context.connection, name)
+    final = store.find_final(context.connection, name)
     if final is None:
         return None
     state = replace(
@@ -200,10 +180,12 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     if not final.revealed:
         return state
     podium = tuple(row for row in table.items if row.games and not row.is_reference)[:3]
-    owners = tuple(name_owner(get_version_by_id(context.connection, row.version), context.viewer) for row in podium)
+    owners = tuple(
+        name_owner(store.get_version_by_id(context.connection, row.version), context.viewer) for row in podium
+    )
     decisive: list[int] = []
     if len(podium) > 1:
-        decisive = list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
+        decisive = store.list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
     return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
 
 
@@ -217,7 +199,7 @@ def list_final_states(
 
 def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) -> FinalState:
     """Return the state of a final, which isn't complete while a round that decides a tie is due but not queued."""
-    final = find_final(connection, state.name) if state.state == "complete" else None
+    final = store.find_final(connection, state.name) if state.state == "complete" else None
     is_due = final is not None and _plan_extra_round(ladder, connection, final)[1]
     return replace(state, state=DECIDING) if is_due else state
 
@@ -226,9 +208,9 @@ _evaluations: dict[tuple[Path, int], tuple[object, Evaluation]] = {}  # by final
 _evaluating = Lock()
 
 
-def _evaluate_final(ladder: Ladder, connection: Connection, final: Final) -> Evaluation:
+def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) -> Evaluation:
     """Return a final's results, while it is played of each hundredth part of its matches, since pages ask often."""
-    matches = list_final_matches(connection, final.id)
+    matches = store.list_final_matches(connection, final.id)
     rated: object = [match.id for match in matches if match.is_rated]
     if any(match.outcome is None for match in matches):
         rated = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
@@ -261,21 +243,23 @@ def extend_finals(ladder: Ladder) -> None:
 
 
 def _extend_finals(ladder: Ladder, connection: Connection) -> None:
-    for final in all_finals(connection):
+    for final in store.all_finals(connection):
         extended, tables = _plan_extra_round(ladder, connection, final)
         if tables:
-            save_extra_rounds(connection, extended)
-            queue_matches(connection, FINAL, tables, ladder.clock(), final=final.id)
+            store.save_extra_rounds(connection, extended)
+            store.queue_matches(connection, store.FINAL, tables, ladder.clock(), final=final.id)
             count = len(extended.extra_rounds[-1])
             why = f"{final.name}: {format_count(len(tables), 'extra match', 'es')} of {count} versions, to break a tie"
-            log_action(connection, AuditEntry(LADDER_ACTOR, "final", why, ladder.clock()))
+            store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "final", why, ladder.clock()))
 
 
-def _plan_extra_round(ladder: Ladder, connection: Connection, final: Final) -> tuple[Final, list[list[int]]]:
+def _plan_extra_round(
+    ladder: Ladder, connection: Connection, final: store.Final
+) -> tuple[store.Final, list[list[int]]]:
     """Return the final with the next extra round, and the versions at its tables; none if no round is due."""
-    matches = list_final_matches(connection, final.id)
+    matches = store.list_final_matches(connection, final.id)
     is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
-    if is_full or any(match.outcome != PLAYED for match in matches):
+    if is_full or any(match.outcome != store.PLAYED for match in matches):
         return final, []
     rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
     tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
@@ -297,9 +281,9 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
         final = _get_final(connection, name)
         if final.revealed:
             raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
-        if count := requeue_abandoned(connection, final.id):
+        if count := store.requeue_abandoned(connection, final.id):
             why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
-            log_action(connection, AuditEntry(who, "final", why, ladder.clock()))
+            store.log_action(connection, store.AuditEntry(who, "final", why, ladder.clock()))
         return summarize_final(connection, final)
 
     return ladder.database.write(act)
@@ -307,7 +291,7 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
 
 def reveal_final_results(
     ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
-) -> tuple[Final, Evaluation]:
+) -> tuple[store.Final, Evaluation]:
     """Reveal a final and its key; return the final and its results.
 
     `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
@@ -320,7 +304,7 @@ def reveal_final_results(
     ranked = _rank_participants(measured.table).items
     champion = next((row.version for row in ranked if row.games and not row.is_reference), None)
 
-    def act(connection: Connection) -> Final:
+    def act(connection: Connection) -> store.Final:
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
             if not viewer.can("final:create"):
@@ -331,8 +315,8 @@ def reveal_final_results(
                     f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
                     f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
                 )
-            log_action(connection, AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
-            reveal_final(connection, final.id, champion)
+            store.log_action(connection, store.AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
+            store.reveal_final(connection, final.id, champion)
         return replace(final, revealed=True)
 
     return ladder.database.write(act), measured
@@ -353,7 +337,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
             raise LadderError(
                 f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
             )
-        matches = list_final_matches(connection, final.id)
+        matches = store.list_final_matches(connection, final.id)
         planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
     make_empty_folder(folder, "--out DIR")
     records = folder / "records"
@@ -361,7 +345,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     missing = []
     with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
         for match in matches:
-            text = find_record(connection, match.id)
+            text = store.find_record(connection, match.id)
             if text is None:
                 missing.append(match.plan_index)
             else:
@@ -374,7 +358,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
     return count
 
 
-def number_owners(versions: Sequence[Version]) -> list[int]:
+def number_owners(versions: Sequence[store.Version]) -> list[int]:
     """Return a number for each version; versions of one user or team have the same number and never meet.
 
     Reference bots have different numbers.
@@ -392,8 +376,10 @@ def get_commitment_file(ladder: Ladder, name: str) -> Path:
 # --- steps ------------------------------------------------------------------------------------------------------------
 
 
-def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadline | None, now: float) -> Final:
-    return Final(
+def _draft_final(
+    name: str, versions: Sequence[store.Version], games: int, due: Deadline | None, now: float
+) -> store.Final:
+    return store.Final(
         name=name,
         key=os.urandom(32),
         versions=tuple(version.id for version in versions),
@@ -407,13 +393,13 @@ def _draft_final(name: str, versions: Sequence[Version], games: int, due: Deadli
 
 
 def _leave_out_surplus(
-    ladder: Ladder, versions: Sequence[Version], games: int, due: Deadline | None, now: float
-) -> tuple[list[Version], list[Version]]:
+    ladder: Ladder, versions: Sequence[store.Version], games: int, due: Deadline | None, now: float
+) -> tuple[list[store.Version], list[store.Version]]:
     """Return the versions that can play a final, and those that are left out, so that no team can prevent it.
 
     While tables can't be filled with bots of different owners, the owner or team with most bots loses its newest one.
     """
-    playing, left_out = list(versions), list[Version]()
+    playing, left_out = list(versions), list[store.Version]()
     while True:
         try:
             _plan_of(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
@@ -428,11 +414,13 @@ def _leave_out_surplus(
             left_out.append(playing.pop(surplus))
 
 
-def _describe_left_out(versions: Sequence[Version]) -> str:
+def _describe_left_out(versions: Sequence[store.Version]) -> str:
     return f"left out: {', '.join(escape_control(version.version_ref) for version in versions)}"
 
 
-def _plan_tables(ladder: Ladder, final: Final, versions: Sequence[Version]) -> tuple[FinalPlan, list[Sequence[int]]]:
+def _plan_tables(
+    ladder: Ladder, final: store.Final, versions: Sequence[store.Version]
+) -> tuple[FinalPlan, list[Sequence[int]]]:
     """Return the plan of a final, and the versions at each table. Raises LadderError."""
     planned = _plan_of(ladder, final, versions)
     try:
@@ -448,7 +436,7 @@ def _plan_tables(ladder: Ladder, final: Final, versions: Sequence[Version]) -> t
         ) from None
 
 
-def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, why: str) -> FinalState:
+def _queue(ladder: Ladder, final: store.Final, versions: Sequence[store.Version], who: str, why: str) -> FinalState:
     planned, tables = _plan_tables(ladder, final, versions)
     path = get_commitment_file(ladder, final.name)
     try:
@@ -464,23 +452,25 @@ def _queue(ladder: Ladder, final: Final, versions: Sequence[Version], who: str, 
         raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
 
     def act(connection: Connection) -> FinalState:
-        made = find_final(connection, final.name)
+        made = store.find_final(connection, final.name)
         if made is not None and (made.key, made.created_at) != (
             final.key,
             final.created_at,
         ):  # not ours, whose answer was lost
             _require_new_final(connection, final.name, ladder.path)
         if made is None:
-            made = insert_final(connection, final)
+            made = store.insert_final(connection, final)
             queued = [[final.versions[bot] for bot in table] for table in tables]
-            queue_matches(connection, FINAL, queued, final.created_at, final=made.id)
-            log_action(connection, AuditEntry(who, "final", f"{final.name}: {why}", final.created_at))
+            store.queue_matches(connection, store.FINAL, queued, final.created_at, final=made.id)
+            store.log_action(connection, store.AuditEntry(who, "final", f"{final.name}: {why}", final.created_at))
         return summarize_final(connection, made)
 
     return ladder.database.write(act)
 
 
-def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches: Sequence[int] = ()) -> FinalPlan:
+def _plan_of(
+    ladder: Ladder, final: store.Final, versions: Sequence[store.Version], matches: Sequence[int] = ()
+) -> FinalPlan:
     """Return the plan of a final. matches: their ids, empty before they are queued."""
     play = ladder.play
     entrants = zip(versions, final.owner_groups, strict=True)
@@ -498,20 +488,20 @@ def _plan_of(ladder: Ladder, final: Final, versions: Sequence[Version], matches:
     )
 
 
-def _get_final(connection: Connection, name: str) -> Final:
-    final = find_final(connection, name)
+def _get_final(connection: Connection, name: str) -> store.Final:
+    final = store.find_final(connection, name)
     if final is None:
-        names = ", ".join(each.name for each in all_finals(connection)) or "none"
+        names = ", ".join(each.name for each in store.all_finals(connection)) or "none"
         raise LadderError(f'the ladder has no final "{escape_control(name)}".\nIts finals: {names}')
     return final
 
 
 def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
-    if find_final(connection, name) is not None:
+    if store.find_final(connection, name) is not None:
         raise LadderError(f'the final "{name}" exists already.\nShow it: arena ladder final show {folder} {name}')
 
 
-def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
+def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.Final:
     final = _get_final(connection, name)
     state = summarize_final(connection, final)
     if state.pending:
@@ -522,12 +512,12 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> Final:
     return final
 
 
-def _versions(connection: Connection, final: Final) -> list[Version]:
-    return [get_version_by_id(connection, version) for version in final.versions]
+def _versions(connection: Connection, final: store.Final) -> list[store.Version]:
+    return [store.get_version_by_id(connection, version) for version in final.versions]
 
 
 def evaluate_baseline(
-    baseline: Baseline, version: Version, measured: Evaluation, other: Version | None
+    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
 ) -> BaselineResult:
     """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
     if baseline.beats is not None:
@@ -543,7 +533,9 @@ def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
     return _mark(baseline, False, None, None, words)
 
 
-def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Version | None) -> BaselineResult:
+def _beats(
+    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
+) -> BaselineResult:
     if other is None:
         return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
     if other.bot == version.bot:
@@ -559,7 +551,7 @@ def _beats(baseline: Baseline, version: Version, measured: Evaluation, other: Ve
     return _mark(baseline, passed, 0.0, lead, words)
 
 
-def _games(baseline: Baseline, games: int, version: Version, measured: Evaluation) -> BaselineResult:
+def _games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
@@ -574,7 +566,7 @@ def _games(baseline: Baseline, games: int, version: Version, measured: Evaluatio
     return _mark(baseline, passed, baseline.max_fault_percent, estimate, words)
 
 
-def _share(baseline: Baseline, threshold: float, version: Version, measured: Evaluation) -> BaselineResult:
+def _share(baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation) -> BaselineResult:
     row = measured.row(version.id)
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.rating import RATING_MODEL, Estimate
+from ladder import store
 from ladder.deadlines import (
     DeadlineLookup,
     PersonalDeadline,
@@ -44,31 +45,6 @@ from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
 from ladder.settings import Baseline, Deadline, LadderError, LadderSettings
 from ladder.standings import Evaluation, evaluate_versions
-from ladder.store import (
-    ACCEPTED,
-    ERASED,
-    AuditEntry,
-    Final,
-    HistoryPoint,
-    Release,
-    User,
-    Version,
-    accepted_versions,
-    all_bots,
-    all_releases,
-    all_users,
-    disabled_versions,
-    extensions_in_force,
-    get_versions_by_id,
-    insert_release,
-    last_audit_id,
-    last_end_number,
-    lockout_reason,
-    log_action,
-    teammates_at,
-    versions_of,
-    voided_matches,
-)
 from ladder.users import UserSummary, summarize_user
 
 
@@ -125,7 +101,7 @@ class GradingInputs:
     chosen: tuple[int, ...]
     fit: tuple[int, ...]
     waiting: tuple[str, ...]
-    moment: HistoryPoint
+    moment: store.HistoryPoint
     rating_model: int = 1
 
 
@@ -136,7 +112,12 @@ class _GradingScope:
     """
 
     def __init__(
-        self, connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
+        self,
+        connection: Connection,
+        settings: LadderSettings,
+        now: float,
+        final: store.Final | None,
+        limit: Deadline | None,
     ) -> None:
         self.connection, self.now, self.final = connection, now, final
         self.due: DeadlineLookup | None = None
@@ -147,16 +128,16 @@ class _GradingScope:
             teams_at = now if limit is None else limit.at.timestamp()
         else:
             self.text, self.waiting, teams_at = f"final {final.name}", [], final.created_at
-            self.chosen = get_versions_by_id(connection, final.versions)
+            self.chosen = store.get_versions_by_id(connection, final.versions)
             limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
             if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
                 own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
                 self.due = lambda owner: own
         if limit is not None:
-            self.due = effective_deadlines(extensions_in_force(connection), settings, limit)
-        self.limit, self.teams = limit, teammates_at(connection, teams_at)
+            self.due = effective_deadlines(store.extensions_in_force(connection), settings, limit)
+        self.limit, self.teams = limit, store.teammates_at(connection, teams_at)
         self.left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
-        everyone = all_users(connection)
+        everyone = store.all_users(connection)
         self.owners = [owner for owner in everyone if not (owner.staff or owner.withdrawn or owner.waiting)]
         suspended = {owner.id for owner in self.owners if owner.suspended}
         self.able = {owner.id for owner in self.owners} - suspended
@@ -165,7 +146,7 @@ class _GradingScope:
             if not version.is_reference and version.owner_id not in suspended:
                 self.standing[version.owner_id].append(version)
 
-    def collect_user_inputs(self, owner: User) -> UserGradingInputs:
+    def collect_user_inputs(self, owner: store.User) -> UserGradingInputs:
         """Return the candidate versions of a user and their team, with the user's deadline."""
         due = self.due
         own_due = None if due is None else due(owner.id)
@@ -196,7 +177,7 @@ class _GradingScope:
 
 
 def collect_grading_inputs(
-    connection: Connection, settings: LadderSettings, now: float, final: Final | None, limit: Deadline | None
+    connection: Connection, settings: LadderSettings, now: float, final: store.Final | None, limit: Deadline | None
 ) -> GradingInputs:
     """Return the grading inputs of a final, of a deadline or, without both, of now. Raises LadderError."""
     _require_baseline_bots(connection, settings)
@@ -212,14 +193,14 @@ def collect_grading_inputs(
         max_penalty_percent=settings.lateness.max_penalty_percent,
         people=tuple(map(scope.collect_user_inputs, scope.owners)),
         chosen=tuple(version.id for version in scope.chosen),
-        fit=tuple(version.id for version in accepted_versions(connection)) if final is None else (),
+        fit=tuple(version.id for version in store.accepted_versions(connection)) if final is None else (),
         waiting=tuple(version.version_ref for version in scope.waiting),
-        moment=HistoryPoint(last_end_number(connection), last_audit_id(connection)),
+        moment=store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection)),
         rating_model=RATING_MODEL,
     )
 
 
-def _make_candidate(version: Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
+def _make_candidate(version: store.Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
     if due is None:
         return CandidateVersion(version.id, None, 0, 0, own)
     hours_late = max(0.0, version.received_at - due.at) / 3600
@@ -235,7 +216,7 @@ def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
 
 
 def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
-    bots = {bot.name: bot for bot in all_bots(connection)}
+    bots = {bot.name: bot for bot in store.all_bots(connection)}
     for baseline in settings.baselines:
         if baseline.beats is not None and baseline.beats not in bots:
             references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
@@ -245,10 +226,10 @@ def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> 
             )
 
 
-def _no_version_reason(connection: Connection, owner: User, until: float, final: Final | None) -> str:
-    bots = [bot for bot in all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
-    disabled = disabled_versions(connection)
-    versions = [version for bot in bots for version in versions_of(connection, bot.id)]
+def _no_version_reason(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
+    bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
+    disabled = store.disabled_versions(connection)
+    versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
     in_time = sorted(
         (version for version in versions if version.received_at <= until),
         key=lambda version: (version.received_at, version.id),
@@ -258,14 +239,14 @@ def _no_version_reason(connection: Connection, owner: User, until: float, final:
     if not in_time:
         return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
     last = in_time[-1]
-    out = lockout_reason(connection, owner)
+    out = store.lockout_reason(connection, owner)
     if out is not None:
         return escape_control(out)
     if last.id in disabled:
         return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
     if last.rejection_reason is not None:
         return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
-    if final is not None and last.status == ACCEPTED:
+    if final is not None and last.status == store.ACCEPTED:
         return (
             f"{escape_control(last.version_ref)} was submitted after the versions of the final {final.name} were chosen"
         )
@@ -299,8 +280,8 @@ def compute_grades(
 
 def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
     """Compute grades from stored inputs; the result is always exactly the same."""
-    chosen = get_versions_by_id(connection, basis.chosen)
-    fit = get_versions_by_id(connection, basis.fit)
+    chosen = store.get_versions_by_id(connection, basis.chosen)
+    fit = store.get_versions_by_id(connection, basis.fit)
     measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
     versions = {version.id: version for version in chosen}
     others = {version.name: version for version in chosen}
@@ -321,10 +302,10 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
 def _make_grade(
     line: UserGradingInputs,
     candidate: CandidateVersion,
-    version: Version,
+    version: store.Version,
     basis: GradingInputs,
     measured: Evaluation,
-    others: Mapping[str, Version],
+    others: Mapping[str, store.Version],
 ) -> Grade:
     marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
     row = measured.row(version.id)
@@ -449,14 +430,14 @@ def release_grades(
     if not incomplete and (open_ones := describe_open_grades(grades)):
         raise LadderError(f"{open_ones}.\nWait for them, or release the other grades: --incomplete")
     kept = StoredRelease(why or "released", basis, grades)
-    new = Release(name, of, at, who, _adapter().dump_json(kept).decode())
+    new = store.Release(name, of, at, who, _adapter().dump_json(kept).decode())
 
     def act(connection: Connection) -> None:
-        if new in all_releases(connection):
+        if new in store.all_releases(connection):
             return  # ours, whose answer was lost
         _require_new_release(connection, name, of, why)
-        insert_release(connection, new)
-        log_action(connection, AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
+        store.insert_release(connection, new)
+        store.log_action(connection, store.AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
 
     ladder.database.write(act)
     with ladder.database.read() as connection:
@@ -464,7 +445,7 @@ def release_grades(
 
 
 def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
-    known = all_releases(connection)
+    known = store.all_releases(connection)
     if any(each.name == name for each in known):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
     before = [each.name for each in known if each.scope == of]
@@ -474,8 +455,8 @@ def _require_new_release(connection: Connection, name: str, of: tuple[str, str],
         )
 
 
-def _find(connection: Connection, name: str) -> Release:
-    known = all_releases(connection)
+def _find(connection: Connection, name: str) -> store.Release:
+    known = store.all_releases(connection)
     match = next((each for each in known if each.name == name), None)
     if match is None:
         names = ", ".join(each.name for each in known) or "none"
@@ -486,11 +467,11 @@ def _find(connection: Connection, name: str) -> Release:
 def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
     """Return the releases, the newest first."""
     return tuple(
-        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(all_releases(connection))
+        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(store.all_releases(connection))
     )
 
 
-def _line(release: Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
+def _line(release: store.Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
     return hide_fields(
         ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.reason),
         viewer,
@@ -506,7 +487,7 @@ def get_published_grades(
     """
     found, now = _find(connection, name), _logins_now(connection)
     kept = _adapter().validate_json(found.data)
-    before = [each for each in all_releases(connection) if each.scope == found.scope]
+    before = [each for each in store.all_releases(connection) if each.scope == found.scope]
     before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
     changes = None
     if before:
@@ -518,14 +499,14 @@ def get_published_grades(
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:
-    owners = all_users(connection, merged=True)
+    owners = store.all_users(connection, merged=True)
     logins = {owner.id: owner.login for owner in owners}
     return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}
 
 
 def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
     """Return the name of the newest release of a deadline, of a final, or of any; None without one."""
-    newest = reversed(all_releases(connection))
+    newest = reversed(store.all_releases(connection))
     return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
 
 
@@ -547,13 +528,13 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
         differences += [
             f"{old['user']['login']}, {key}: stored {old[key]}, recomputed {new[key]}"
             for key in old
-            if old[key] != new[key] and (key, old[key]) != ("reason", ERASED)
+            if old[key] != new[key] and (key, old[key]) != ("reason", store.ERASED)
         ]
     return ReproducedRelease(name, not differences, tuple(differences))
 
 
 def _changes(
-    connection: Connection, old: Release, before: StoredRelease, new: Release, after: StoredRelease
+    connection: Connection, old: store.Release, before: StoredRelease, new: store.Release, after: StoredRelease
 ) -> GradeChanges:
     now = _logins_now(connection)
 
@@ -600,7 +581,10 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
         yield f"the deadline is {_time(two.deadline_at)}, {_time(one.deadline_at)} before"
     if before.grades.games != after.grades.games:
         yield f"{after.grades.games} games count, {before.grades.games} before"
-    void, rates = voided_matches(connection, two.moment.audit_id), voided_matches(connection, one.moment.audit_id)
+    void, rates = (
+        store.voided_matches(connection, two.moment.audit_id),
+        store.voided_matches(connection, one.moment.audit_id),
+    )
     for label, matches in (("void since", void - rates), ("no longer void", rates - void)):
         if matches:
             yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"

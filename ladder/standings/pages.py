@@ -12,19 +12,9 @@ from typing import Any
 from sqlalchemy import Connection
 
 from arena.run import HeadToHead
+from ladder import store
 from ladder.permissions import AccessLevel, hide_fields
 from ladder.standings.computation import Standings, StandingsRow, Trend
-from ladder.store import (
-    all_bots,
-    all_users,
-    find_latest_snapshot,
-    find_snapshot,
-    list_snapshot_days,
-    rating_points_of_day,
-    sum_head_to_heads,
-    version_refs_by_id,
-    win_rates_before,
-)
 from ladder.view_context import ViewContext
 
 DAY_S = 86_400
@@ -55,16 +45,16 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
     They have no rows if no match was rated by then.
     """
     connection = context.connection
-    text = find_latest_snapshot(connection)
+    text = store.find_latest_snapshot(connection)
     if day is not None:
-        snapshot = find_snapshot(connection, day)
+        snapshot = store.find_snapshot(connection, day)
         text = None if snapshot is None else snapshot[1]
     if text is None:
         return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
     table = Standings.from_json(text)
     if day is not None and snapshot is not None:
         table = replace(
-            table, items=tuple(map(StandingsRow.from_columns, rating_points_of_day(connection, snapshot[0])))
+            table, items=tuple(map(StandingsRow.from_columns, store.rating_points_of_day(connection, snapshot[0])))
         )
     moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
     return standings_for_reader(context, table, sort, moved)
@@ -103,7 +93,7 @@ def view_standings_page(
     """
     table = view_standings(context, sort, day)
     word = search.casefold().strip()
-    people = all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
+    people = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
     within = {owner.login for owner in people if owner.section == section}
     known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
 
@@ -122,7 +112,7 @@ def view_standings_page(
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
-        tuple(list_snapshot_days(context.connection, MAX_DAYS)),
+        tuple(store.list_snapshot_days(context.connection, MAX_DAYS)),
         tuple(sorted({owner.section for owner in people if owner.section})),
         () if context.viewer.login is None else list_own_bots(context),
     )
@@ -131,7 +121,7 @@ def view_standings_page(
 
 def list_own_bots(context: ViewContext) -> tuple[str, ...]:
     """Return the names of the viewer's and their team's bots, without those of staff."""
-    roles = ((bot.name, context.viewer.role_for(bot.login)) for bot in all_bots(context.connection))
+    roles = ((bot.name, context.viewer.role_for(bot.login)) for bot in store.all_bots(context.connection))
     return tuple(name for name, role in roles if role in (AccessLevel.MATE, AccessLevel.OWNER))
 
 
@@ -154,7 +144,7 @@ def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: 
     """Return the trends of bots since a day and a week before `now` (UTC), given their win rates at `now`."""
 
     def before(days: int) -> Mapping[str, float]:
-        return win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
+        return store.win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
 
     day, week = before(1), before(WEEK_DAYS)
     return {
@@ -202,7 +192,7 @@ def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = 
     rows = view_standings(context).items
     part = rows[first - 1 :][:count]
     ids = [row.version for row in part]
-    matrix = sum_head_to_heads(context.connection, ids, ids, context.sealed_finals)
+    matrix = store.sum_head_to_heads(context.connection, ids, ids, context.sealed_finals)
     return HeadToHeadMatrix(
         tuple(row.version_ref for row in part),
         tuple(tuple(None if a == b else HeadToHead(*matrix.get((a, b), (0.0, 0.0, 0, 0))) for b in ids) for a in ids),
@@ -214,8 +204,8 @@ def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = 
 
 def list_opponents(context: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
     """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
-    matrix = sum_head_to_heads(context.connection, [version], None, context.sealed_finals)
+    matrix = store.sum_head_to_heads(context.connection, [version], None, context.sealed_finals)
     records = [(other, HeadToHead(*sums)) for (_, other), sums in matrix.items()]
     met = sorted(records, key=lambda record: (-record[1].games, record[0]))[:ROWS_PER_PAGE]
-    named = version_refs_by_id(context.connection, [other for other, _ in met])
+    named = store.version_refs_by_id(context.connection, [other for other, _ in met])
     return tuple(OpponentRecord(named[other], record) for other, record in met)

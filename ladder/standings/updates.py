@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from arena.rating import Estimate, estimate_lead
+from ladder import store
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, hide_fields
 from ladder.standings.computation import (
@@ -28,20 +29,6 @@ from ladder.standings.computation import (
     compute_standings,
     find_collusion_suspects,
 )
-from ladder.store import (
-    FINAL,
-    RATED,
-    HistoryPoint,
-    SeatRow,
-    Version,
-    accepted_versions,
-    faulty_games,
-    find_latest_snapshot,
-    get_play_style,
-    last_audit_id,
-    rated_seats,
-    save_snapshot,
-)
 
 if TYPE_CHECKING:
     from arena.rating import Fit
@@ -51,7 +38,7 @@ if TYPE_CHECKING:
 class RatedResultColumns:
     """The results of rated matches as columns. ended: the highest end_sequence. forfeits, faults: counts by version."""
 
-    def __init__(self, chunks: Iterable[Sequence[SeatRow]] = ()) -> None:
+    def __init__(self, chunks: Iterable[Sequence[store.SeatRow]] = ()) -> None:
         self.ended = 0
         self._match, self._version = array("q"), array("q")
         self._wins, self._games = array("d"), array("d")
@@ -60,7 +47,7 @@ class RatedResultColumns:
         for seats in chunks:
             self.add(seats)
 
-    def add(self, seats: Sequence[SeatRow]) -> None:
+    def add(self, seats: Sequence[store.SeatRow]) -> None:
         """Add a nonempty chunk of rows; each row must be added only once."""
         ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
         self._match.extend(match)
@@ -73,7 +60,7 @@ class RatedResultColumns:
                     totals[bot] += count
         self.ended = max(self.ended, *ended)
 
-    def matches(self, contestants: Sequence[Version]) -> "Matches":
+    def matches(self, contestants: Sequence[store.Version]) -> "Matches":
         """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
         import numpy as np
 
@@ -114,15 +101,15 @@ class StandingsUpdater:
         """Update and store the standings if matches or versions have changed; return their number of games."""
         database, now = self._ladder.database, self._ladder.clock()
 
-        def read(connection: Connection) -> list[Version]:
-            voids = last_audit_id(connection, ("void", "unvoid"))
+        def read(connection: Connection) -> list[store.Version]:
+            voids = store.last_audit_id(connection, ("void", "unvoid"))
             if voids != self._voids or self._incomplete:
                 self._seats = RatedResultColumns()
                 self._voids = voids
             self._incomplete = True
-            for seats in rated_seats(connection, self._seats.ended):
+            for seats in store.rated_seats(connection, self._seats.ended):
                 self._seats.add(seats)
-            contestants = accepted_versions(connection)
+            contestants = store.accepted_versions(connection)
             self._incomplete = False
             return contestants
 
@@ -135,11 +122,11 @@ class StandingsUpdater:
             day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
             ended = self._seats.ended
             points = [row.to_columns() for row in self.table.items]
-            database.write(lambda connection: save_snapshot(connection, day, now, ended, table, points))
+            database.write(lambda connection: store.save_snapshot(connection, day, now, ended, table, points))
         assert self.table is not None
         return self.table.games
 
-    def _compute(self, contestants: list[Version], now: float) -> None:
+    def _compute(self, contestants: list[store.Version], now: float) -> None:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
@@ -158,7 +145,7 @@ class StandingsUpdater:
 
 def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
     """Return the mean play style of these versions, in their newest matches. games: the number of rated games."""
-    styles = [style for version in versions if (style := get_play_style(connection, version)).matches]
+    styles = [style for version in versions if (style := store.get_play_style(connection, version)).matches]
 
     def mean(part: str) -> dict[str, float]:
         rates = defaultdict(list)
@@ -170,7 +157,7 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
     return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
 
 
-def find_predecessors(versions: Sequence[Version]) -> dict[int, int]:
+def find_predecessors(versions: Sequence[store.Version]) -> dict[int, int]:
     """Return, by version id, the id of the previous version of the same bot in `versions`, if there is one."""
     before: dict[int, int] = {}
     found = {}
@@ -215,7 +202,7 @@ class RebuiltStandings:
 def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     """Compute the standings from all results, store them, and compare them with the previously stored ones."""
     with ladder.database.read() as connection:
-        snapshot = find_latest_snapshot(connection)
+        snapshot = store.find_latest_snapshot(connection)
     before = None if snapshot is None else Standings.from_json(snapshot)
     updater = StandingsUpdater(ladder)
     updater.update()
@@ -295,10 +282,10 @@ class Evaluation:
 def evaluate_versions(
     ladder: Ladder,
     connection: Connection,
-    chosen: Sequence[Version],
+    chosen: Sequence[store.Version],
     final: int | None = None,
-    fit: Sequence[Version] | None = None,
-    moment: HistoryPoint | None = None,
+    fit: Sequence[store.Version] | None = None,
+    moment: store.HistoryPoint | None = None,
 ) -> Evaluation:
     """Rate the chosen versions among themselves, by all rated matches or by the matches of a final.
 
@@ -308,16 +295,16 @@ def evaluate_versions(
     """
     ids = {version.id for version in chosen}
     if final is None:
-        versions = accepted_versions(connection) if fit is None else fit
+        versions = store.accepted_versions(connection) if fit is None else fit
         contestants = [replace(each, is_active=each.id in ids) for each in versions]
         predecessors = {id: before for id, before in find_predecessors(versions).items() if id not in ids}
     else:
         contestants, predecessors = [replace(each, is_active=True) for each in chosen], {}
-    kind = RATED if final is None else FINAL
-    seats = RatedResultColumns(rated_seats(connection, kind=kind, final=final, moment=moment))
+    kind = store.RATED if final is None else store.FINAL
+    seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
     table, fitted = compute_standings(
         contestants, predecessors, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats,
         ladder.clock(), ranks_references=final is None,
     )  # fmt: skip
     places = {each.id: place for place, each in enumerate(contestants)}
-    return Evaluation(table, fitted, faulty_games(connection, kind, final, moment), places)
+    return Evaluation(table, fitted, store.faulty_games(connection, kind, final, moment), places)

@@ -58,33 +58,10 @@ from arena.tables import (
     serve_client,
     serve_program,
 )
+from ladder import store
 from ladder.chat import write_chat_line
 from ladder.ladder import Ladder, get_accepted_version
 from ladder.settings import ChatMode, LadderError
-from ladder.store import (
-    CLOSED,
-    HEARTBEAT_TIMEOUT_S,
-    PERSON,
-    DatabaseError,
-    DatabaseUnavailableError,
-    LivenessCheck,
-    SchemaError,
-    TableSession,
-    claim_session,
-    end_runner,
-    end_session,
-    find_sessions,
-    get_archive,
-    get_version_by_id,
-    last_event_id,
-    list_line_ids,
-    list_live_runners,
-    record_heartbeat,
-    register_runner,
-    save_session_match,
-    sessions_of_server,
-    set_session_playing,
-)
 from ladder.tables.sessions import FROZEN_REASON, change_slots, draw_bots, get_rules, list_table_bots, unplayable_reason
 from ladder.tasks import make_portable_bot
 
@@ -113,14 +90,14 @@ class PreparedBots:
         self._scratch = scratch
         self._bytecode = BytecodeCache()
 
-    def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:
+    def claim(self, id: int, runner: str) -> tuple[store.TableSession, TableSandboxes] | None:
         """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
 
         Raises UnplayableTableError, DatabaseError.
         """
 
-        def act(connection: Connection) -> tuple[TableSession, str | None, dict[int, PortableBot]] | None:
-            session = claim_session(connection, id, runner)
+        def act(connection: Connection) -> tuple[store.TableSession, str | None, dict[int, PortableBot]] | None:
+            session = store.claim_session(connection, id, runner)
             if session is None:
                 return None
             why = unplayable_reason(connection, session)
@@ -128,7 +105,7 @@ class PreparedBots:
             return (
                 session,
                 why,
-                {version: make_portable_bot(get_version_by_id(connection, version)) for version in versions},
+                {version: make_portable_bot(store.get_version_by_id(connection, version)) for version in versions},
             )
 
         claimed = self._ladder.database.write(act)
@@ -162,7 +139,7 @@ class PreparedBots:
         resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
         boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
 
-    def change(self, session: TableSession, boxes: TableSandboxes, change: SlotChange) -> TableSession:
+    def change(self, session: store.TableSession, boxes: TableSandboxes, change: SlotChange) -> store.TableSession:
         """Carry out a change of a table's slots and prepare its new bots; return the session.
 
         Raises LadderError, DatabaseError, and the errors of a bot that can't be prepared.
@@ -187,7 +164,7 @@ class PreparedBots:
             ends.enter_context(self._cache.held(bot))
         except MissingProgramError:
             archive = self._ladder.database.read_with_retry(
-                lambda connection: get_archive(connection, bot.digest, bot.file)
+                lambda connection: store.get_archive(connection, bot.digest, bot.file)
             )
             self._cache.put(bot, io.BytesIO(archive))
             ends.enter_context(self._cache.held(bot))
@@ -208,7 +185,7 @@ class HostedSession:
     def __init__(
         self,
         ladder: Ladder,
-        session: TableSession,
+        session: store.TableSession,
         boxes: TableSandboxes,
         write: WriteCallback,
         arrange: Callable[["HostedSession", SlotChange], object] = lambda hosted, change: None,
@@ -240,7 +217,7 @@ class HostedSession:
             arrange=partial(arrange, self),
         )
 
-    def apply(self, session: TableSession | None, start: bool) -> None:
+    def apply(self, session: store.TableSession | None, start: bool) -> None:
         """Give the table the slots of its session after a change, which has failed if this is None."""
         if session is None:
             self.table.replace_slots(None)
@@ -257,7 +234,7 @@ class HostedSession:
 
     @property
     def _people(self) -> bool:
-        return any(slot.kind == PERSON for slot in self.table.slots)
+        return any(slot.kind == store.PERSON for slot in self.table.slots)
 
     def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
         stored: list[Any] = []
@@ -305,14 +282,14 @@ class HostedSession:
         players = list(zip(self._players, won, strict=True))
 
         def act(connection: Connection) -> None:
-            save_session_match(connection, self.id, number, write_record(record), games, ended, now, players)
+            store.save_session_match(connection, self.id, number, write_record(record), games, ended, now, players)
 
         self._write(act, then)
 
     def _on_state_change(self, table: LiveTable) -> None:
         """Store whether a match is being played, and, once it has ended, its record."""
         playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
-        self._write(lambda connection: set_session_playing(connection, self.id, playing, now), None)
+        self._write(lambda connection: store.set_session_playing(connection, self.id, playing, now), None)
         if table.state not in ("over", "void") or self.ending:
             return
         if record is not None:
@@ -322,7 +299,7 @@ class HostedSession:
             self.over = True
 
 
-def _make_slots(session: TableSession) -> list[Slot]:
+def _make_slots(session: store.TableSession) -> list[Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
     for slot in session.slots:
@@ -331,7 +308,7 @@ def _make_slots(session: TableSession) -> list[Slot]:
         names.append(f"{name} ({again + 1})" if again else name)
     made = []
     for slot, name in zip(session.slots, names, strict=True):
-        kind: Literal["bot", "person", "program"] = "person" if slot.kind == PERSON else "program"
+        kind: Literal["bot", "person", "program"] = "person" if slot.kind == store.PERSON else "program"
         secret = None if slot.version is not None else str(slot.number)
         made.append(Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
     return made
@@ -341,7 +318,7 @@ T = TypeVar("T")
 LogCallback = Callable[[str], None]
 
 EVENT_POLL_S = 1.0  # between two polls of the ladder's events
-HEARTBEAT_S = HEARTBEAT_TIMEOUT_S / 12
+HEARTBEAT_S = store.HEARTBEAT_TIMEOUT_S / 12
 RETRY_S = 2.0  # before a failed write is tried again
 IDLE_TIMEOUT_S = 900.0  # after the last client has left
 UNUSED_TIMEOUT_S = 3_600.0  # for the first client to join
@@ -365,7 +342,7 @@ class TableServer:
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._stopping = threading.Event()
-        self._liveness = LivenessCheck(time.monotonic)
+        self._liveness = store.LivenessCheck(time.monotonic)
         self._next_heartbeat = 0.0
         self._last_read: tuple[int, tuple[int, ...]] | None = None  # the newest event, and the sessions hosted then
         self._id = ""
@@ -381,7 +358,9 @@ class TableServer:
         capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
         write = self._ladder.database.write
         self._id = await self._run_in_database_thread(
-            lambda: write(lambda connection: register_runner(connection, capacity, now, port=port, secret=self._secret))
+            lambda: write(
+                lambda connection: store.register_runner(connection, capacity, now, port=port, secret=self._secret)
+            )
         )
         polling = asyncio.create_task(self._poll())
         try:
@@ -399,11 +378,11 @@ class TableServer:
         await asyncio.gather(*(self._end_session(id, STOPPED_REASON) for id in tuple(self._hosted)))
 
         def act(connection: Connection) -> None:
-            for id in sessions_of_server(connection, self._id):
-                end_session(connection, id, STOPPED_REASON, self._ladder.clock())
-            end_runner(connection, self._id)
+            for id in store.sessions_of_server(connection, self._id):
+                store.end_session(connection, id, STOPPED_REASON, self._ladder.clock())
+            store.end_runner(connection, self._id)
 
-        with suppress(DatabaseError):  # else the next table server ends the sessions
+        with suppress(store.DatabaseError):  # else the next table server ends the sessions
             await self._run_in_database_thread(lambda: self._ladder.database.write(act))
         self._database_thread.shutdown(wait=False, cancel_futures=True)
 
@@ -420,7 +399,7 @@ class TableServer:
                 try:
                     self._ladder.database.write(act)
                     break
-                except DatabaseUnavailableError as error:
+                except store.DatabaseUnavailableError as error:
                     self._say(str(error))
                     if self._stopping.wait(RETRY_S):
                         return
@@ -437,7 +416,7 @@ class TableServer:
             session = None
             try:
                 session = self._bots.change(hosted.session, hosted.boxes, change)
-            except (LadderError, DatabaseError, MissingProgramError, SandboxError, OSError) as error:
+            except (LadderError, store.DatabaseError, MissingProgramError, SandboxError, OSError) as error:
                 self._say(f"table {hosted.id}: {str(error).splitlines()[0]}")
             finally:
                 with suppress(RuntimeError):  # the loop has ended
@@ -462,7 +441,7 @@ class TableServer:
         slot, login = None if hello.place is None else str(hello.place), hello.login
         manages = login is not None and login == hosted.session.login
         if manages and not hosted.table.bots:
-            with suppress(DatabaseError):  # the opener can't add bots then
+            with suppress(store.DatabaseError):  # the opener can't add bots then
                 bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
                 hosted.table.bots = [asdict(bot) for bot in bots]
         if hosted.ending:
@@ -493,7 +472,7 @@ class TableServer:
         try:
             claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
             return None if claimed is None else HostedSession(self._ladder, *claimed, self._write, self._arrange)
-        except DatabaseError as error:  # the next connection tries again
+        except store.DatabaseError as error:  # the next connection tries again
             self._say(str(error))
         except (UnplayableTableError, LadderError) as error:
             self._write_end(id, str(error).splitlines()[0])
@@ -527,7 +506,7 @@ class TableServer:
         now = self._ladder.clock()
 
         def act(connection: Connection) -> None:
-            end_session(connection, id, why, now)
+            store.end_session(connection, id, why, now)
 
         self._write(act, None)
 
@@ -546,9 +525,9 @@ class TableServer:
             ids = tuple(here)
             try:
                 end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
-            except SchemaError:
+            except store.SchemaError:
                 raise
-            except DatabaseError as error:
+            except store.DatabaseError as error:
                 self._say(str(error))
                 end_reasons = None
             now = time.monotonic()
@@ -579,15 +558,15 @@ class TableServer:
             self._next_heartbeat = time.monotonic() + HEARTBEAT_S
 
         def read(connection: Connection) -> dict[int, str] | None:
-            last = last_event_id(connection)
+            last = store.last_event_id(connection)
             if (last, ids) == self._last_read:
                 return None
             end_reasons = {}
-            for session in find_sessions(connection, ids):
-                why = session.end_reason if session.status == CLOSED else unplayable_reason(connection, session)
+            for session in store.find_sessions(connection, ids):
+                why = session.end_reason if session.status == store.CLOSED else unplayable_reason(connection, session)
                 if why is not None:
                     end_reasons[session.id] = why
-            self._loop.call_soon_threadsafe(self._keep_lines, list_line_ids(connection, ids))
+            self._loop.call_soon_threadsafe(self._keep_lines, store.list_line_ids(connection, ids))
             self._last_read = last, ids
             return end_reasons
 
@@ -604,15 +583,15 @@ class TableServer:
     def _record_heartbeat(self, connection: Connection) -> None:
         """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""
         now, capacity = self._ladder.clock(), self._ladder.last_settings.tables.max_total
-        if not record_heartbeat(connection, self._id, capacity):
-            register_runner(connection, capacity, now, self._id)
-        for dead in self._liveness.dead(list_live_runners(connection, table_servers=True), self._id):
-            end_runner(connection, dead)
-            for id in sessions_of_server(connection, dead):
-                end_session(connection, id, DIED_REASON, now)
-        for session in find_sessions(connection, sessions_of_server(connection, None)):
+        if not store.record_heartbeat(connection, self._id, capacity):
+            store.register_runner(connection, capacity, now, self._id)
+        for dead in self._liveness.dead(store.list_live_runners(connection, table_servers=True), self._id):
+            store.end_runner(connection, dead)
+            for id in store.sessions_of_server(connection, dead):
+                store.end_session(connection, id, DIED_REASON, now)
+        for session in store.find_sessions(connection, store.sessions_of_server(connection, None)):
             if session.opened_at < now - UNUSED_TIMEOUT_S:
-                end_session(connection, session.id, "no player joined", now)
+                store.end_session(connection, session.id, "no player joined", now)
 
 
 def serve_tables(ladder: Ladder, say: LogCallback) -> None:

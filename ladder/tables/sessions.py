@@ -17,45 +17,13 @@ from arena.bots import normal_name
 from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.escaping import escape_control
 from arena.formatting import format_count
+from ladder import store
 from ladder.bots import list_bots
 from ladder.chat import limit_chat_mode
 from ladder.ladder import Ladder, get_accepted_version, get_acting_user, get_version
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.settings import ChatMode, LadderError
 from ladder.standings import view_standings
-from ladder.store import (
-    ACCEPTED,
-    BOT,
-    CLOSED,
-    PERSON,
-    PROGRAM,
-    RENEWED,
-    AuditEntry,
-    RunnerRecord,
-    SessionSlot,
-    TableSession,
-    Version,
-    count_open_sessions,
-    delete_slots,
-    disabled_versions,
-    end_session,
-    find_session,
-    find_session_opened_at,
-    find_sessions,
-    find_user,
-    get_version_by_id,
-    insert_session,
-    insert_slots,
-    is_frozen,
-    is_port_on_this_machine,
-    list_live_runners,
-    list_session_ids,
-    log_action,
-    sessions_of_server,
-    set_slot_secret,
-    set_users_seen,
-    take_slot,
-)
 from ladder.users import hash_secret, is_pseudonym
 
 _WRONG_LINK = "this table can only be joined by its invitation link.\nAsk the user that opened it."
@@ -92,7 +60,7 @@ class OpenTableRequest:
 class OpenedSession:
     """A new table session. secrets: the tokens of programs' slots, by number; they are shown only once."""
 
-    session: TableSession
+    session: store.TableSession
     secrets: dict[int, str]
 
 
@@ -100,7 +68,7 @@ class OpenedSession:
 class TableAccess:
     """A client's access to a table: the number of its slot, or None for a spectator."""
 
-    session: TableSession
+    session: store.TableSession
     slot: int | None
 
 
@@ -120,9 +88,9 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
     now, most = ladder.clock(), ladder.settings.tables
     rules = get_rules(ladder, wanted.rules)
-    own = [PERSON] * wanted.me + [PROGRAM] * (wanted.program is not None)
-    kinds = [BOT] * len(wanted.bots) + own + [PERSON] * wanted.people + [PROGRAM] * wanted.programs
-    if PERSON not in kinds and PROGRAM not in kinds:
+    own = [store.PERSON] * wanted.me + [store.PROGRAM] * (wanted.program is not None)
+    kinds = [store.BOT] * len(wanted.bots) + own + [store.PERSON] * wanted.people + [store.PROGRAM] * wanted.programs
+    if store.PERSON not in kinds and store.PROGRAM not in kinds:
         raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
     problem = rules.problem(len(kinds))
     if problem:
@@ -132,36 +100,36 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     except ValueError as error:
         raise LadderError(f"{error}.\nGive the remote bot another name.") from None
     first = len(wanted.bots) + len(own)
-    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds)) if kinds[slot] == PROGRAM}
+    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds)) if kinds[slot] == store.PROGRAM}
 
-    def act(connection: Connection) -> TableSession:
+    def act(connection: Connection) -> store.TableSession:
         owner = get_acting_user(connection, login)
-        known = find_session_opened_at(connection, owner.id, now)
+        known = store.find_session_opened_at(connection, owner.id, now)
         if known is not None:  # the second call of a function whose commit had no answer
             return get_session(connection, known)
         bots = [get_accepted_version(connection, name) for name in wanted.bots]
         if program is not None and is_pseudonym(connection, program, (owner.id,)):
             raise LadderError(f'"{program}" is the pseudonym of another user.\nGive the remote bot another name.')
-        if is_frozen(connection):
+        if store.is_frozen(connection):
             raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
         for version in bots:
             if not _may_play(connection, version):
                 raise LadderError(
                     f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot."
                 )
-        counts = count_open_sessions(connection)
+        counts = store.count_open_sessions(connection)
         if counts.get(login, 0) >= most.max_per_user and not owner.staff:
             raise LadderError(
                 f"you have {format_count(counts[login], 'open table')}, and no more are allowed.\nClose one first."
             )
         if sum(counts.values()) >= most.max_total:
             raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
-        slots = [SessionSlot(BOT, version.id) for version in bots]
-        names = {PERSON: owner.pseudonym, PROGRAM: program}
-        slots += [SessionSlot(kind, login=login, name=names[kind]) for kind in own]
-        slots += [SessionSlot(PERSON)] * wanted.people
+        slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
+        names = {store.PERSON: owner.pseudonym, store.PROGRAM: program}
+        slots += [store.SessionSlot(kind, login=login, name=names[kind]) for kind in own]
+        slots += [store.SessionSlot(store.PERSON)] * wanted.people
         slots += [_make_program_slot(number + 1, secret) for number, secret in enumerate(drawn.values())]
-        id = insert_session(
+        id = store.insert_session(
             connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators,
             wanted.is_public, wanted.starts_itself, slots, limit_chat_mode(wanted.chat, most.chat),
         )  # fmt: skip
@@ -170,27 +138,27 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     return OpenedSession(ladder.database.write(act), drawn)
 
 
-def _make_program_slot(number: int, secret: str) -> SessionSlot:
-    return SessionSlot(PROGRAM, name=f"program {number}", token_sha256=hash_secret(secret))
+def _make_program_slot(number: int, secret: str) -> store.SessionSlot:
+    return store.SessionSlot(store.PROGRAM, name=f"program {number}", token_sha256=hash_secret(secret))
 
 
-def get_session(connection: Connection, id: int) -> TableSession:
+def get_session(connection: Connection, id: int) -> store.TableSession:
     """Return a table session. Raises LadderError."""
-    session = find_session(connection, id)
+    session = store.find_session(connection, id)
     if session is None:
         raise LadderError(f"the ladder has no table {id}.\nSee the list of tables.")
     return session
 
 
-def unplayable_reason(connection: Connection, session: TableSession) -> str | None:
+def unplayable_reason(connection: Connection, session: store.TableSession) -> str | None:
     """Return the reason why no match can start at a table, such as a suspended player; None if one can."""
-    if is_frozen(connection):
+    if store.is_frozen(connection):
         return FROZEN_REASON
     for slot in session.slots:
-        if slot.version is not None and not _may_play(connection, get_version_by_id(connection, slot.version)):
+        if slot.version is not None and not _may_play(connection, store.get_version_by_id(connection, slot.version)):
             return "one of its bots is suspended or disabled"
     for login in {session.login, *(slot.login for slot in session.slots if slot.login)}:
-        owner = find_user(connection, login)
+        owner = store.find_user(connection, login)
         if owner is not None and (owner.suspended or owner.withdrawn):
             return f"a player, or its opener, {'is suspended' if owner.suspended else 'left the course'}"
     return None
@@ -202,17 +170,17 @@ def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | Non
     For a spectator, the caller checks whether spectators are allowed.
     """
     digest = None if secret is None else hash_secret(secret)
-    return _seat(ladder, id, PERSON, viewer.login if viewer.can_write else None, digest)
+    return _seat(ladder, id, store.PERSON, viewer.login if viewer.can_write else None, digest)
 
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
     """Return a program's access, by the slot's token or its account's token; None for any other token."""
-    access = _seat(ladder, id, PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
+    access = _seat(ladder, id, store.PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
     return None if access is None or access.slot is None else access
 
 
 def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
-    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    session = ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
     if session is None:
         return None
     for by_secret in (True, False):
@@ -225,14 +193,18 @@ def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | N
     return TableAccess(session, None)
 
 
-def find_table_server(ladder: Ladder, session: TableSession) -> RunnerRecord | None:
+def find_table_server(ladder: Ladder, session: store.TableSession) -> store.RunnerRecord | None:
     """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
 
-    def read(connection: Connection) -> RunnerRecord | None:
-        runners = [each for each in list_live_runners(connection, table_servers=True) if is_port_on_this_machine(each)]
+    def read(connection: Connection) -> store.RunnerRecord | None:
+        runners = [
+            each
+            for each in store.list_live_runners(connection, table_servers=True)
+            if store.is_port_on_this_machine(each)
+        ]
         if session.table_server is not None:
             return next((runner for runner in runners if runner.id == session.table_server), None)
-        return min(runners, key=lambda runner: len(sessions_of_server(connection, runner.id)), default=None)
+        return min(runners, key=lambda runner: len(store.sessions_of_server(connection, runner.id)), default=None)
 
     return ladder.database.read_with_retry(read)
 
@@ -250,27 +222,29 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
         session = get_session(connection, id)
         if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
             return secret  # the second call of a function whose commit had no answer
-        if login is not None and any(slot.kind == PERSON and slot.login == login for slot in session.slots):
+        if login is not None and any(slot.kind == store.PERSON and slot.login == login for slot in session.slots):
             return None
         invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
         if not (invited or session.is_public or login == session.login):
             raise LadderError(_WRONG_LINK)
         free = next((slot for slot in session.slots if slot.is_free), None)
-        if session.status == CLOSED or free is None:
+        if session.status == store.CLOSED or free is None:
             raise LadderError("no place is free at this table.\nWait for the end of the match, or join another table.")
         if login is not None:
             owner = get_acting_user(connection, login)
-            take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
+            store.take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
             return None
         if not guests:
             raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
-        take_slot(connection, id, free.number, None, _guest_name(connection, session, name), hash_secret(secret), now)
+        store.take_slot(
+            connection, id, free.number, None, _guest_name(connection, session, name), hash_secret(secret), now
+        )
         return secret
 
     return ladder.database.write(act)
 
 
-def _guest_name(connection: Connection, session: TableSession, name: str) -> str:
+def _guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
     """Return a guest's name as others see it. Raises LadderError for a user's pseudonym or a name of the table.
 
     A login isn't refused: guests would learn which logins exist.
@@ -292,11 +266,11 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, 
     Return the table's id, and a guest's new secret. Raises LadderError.
     """
 
-    def read(connection: Connection) -> list[TableSession]:
-        return find_sessions(connection, list_session_ids(connection, False))
+    def read(connection: Connection) -> list[store.TableSession]:
+        return store.find_sessions(connection, store.list_session_ids(connection, False))
 
     for session in ladder.database.read_with_retry(read):
-        seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == PERSON)
+        seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == store.PERSON)
         if session.is_public and not seated and any(slot.is_free for slot in session.slots):
             try:
                 return session.id, join_table(ladder, session.id, "", login, name)
@@ -328,7 +302,7 @@ def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
 def record_presence(ladder: Ladder, logins: Sequence[str]) -> None:
     """Store that users have a page open. Raises DatabaseError."""
     now = ladder.clock()
-    ladder.database.write(lambda connection: set_users_seen(connection, logins, now))
+    ladder.database.write(lambda connection: store.set_users_seen(connection, logins, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +338,7 @@ def change_slots(
     places: Sequence[str] = (),
     remove: Sequence[int] = (),
     free: Sequence[int] = (),
-) -> TableSession:
+) -> store.TableSession:
     """Change the slots of a table between two matches, and return the session.
 
     bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, free: the numbers of slots to
@@ -374,7 +348,7 @@ def change_slots(
     now = ladder.clock()
     before: list[set[int]] = []
 
-    def act(connection: Connection) -> TableSession:
+    def act(connection: Connection) -> store.TableSession:
         session = get_session(connection, id)
         before.append({slot.number for slot in session.slots})
         if before[-1] != before[0]:  # the second call of a function whose commit had no answer
@@ -383,19 +357,21 @@ def change_slots(
         total = len(session.slots) - len(remove) + len(bots) + len(places)
         rules = get_rules(ladder, session.rules)
         full = (bots or places) and total > max(seat_counts(rules))
-        if session.status == CLOSED or full or not all(_may_play(connection, version) for version in versions):
+        if session.status == store.CLOSED or full or not all(_may_play(connection, version) for version in versions):
             raise LadderError(f"table {id} has ended or is full, or a bot is suspended.\nSee the page of the table.")
-        programs = sum(slot.kind == PROGRAM for slot in session.slots)
-        slots = [SessionSlot(BOT, version.id) for version in versions]
+        programs = sum(slot.kind == store.PROGRAM for slot in session.slots)
+        slots = [store.SessionSlot(store.BOT, version.id) for version in versions]
         slots += [
-            SessionSlot(PERSON) if kind == PERSON else _make_program_slot(programs + 1, secrets.token_urlsafe(24))
+            store.SessionSlot(store.PERSON)
+            if kind == store.PERSON
+            else _make_program_slot(programs + 1, secrets.token_urlsafe(24))
             for kind in places
         ]
-        insert_slots(connection, id, slots, now)  # first, so that no number is used again
+        store.insert_slots(connection, id, slots, now)  # first, so that no number is used again
         if remove:
-            delete_slots(connection, id, remove, now)
+            store.delete_slots(connection, id, remove, now)
         for number in free:
-            take_slot(connection, id, number, None, None, None, now)
+            store.take_slot(connection, id, number, None, None, None, now)
         return get_session(connection, id)
 
     return ladder.database.write(act)
@@ -407,10 +383,10 @@ def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> s
 
     def act(connection: Connection) -> None:
         session = _kept(connection, id, viewer)
-        known = any(each.number == slot and each.kind == PROGRAM and each.login is None for each in session.slots)
-        if session.status == CLOSED or not known:
+        known = any(each.number == slot and each.kind == store.PROGRAM and each.login is None for each in session.slots)
+        if session.status == store.CLOSED or not known:
             raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
-        set_slot_secret(connection, id, slot, hash_secret(secret))
+        store.set_slot_secret(connection, id, slot, hash_secret(secret))
 
     ladder.database.write(act)
     return secret
@@ -423,17 +399,19 @@ def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
     def act(connection: Connection) -> None:
         session = _kept(connection, id, viewer)
         known.append(session.renewals)
-        if session.status == CLOSED:
+        if session.status == store.CLOSED:
             raise LadderError(f"table {id} has ended.\nOpen another table.")
         if session.renewals == known[0]:  # else the second call of a function whose commit had no answer
-            log_action(connection, AuditEntry(str(viewer.login), RENEWED, f"table {id}", ladder.clock()))
+            store.log_action(
+                connection, store.AuditEntry(str(viewer.login), store.RENEWED, f"table {id}", ladder.clock())
+            )
 
     ladder.database.write(act)
 
 
 def is_invited(ladder: Ladder, id: int, code: str) -> bool:
     """Return whether a code is that of a table's invitation link."""
-    session = ladder.database.read_with_retry(lambda connection: find_session(connection, id))
+    session = ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
     if session is None:
         return False
     return hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
@@ -446,17 +424,21 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
     def act(connection: Connection) -> bool:
         session = _kept(connection, id, viewer)
         by = "its opener" if viewer.login == session.login else "the staff"
-        return end_session(connection, id, f"closed by {by}", now)
+        return store.end_session(connection, id, f"closed by {by}", now)
 
     return ladder.database.write(act)
 
 
-def _kept(connection: Connection, id: int, viewer: Viewer) -> TableSession:
+def _kept(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:
     session = get_session(connection, id)
     if not viewer.can("table:close", session.login):
         raise LadderError(f"you didn't open table {id}.\nAsk the user that opened it, or the staff.")
     return session
 
 
-def _may_play(connection: Connection, version: Version) -> bool:
-    return version.status == ACCEPTED and not version.is_locked_out and version.id not in disabled_versions(connection)
+def _may_play(connection: Connection, version: store.Version) -> bool:
+    return (
+        version.status == store.ACCEPTED
+        and not version.is_locked_out
+        and version.id not in store.disabled_versions(connection)
+    )

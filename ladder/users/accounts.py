@@ -21,38 +21,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder import store
 from ladder.ladder import Ladder, get_acting_user, get_user, make_viewer
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
-from ladder.store import (
-    JOIN,
-    LADDER_ACTOR,
-    LINK,
-    OPENID,
-    PASSWORD,
-    SESSION,
-    SESSION_IDLE_S,
-    SIGN_IN_FAILED,
-    TOKEN,
-    AuditEntry,
-    Credential,
-    User,
-    all_credentials,
-    all_users,
-    delete_applicant,
-    expire_credential,
-    find_credential,
-    find_user,
-    insert_credential,
-    lockout_reason,
-    log_action,
-    record_event,
-    record_session,
-    save_users,
-    set_expiry,
-    set_user_approved,
-    set_user_shows_name,
-)
 from ladder.users.people import draw_pseudonym
 from ladder.users.roster import fold_ascii_case, make_roster_entry
 
@@ -91,7 +63,7 @@ def issue_secret(
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, User], None] = lambda connection, user: None,
+    check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> IssuedSecret:
     """Create a link, session or token for a user, with the arguments and errors of `issue_secrets`."""
     [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
@@ -105,27 +77,29 @@ def issue_secrets(
     who: str,
     scope: str = "submit",
     lasts_s: float | None = None,
-    check: Callable[[Connection, User], None] = lambda connection, user: None,
+    check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
     who: the actor. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
     Raises LadderError for an unknown login."""
-    scope = scope if kind != JOIN or scope == APPROVAL_SCOPE else JOIN
-    draw = _draw_code if kind == LINK else partial(secrets.token_urlsafe, 32)
+    scope = scope if kind != store.JOIN or scope == APPROVAL_SCOPE else store.JOIN
+    draw = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)
     drawn, now = {login: draw() for login in logins}, ladder.clock()
-    ends = now + (lasts_s or (SESSION_IDLE_S if kind == SESSION else CREDENTIAL_LIFETIMES_S[kind]))
+    ends = now + (lasts_s or (store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]))
 
     def act(connection: Connection) -> list[IssuedSecret]:
         made = []
         for login, secret in drawn.items():
             user = get_user(connection, login)
             check(connection, user)
-            credential = Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
-            is_new = kind != SESSION and find_credential(connection, credential.token_sha256) is None
-            id = insert_credential(connection, credential)
+            credential = store.Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
+            is_new = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
+            id = store.insert_credential(connection, credential)
             if is_new:
-                log_action(connection, AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id))
+                store.log_action(
+                    connection, store.AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id)
+                )
             made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
 
@@ -154,16 +128,24 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
     secret, now = secrets.token_urlsafe(32), ladder.clock()
 
     def act(connection: Connection) -> IssuedSecret:
-        entry = find_credential(connection, hash_secret(link))
-        known = find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
-        if entry is None or entry.kind != LINK or not (entry.is_valid(now) or (known and entry.session_id == known.id)):
+        entry = store.find_credential(connection, hash_secret(link))
+        known = store.find_credential(
+            connection, hash_secret(secret)
+        )  # of an earlier call whose commit's reply was lost
+        if (
+            entry is None
+            or entry.kind != store.LINK
+            or not (entry.is_valid(now) or (known and entry.session_id == known.id))
+        ):
             raise AuthenticationError("this link was used already or has expired: ask for another one")
-        ends = now + SESSION_IDLE_S
+        ends = now + store.SESSION_IDLE_S
         by = f"link {entry.id}"
-        new = Credential(entry.user_id, entry.login, SESSION, hash_secret(secret), entry.scope, by, now, ends)
-        session = insert_credential(connection, new)
-        record_session(connection, entry.id, session)
-        return IssuedSecret(session, entry.login, SESSION, entry.scope, secret, ends)
+        new = store.Credential(
+            entry.user_id, entry.login, store.SESSION, hash_secret(secret), entry.scope, by, now, ends
+        )
+        session = store.insert_credential(connection, new)
+        store.record_session(connection, entry.id, session)
+        return IssuedSecret(session, entry.login, store.SESSION, entry.scope, secret, ends)
 
     return ladder.database.write(act)
 
@@ -177,33 +159,33 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
     Raises AuthenticationError if no user, or more than one, has the email, or if the user is staff or locked out."""
     now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
 
-    def act(connection: Connection) -> Credential:
-        known = find_credential(connection, digest)
+    def act(connection: Connection) -> store.Credential:
+        known = store.find_credential(connection, digest)
         if known is None:
             user = _get_user_by_email(connection, email)
-            ends = now + CREDENTIAL_LIFETIMES_S[OPENID]
-            known = Credential(user.id, user.login, OPENID, digest, "submit", "OpenID Connect", now, ends)
-            known = replace(known, id=insert_credential(connection, known))
+            ends = now + CREDENTIAL_LIFETIMES_S[store.OPENID]
+            known = store.Credential(user.id, user.login, store.OPENID, digest, "submit", "OpenID Connect", now, ends)
+            known = replace(known, id=store.insert_credential(connection, known))
         if not known.is_valid(now):
             raise AuthenticationError("the staff revoked your account at the provider: ask them")
         return known
 
-    def check(connection: Connection, user: User) -> None:
+    def check(connection: Connection, user: store.User) -> None:
         if user.staff:
             raise AuthenticationError("staff signs in with a link or a password, not at the provider")
         require_not_locked_out(connection, user)
 
     known = ladder.database.write(act)
-    return issue_secret(ladder, known.login, SESSION, f"{OPENID} {known.id}", check=check)
+    return issue_secret(ladder, known.login, store.SESSION, f"{store.OPENID} {known.id}", check=check)
 
 
-def _get_user_by_email(connection: Connection, email: str | None) -> User:
+def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
     """Return the only user with this email. Raises AuthenticationError, also if they have a provider account."""
     if not email:
         raise AuthenticationError(
             "the provider sent no verified email for you: verify your email there, and sign in again"
         )
-    owners = [user for user in all_users(connection, merged=True) if not user.waiting]
+    owners = [user for user in store.all_users(connection, merged=True) if not user.waiting]
     ids = {
         user.merged_into or user.id
         for user in owners
@@ -216,7 +198,7 @@ def _get_user_by_email(connection: Connection, email: str | None) -> User:
     [user] = found
     if user.staff:
         raise AuthenticationError("staff signs in with a link or a password, not at the provider")
-    if any(each.kind == OPENID and not each.revoked for each in all_credentials(connection, user.login)):
+    if any(each.kind == store.OPENID and not each.revoked for each in store.all_credentials(connection, user.login)):
         raise AuthenticationError(
             "another account at the provider is linked to you: sign in with that account, or ask the staff"
         )
@@ -227,9 +209,9 @@ def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
     """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
 
     def act(connection: Connection) -> None:
-        user = find_user(connection, login) if login else None
+        user = store.find_user(connection, login) if login else None
         details = why if user is None else f"{user.login}: {why}"
-        record_event(connection, SIGN_IN_FAILED, ladder.clock(), details=details)
+        store.record_event(connection, store.SIGN_IN_FAILED, ladder.clock(), details=details)
 
     ladder.database.write(act)
 
@@ -240,29 +222,37 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     Raises AuthenticationError if the secret isn't valid, or the user is suspended, withdrawn or not approved.
     """
 
-    def read(connection: Connection) -> tuple[Credential | None, Viewer | None, str | None]:
-        entry = find_credential(connection, hash_secret(secret))
-        user = None if entry is None else find_user(connection, entry.login)
+    def read(connection: Connection) -> tuple[store.Credential | None, Viewer | None, str | None]:
+        entry = store.find_credential(connection, hash_secret(secret))
+        user = None if entry is None else store.find_user(connection, entry.login)
         if user is None:
             return entry, None, None
-        return entry, make_viewer(connection, user), lockout_reason(connection, user)
+        return entry, make_viewer(connection, user), store.lockout_reason(connection, user)
 
     entry, viewer, reason = ladder.database.read_with_retry(read)
-    if entry is None or viewer is None or entry.kind != kind or kind == LINK or not entry.is_valid(ladder.clock()):
-        ended = "your session has ended" if kind == SESSION else f"this {kind} is unknown, was revoked or has expired"
+    if (
+        entry is None
+        or viewer is None
+        or entry.kind != kind
+        or kind == store.LINK
+        or not entry.is_valid(ladder.clock())
+    ):
+        ended = (
+            "your session has ended" if kind == store.SESSION else f"this {kind} is unknown, was revoked or has expired"
+        )
         raise AuthenticationError(ended)
     if reason is not None:
         raise AuthenticationError(f"you are {reason}")
-    session = entry.id if kind == SESSION else None
-    later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[SESSION], ladder.clock() + SESSION_IDLE_S)
+    session = entry.id if kind == store.SESSION else None
+    later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[store.SESSION], ladder.clock() + store.SESSION_IDLE_S)
     if session and later >= entry.expires_at + DAY_S:  # at most one write per day
-        ladder.database.write(lambda connection: set_expiry(connection, entry.id, later))
+        ladder.database.write(lambda connection: store.set_expiry(connection, entry.id, later))
     return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
 
 
-def require_not_locked_out(connection: Connection, user: User) -> None:
+def require_not_locked_out(connection: Connection, user: store.User) -> None:
     """Raise AuthenticationError, with the reason, if the user is suspended, withdrawn or not approved."""
-    reason = lockout_reason(connection, user)
+    reason = store.lockout_reason(connection, user)
     if reason is not None:
         raise AuthenticationError(f"you are {reason}")
 
@@ -275,18 +265,20 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        known = all_credentials(connection, login)
+        known = store.all_credentials(connection, login)
         entry = next((each for each in known if each.id == id), None)
         # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
-        if entry is None or (login is not None and entry.kind in (PASSWORD, OPENID)):
+        if entry is None or (login is not None and entry.kind in (store.PASSWORD, store.OPENID)):
             place = "your account" if login else f"arena ladder access list {ladder.path}"
             raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
         if entry.revoked:
             return False
         for each in known:
-            if each.id == id or (each.kind == SESSION and each.created_by == f"{entry.kind} {id}"):
-                expire_credential(connection, each.id)
-        log_action(connection, AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, user_id=entry.user_id))
+            if each.id == id or (each.kind == store.SESSION and each.created_by == f"{entry.kind} {id}"):
+                store.expire_credential(connection, each.id)
+        store.log_action(
+            connection, store.AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, user_id=entry.user_id)
+        )
         return True
 
     return ladder.database.write(act)
@@ -296,9 +288,9 @@ def sign_out(ladder: Ladder, session: str) -> None:
     """Revoke the session with this secret; do nothing if it is unknown."""
 
     def act(connection: Connection) -> None:
-        entry = find_credential(connection, hash_secret(session))
-        if entry is not None and entry.kind == SESSION:
-            expire_credential(connection, entry.id)
+        entry = store.find_credential(connection, hash_secret(session))
+        if entry is not None and entry.kind == store.SESSION:
+            store.expire_credential(connection, entry.id)
 
     ladder.database.write(act)
 
@@ -331,7 +323,7 @@ def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", to
 
 def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
     """Store whether a user agrees to have the name on podiums."""
-    ladder.database.write(lambda connection: set_user_shows_name(connection, login, shows_name, ladder.clock()))
+    ladder.database.write(lambda connection: store.set_user_shows_name(connection, login, shows_name, ladder.clock()))
 
 
 def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
@@ -345,40 +337,44 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecr
     if not _verify_password(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)
 
-    def check(connection: Connection, user: User) -> None:
+    def check(connection: Connection, user: store.User) -> None:
         require_not_locked_out(connection, user)
         if _find_password(connection, login, ladder.clock()) != credential:
             raise AuthenticationError(_WRONG)
 
-    return issue_secret(ladder, credential.login, SESSION, f"password {credential.id}", check=check)
+    return issue_secret(ladder, credential.login, store.SESSION, f"password {credential.id}", check=check)
 
 
 def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
     login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
-    ends = {PASSWORD, SESSION, LINK, *([TOKEN] if tokens else [])}
+    ends = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
     if credential is not None and not _verify_password(credential, current):
         raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
 
     def act(connection: Connection) -> None:
-        if find_credential(connection, digest) is not None:
+        if store.find_credential(connection, digest) is not None:
             return  # a repeated call, after a commit's reply was lost
         if _find_password(connection, login, now) not in (credential, None):
             raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
         user = get_acting_user(connection, login)
-        for each in all_credentials(connection, login):
+        for each in store.all_credentials(connection, login):
             if each.kind in ends and each.id != viewer.session:
-                expire_credential(connection, each.id)
+                store.expire_credential(connection, each.id)
         if hash is not None:
-            until = now + CREDENTIAL_LIFETIMES_S[PASSWORD]
-            made = Credential(user.id, login, PASSWORD, digest, "submit", login, now, until, password_hash=hash)
-            insert_credential(connection, made)
+            until = now + CREDENTIAL_LIFETIMES_S[store.PASSWORD]
+            made = store.Credential(
+                user.id, login, store.PASSWORD, digest, "submit", login, now, until, password_hash=hash
+            )
+            store.insert_credential(connection, made)
 
     ladder.database.write(act)
 
 
-def _find_password(connection: Connection, login: str, now: float) -> Credential | None:
-    credential = (each for each in all_credentials(connection, login) if each.kind == PASSWORD and each.is_valid(now))
+def _find_password(connection: Connection, login: str, now: float) -> store.Credential | None:
+    credential = (
+        each for each in store.all_credentials(connection, login) if each.kind == store.PASSWORD and each.is_valid(now)
+    )
     return next(credential, None)
 
 
@@ -414,7 +410,7 @@ def _hash(password: str) -> str:
         return _hasher()[0].hash(_normalize(password))
 
 
-def _verify_password(credential: Credential | None, password: str) -> bool:
+def _verify_password(credential: store.Credential | None, password: str) -> bool:
     """Return whether this is the credential's password; without a credential return False after the same time."""
     from argon2.exceptions import VerifyMismatchError
 
@@ -431,7 +427,7 @@ def _verify_password(credential: Credential | None, password: str) -> bool:
 MAX_APPLICANTS = 200  # accounts that wait for approval
 
 
-def find_join_link(ladder: Ladder, link: str) -> Credential | None:
+def find_join_link(ladder: Ladder, link: str) -> store.Credential | None:
     """Return the sign-up link with this secret, None if it is unknown, revoked or expired."""
     return ladder.database.read_with_retry(lambda connection: _find_join_credential(connection, link, ladder.clock()))
 
@@ -449,29 +445,30 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
         if entry is None:
             raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
         known, waits, ends = (
-            find_credential(connection, hash_secret(secret)),
+            store.find_credential(connection, hash_secret(secret)),
             entry.scope == APPROVAL_SCOPE,
-            now + SESSION_IDLE_S,
+            now + store.SESSION_IDLE_S,
         )
         if known is not None:  # a repeated call, after a commit's reply was lost
-            return IssuedSecret(known.id, login, SESSION, known.scope, secret, ends)
-        others = all_users(connection, merged=True)
+            return IssuedSecret(known.id, login, store.SESSION, known.scope, secret, ends)
+        others = store.all_users(connection, merged=True)
         if login.casefold() in {other.login.casefold() for other in others}:
             raise LadderError(f'The login "{escape_control(login)}" is already used.\nChoose another login.')
         if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
             raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
         pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
-        new = User(login, name, pseudonym, person.email if waits else None, waiting=waits)
-        save_users(connection, [new], now)
-        user = find_user(connection, login)
+        new = store.User(login, name, pseudonym, person.email if waits else None, waiting=waits)
+        store.save_users(connection, [new], now)
+        user = store.find_user(connection, login)
         assert user is not None, "the user was saved"
         by = f"link {entry.id}"
         if not waits:
-            log_action(
-                connection, AuditEntry(LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=user.id)
+            store.log_action(
+                connection,
+                store.AuditEntry(store.LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=user.id),
             )
-        session = Credential(user.id, login, SESSION, hash_secret(secret), "submit", by, now, ends)
-        return IssuedSecret(insert_credential(connection, session), login, SESSION, "submit", secret, ends)
+        session = store.Credential(user.id, login, store.SESSION, hash_secret(secret), "submit", by, now, ends)
+        return IssuedSecret(store.insert_credential(connection, session), login, store.SESSION, "submit", secret, ends)
 
     return ladder.database.write(act)
 
@@ -485,9 +482,9 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
         user = _get_applicant(connection, login)
         if not user.waiting:
             return False
-        set_user_approved(connection, user.id)
+        store.set_user_approved(connection, user.id)
         why = f"{login} signed up, and is approved"
-        log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
+        store.log_action(connection, store.AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
         return True
 
     return ladder.database.write(act)
@@ -497,7 +494,7 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
     """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
 
     def act(connection: Connection) -> bool:
-        user = find_user(connection, login)
+        user = store.find_user(connection, login)
         if user is None:
             return False
         if not user.waiting:
@@ -505,20 +502,20 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
                 f"{escape_control(login)} doesn't wait for approval.\n"
                 "To remove access, suspend the user: arena ladder suspend"
             )
-        delete_applicant(connection, user.id)
-        log_action(connection, AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
+        store.delete_applicant(connection, user.id)
+        store.log_action(connection, store.AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
         return True
 
     return ladder.database.write(act)
 
 
-def _find_join_credential(connection: Connection, link: str, now: float) -> Credential | None:
-    credential = find_credential(connection, hash_secret(link))
-    return credential if credential is not None and credential.kind == JOIN and credential.is_valid(now) else None
+def _find_join_credential(connection: Connection, link: str, now: float) -> store.Credential | None:
+    credential = store.find_credential(connection, hash_secret(link))
+    return credential if credential is not None and credential.kind == store.JOIN and credential.is_valid(now) else None
 
 
-def _get_applicant(connection: Connection, login: str) -> User:
-    user = find_user(connection, login)
+def _get_applicant(connection: Connection, login: str) -> store.User:
+    user = store.find_user(connection, login)
     if user is None:
         raise LadderError(
             f'the ladder has no account "{escape_control(login)}".\nList its users: arena ladder users list LADDER'

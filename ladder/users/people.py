@@ -13,32 +13,9 @@ from sqlalchemy import Connection
 from arena.coup import derive_key
 from arena.escaping import escape_control
 from arena.referee import read_record, write_record
+from ladder import store
 from ladder.ladder import STAFF_USER, Ladder, get_user
 from ladder.settings import LadderError
-from ladder.store import (
-    CHALLENGE,
-    RATED,
-    AuditEntry,
-    User,
-    all_bots,
-    all_credentials,
-    all_users,
-    cancel_queued_matches,
-    cancel_unplayable,
-    erase_user_rows,
-    expire_credential,
-    find_user,
-    has_unfinished_tasks,
-    leave_team,
-    list_audit_entries,
-    log_action,
-    merge_user_rows,
-    save_users,
-    set_user_shows_name,
-    set_user_suspended,
-    set_user_withdrawn,
-    versions_of,
-)
 from ladder.users.roster import SIGNED_UP, TAKEN_OVER, Roster, RosterEntry, RosterRemark, UserMatcher, list_signed_up
 from ladder.users.teams import leave_current_team
 
@@ -82,7 +59,7 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
 def is_pseudonym(connection: Connection, name: str, own: Collection[int] = ()) -> bool:
     """Return whether a name is a user's pseudonym, except for the users with the ids `own`; "-" and "_" are spaces."""
     words = name.casefold().replace("-", " ").replace("_", " ").split()
-    return any(user.pseudonym.casefold().split() == words for user in all_users(connection) if user.id not in own)
+    return any(user.pseudonym.casefold().split() == words for user in store.all_users(connection) if user.id not in own)
 
 
 _IMPORTED_FIELDS = ("name", "email", "student_id", "section", "canvas_id", "moodle_id")
@@ -143,7 +120,7 @@ def import_users(
     key = ladder.pseudonym_key()
 
     def act(connection: Connection) -> UserImport:
-        owners = all_users(connection, merged=True)
+        owners = store.all_users(connection, merged=True)
         intake = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
         wrong = list(roster.wrong) if roster else []
         for person in sorted(persons, key=intake.directory.was_merged):
@@ -155,20 +132,21 @@ def import_users(
         if left_out and not partial:
             raise _make_import_error(left_out, source if roster else None, intake.signed_up)
         for user in intake.taken_over:
-            for credential in all_credentials(connection, user.login):
-                expire_credential(connection, credential.id)
-            set_user_shows_name(connection, user.login, False, ladder.clock())
+            for credential in store.all_credentials(connection, user.login):
+                store.expire_credential(connection, credential.id)
+            store.set_user_shows_name(connection, user.login, False, ladder.clock())
             why = f"{user.login}{TAKEN_OVER} {source}"
             leave_current_team(connection, user, who, why, ladder.clock())
-            log_action(connection, AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
-        added, changed = save_users(connection, intake.wanted.values(), ladder.clock())
+            store.log_action(connection, store.AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
+        added, changed = store.save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
-            about = None if one is None else find_user(connection, one)
+            about = None if one is None else store.find_user(connection, one)
             out = f", {len(left_out)} left out" if left_out else ""
             why = f"{source}: {added} added, {changed} changed{out}"
-            log_action(
-                connection, AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id)
+            store.log_action(
+                connection,
+                store.AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id),
             )
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
         signed_up = tuple(intake.signed_up)
@@ -201,7 +179,7 @@ class _UserImporter:
 
     def __init__(
         self,
-        owners: Sequence[User],
+        owners: Sequence[store.User],
         people: Sequence[RosterEntry],
         key: bytes,
         by_login: bool,
@@ -209,10 +187,10 @@ class _UserImporter:
         take_over: Collection[str],
     ) -> None:
         self.directory = UserMatcher(owners)
-        self.wanted: dict[int, User] = {}
+        self.wanted: dict[int, store.User] = {}
         self.remarks: list[RosterRemark] = []
         self.signed_up: list[str] = []  # logins of lines that weren't imported
-        self.taken_over: list[User] = []
+        self.taken_over: list[store.User] = []
         self._signed_up_ids = signed_up_ids
         self._take_over = {login.casefold() for login in take_over}
         self._before = {user.id: user for user in owners}
@@ -270,7 +248,7 @@ class _UserImporter:
         """Return the number of current users without an entry."""
         return len(self._current_ids - set(self._lines))
 
-    def _make_user(self, person: RosterEntry) -> User:
+    def _make_user(self, person: RosterEntry) -> store.User:
         """Return a new user, with a negative id until it is saved. Raises ValueError."""
         same = self.directory.namesakes(person)
         if person.login is None:
@@ -291,7 +269,7 @@ class _UserImporter:
         pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
         self._pseudonyms.add(pseudonym.casefold())
         self._reserved.add(pseudonym.casefold())
-        user = User(person.login, person.name or person.login, pseudonym, id=-person.line)
+        user = store.User(person.login, person.name or person.login, pseudonym, id=-person.line)
         self.directory.add(user)
         return user
 
@@ -300,13 +278,13 @@ def _line_number(remark: RosterRemark) -> int:
     return remark.line
 
 
-def _apply_entry(user: User, person: RosterEntry) -> User:
+def _apply_entry(user: store.User, person: RosterEntry) -> store.User:
     """Return a user with the given values of an entry; others stay."""
     values = {field: getattr(person, field) or getattr(user, field) for field in _IMPORTED_FIELDS}
     return replace(user, **values, staff=user.staff if person.staff is None else person.staff)
 
 
-def _fill_missing(user: User, person: RosterEntry) -> User:
+def _fill_missing(user: store.User, person: RosterEntry) -> store.User:
     """Return a user with values of an entry for a user that was merged into it, but only if its own are missing."""
     fields = ("email", "student_id", "section", "canvas_id")
     values = {field: getattr(user, field) or getattr(person, field) for field in fields}
@@ -342,7 +320,7 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
 
     def act(connection: Connection) -> bool:
         into = get_participant(connection, new)
-        merged = next((each for each in all_users(connection, merged=True) if each.login == old), None)
+        merged = next((each for each in store.all_users(connection, merged=True) if each.login == old), None)
         if merged is not None and merged.merged_into is not None:
             if merged.merged_into == into.id:
                 return False
@@ -354,16 +332,18 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
         before = get_participant(connection, old)
         _check(before, into, list_signed_up(connection, [before, into]))
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id))
-        leave_team(connection, before.id, now)  # the remaining user keeps their own
-        merge_user_rows(connection, before, into, now)
-        cancel_unplayable(connection, now)
+        store.log_action(
+            connection, store.AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id)
+        )
+        store.leave_team(connection, before.id, now)  # the remaining user keeps their own
+        store.merge_user_rows(connection, before, into, now)
+        store.cancel_unplayable(connection, now)
         return True
 
     return ladder.database.write(act)
 
 
-def _check(old: User, new: User, signed_up: Collection[int]) -> None:
+def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None:
     """Raise LadderError for two users that can't be merged unless another decision is made first.
 
     signed_up: the ids of those that made their accounts by a sign-up link. Such an account keeps its sign-ins if it
@@ -397,8 +377,10 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
         if user.suspended == suspended:
             return False
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=user.id))
-        set_user_suspended(connection, user.id, suspended)
+        store.log_action(
+            connection, store.AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=user.id)
+        )
+        store.set_user_suspended(connection, user.id, suspended)
         if suspended:
             _stop_versions(connection, user, "its owner is suspended", now)
         return True
@@ -416,11 +398,11 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
         user = get_participant(connection, login)
         if user.withdrawn == gone:
             return False
-        if list_audit_entries(connection, user_id=user.id, actions=("erase",)):
+        if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
             raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
         now = ladder.clock()
-        log_action(connection, AuditEntry(who, "leave" if gone else "return", why, now, user_id=user.id))
-        set_user_withdrawn(connection, user.id, gone)
+        store.log_action(connection, store.AuditEntry(who, "leave" if gone else "return", why, now, user_id=user.id))
+        store.set_user_withdrawn(connection, user.id, gone)
         if gone:
             _stop_versions(connection, user, "its owner left the course", now)
         return True
@@ -442,16 +424,16 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
         user, now = get_participant(connection, login), ladder.clock()
         if user.staff:
             raise LadderError(f"{escape_control(login)} is staff.\nOnly data of participants can be erased.")
-        set_user_withdrawn(connection, user.id, True)
+        store.set_user_withdrawn(connection, user.id, True)
         _stop_versions(connection, user, "its owner left the course", now)
-        if has_unfinished_tasks(connection, user.id):
+        if store.has_unfinished_tasks(connection, user.id):
             raise UnfinishedTasksError(
                 f"a bot of {escape_control(login)} is being checked, or plays, perhaps in a final or at a table.\n"
                 "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
             )
-        erased = erase_user_rows(connection, user.id, now, _rename_player)
+        erased = store.erase_user_rows(connection, user.id, now, _rename_player)
         for action in ("leave", "erase"):
-            log_action(connection, AuditEntry(who, action, why, now, user_id=user.id))
+            store.log_action(connection, store.AuditEntry(who, action, why, now, user_id=user.id))
         return erased
 
     return ladder.database.write(act)
@@ -466,7 +448,7 @@ def _rename_player(text: str, player: int, name: str) -> str:
     return write_record(replace(record, header=replace(header, bots=bots, handles=handles)))
 
 
-def get_participant(connection: Connection, login: str) -> User:
+def get_participant(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError, also for the login "staff"."""
     user = get_user(connection, login)
     if user.login == STAFF_USER.login:
@@ -477,8 +459,8 @@ def get_participant(connection: Connection, login: str) -> User:
     return user
 
 
-def _stop_versions(connection: Connection, user: User, reason: str, now: float) -> None:
+def _stop_versions(connection: Connection, user: store.User, reason: str, now: float) -> None:
     """Cancel the queued matches of an owner's bots, except in finals."""
-    for bot in all_bots(connection):
-        for version in versions_of(connection, bot.id) if bot.owner_id == user.id else ():
-            cancel_queued_matches(connection, reason, now, version.id, (RATED, CHALLENGE))
+    for bot in store.all_bots(connection):
+        for version in store.versions_of(connection, bot.id) if bot.owner_id == user.id else ():
+            store.cancel_queued_matches(connection, reason, now, version.id, (store.RATED, store.CHALLENGE))

@@ -10,21 +10,10 @@ from dataclasses import dataclass
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control, escape_csv_cell
+from ladder import store
 from ladder.clock import format_local_time, require_past
 from ladder.ladder import Ladder, get_user
 from ladder.settings import LadderError
-from ladder.store import (
-    AuditEntry,
-    Membership,
-    User,
-    all_users,
-    cancel_unplayable,
-    join_team,
-    leave_team,
-    list_audit_entries,
-    list_memberships,
-    log_action,
-)
 from ladder.users.roster import (
     SIGNED_UP,
     TAKE_OVER_FIRST,
@@ -93,11 +82,11 @@ def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> Te
     return ladder.database.write(act)
 
 
-def leave_current_team(connection: Connection, user: User, who: str, why: str, now: float) -> None:
+def leave_current_team(connection: Connection, user: store.User, who: str, why: str, now: float) -> None:
     """Remove a user from the current team, if any."""
     if (old := current_memberships(connection).get(user.login)) is not None:
-        leave_team(connection, user.id, now)
-        log_action(connection, AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
+        store.leave_team(connection, user.id, now)
+        store.log_action(connection, store.AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
 
 
 def import_teams(
@@ -110,9 +99,9 @@ def import_teams(
     rows = _rows(data, file)
 
     def act(connection: Connection) -> TeamChanges:
-        owners = all_users(connection, merged=True)
+        owners = store.all_users(connection, merged=True)
         directory, signed_up = UserMatcher(owners), list_signed_up(connection, owners)
-        people, problems = dict[int, tuple[User, str]](), []
+        people, problems = dict[int, tuple[store.User, str]](), []
         for person, team in rows:
             try:
                 user = directory.find(person)
@@ -140,7 +129,7 @@ def import_teams(
 
 def add_members(
     connection: Connection,
-    people: Sequence[tuple[User, str]],
+    people: Sequence[tuple[store.User, str]],
     who: str,
     why: str,
     move: bool,
@@ -149,7 +138,7 @@ def add_members(
 ) -> TeamChanges:
     """Add users to teams, given by name, in an open transaction, as `join_teams` does. Raises LadderError."""
     joined = left = 0
-    before, rows = current_memberships(connection), list_memberships(connection)
+    before, rows = current_memberships(connection), store.list_memberships(connection)
     known = {each.team.casefold(): each.team for each in rows}
     at = now if since is None else since
     for user, name in people:
@@ -176,23 +165,23 @@ def add_members(
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"
-        log_action(connection, AuditEntry(who, "team", f"{text}: {why}", now, user_id=user.id))
-        join_team(connection, team, user.id, at)
-        before[user.login] = Membership(team, user.login, user.name, at, None)
+        store.log_action(connection, store.AuditEntry(who, "team", f"{text}: {why}", now, user_id=user.id))
+        store.join_team(connection, team, user.id, at)
+        before[user.login] = store.Membership(team, user.login, user.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))
-    return TeamChanges(joined, left, cancel_unplayable(connection, now) if joined else 0)
+    return TeamChanges(joined, left, store.cancel_unplayable(connection, now) if joined else 0)
 
 
 FORMED, INVITED = "formed it", "invited by"  # why users joined by themselves, in the audit log
 
 
-def _require_known_teams(connection: Connection, people: Sequence[tuple[User, str]]) -> None:
+def _require_known_teams(connection: Connection, people: Sequence[tuple[store.User, str]]) -> None:
     """Raise LadderError for a team that staff may not mean: no member was added by staff, and not all are in `people`.
 
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
-    logins = {user.id: user.login for user in all_users(connection) if not user.withdrawn}
-    reasons = {entry.user_id: entry.reason for entry in list_audit_entries(connection, actions=("team",))}
+    logins = {user.id: user.login for user in store.all_users(connection) if not user.withdrawn}
+    reasons = {entry.user_id: entry.reason for entry in store.list_audit_entries(connection, actions=("team",))}
     joined = {logins[id]: reason for id, reason in reasons.items() if id in logins}
     named, memberships = {user.login for user, _ in people}, current_memberships(connection).values()
     for wanted in {_check_team(team).casefold() for _, team in people}:
@@ -207,9 +196,9 @@ def _require_known_teams(connection: Connection, people: Sequence[tuple[User, st
             )
 
 
-def current_memberships(connection: Connection) -> dict[str, Membership]:
+def current_memberships(connection: Connection) -> dict[str, store.Membership]:
     """Return the current membership of each user in a team, by login."""
-    return {each.login: each for each in list_memberships(connection) if each.left_at is None}
+    return {each.login: each for each in store.list_memberships(connection) if each.left_at is None}
 
 
 def _check_team(team: str) -> str:
