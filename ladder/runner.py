@@ -16,30 +16,13 @@ from arena.formatting import format_count
 from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
-from ladder import store
+from ladder import store, tasks
 from ladder.bots import serialize_step
 from ladder.grading import extend_finals
 from ladder.health import HealthMonitor, LadderMetrics
 from ladder.ladder import Ladder, prune_expired
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
-from ladder.tasks import (
-    MAX_CLOCK_SKEW_S,
-    AttemptFailed,
-    CheckFinished,
-    ClockBehind,
-    DependencyLost,
-    DependencyRestored,
-    MatchFinished,
-    RunnerUpdate,
-    SettingsUnreadable,
-    StandingsUpdated,
-    TaskSource,
-    VersionAutoDisabled,
-    WorkerExcluded,
-    WorkerRefused,
-    event_kind,
-)
 from ladder.worker import ReviewJob, Task, TaskResult, VersionCheckResult, run_task
 
 STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
@@ -67,7 +50,7 @@ class LadderRunner:
         self.runner = ladder.database.write(
             lambda connection: store.register_runner(connection, pool.width(), ladder.clock())
         )
-        self.queue = TaskSource(ladder, self.runner, pool.width, matches)
+        self.queue = tasks.TaskSource(ladder, self.runner, pool.width, matches)
         self.updater = StandingsUpdater(ladder)
         self._pool = pool
         self._settings_error = ""
@@ -114,7 +97,7 @@ class LadderRunner:
         """Start no more tasks."""
         self.queue.stopping = True
 
-    def events(self) -> Generator[RunnerUpdate, None, None]:
+    def events(self) -> Generator[tasks.RunnerUpdate, None, None]:
         """Run tasks and yield events, until `stop` or the end that `until` names. Raises DatabaseError, LadderError."""
         try:
             yield from self._send_heartbeat()
@@ -133,7 +116,7 @@ class LadderRunner:
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
-    ) -> Iterator[RunnerUpdate]:
+    ) -> Iterator[tasks.RunnerUpdate]:
         match event:
             case JobCompleted(task, MatchOutput() as played):
                 yield from self._save_match_output(played)
@@ -164,12 +147,12 @@ class LadderRunner:
 
     # --- matches
 
-    def _save_match_output(self, played: MatchOutput) -> Iterator[RunnerUpdate]:
+    def _save_match_output(self, played: MatchOutput) -> Iterator[tasks.RunnerUpdate]:
         match = _add_usage(played)
         now = self.ladder.clock()
         streak = self.ladder.last_settings.auto_disable.after_matches
 
-        def act(connection: Connection) -> tuple[bool, list[VersionAutoDisabled]]:
+        def act(connection: Connection) -> tuple[bool, list[tasks.VersionAutoDisabled]]:
             new = store.save_match(connection, match, now)
             auto_disabled = []
             for version in store.versions_in_match(connection, match.match) if new else ():
@@ -184,7 +167,7 @@ class LadderRunner:
 
         began = time.monotonic()
         new, auto_disabled = self.ladder.database.write(act)
-        yield MatchFinished(match.match, new, time.monotonic() - began)
+        yield tasks.MatchFinished(match.match, new, time.monotonic() - began)
         yield from auto_disabled
 
     # --- checks
@@ -196,12 +179,12 @@ class LadderRunner:
             lambda connection: store.save_check_steps(connection, version, self.runner, rows, now)
         )
 
-    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[RunnerUpdate]:
+    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[tasks.RunnerUpdate]:
         now = self.ladder.clock()
         reason = None if check.passed else rejection_reason(check.steps)
         seats = self.ladder.play.seats
 
-        def act(connection: Connection) -> CheckFinished | None:
+        def act(connection: Connection) -> tasks.CheckFinished | None:
             steps = [serialize_step(step) for step in check.steps]
             argv = None if check.bot is None else check.bot.argv
             built = None
@@ -217,7 +200,7 @@ class LadderRunner:
             is_activated = reason is None and store.is_newest_version(connection, this)
             if is_activated:
                 store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
-            return CheckFinished(this.version_ref, reason, is_activated)
+            return tasks.CheckFinished(this.version_ref, reason, is_activated)
 
         finished = self.ladder.database.write(act)
         if finished is not None:
@@ -225,7 +208,7 @@ class LadderRunner:
 
     # --- every few seconds
 
-    def _send_heartbeat(self) -> Iterator[RunnerUpdate]:
+    def _send_heartbeat(self) -> Iterator[tasks.RunnerUpdate]:
         """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
         now = time.monotonic()
         if now < self._next_beat:
@@ -241,19 +224,19 @@ class LadderRunner:
 
         self.ladder.database.write(act)
         behind = self._latest_time - self.ladder.clock()
-        if behind > MAX_CLOCK_SKEW_S and not self._clock_is_behind:
-            yield ClockBehind(behind)
-        self._clock_is_behind = behind > MAX_CLOCK_SKEW_S
+        if behind > tasks.MAX_CLOCK_SKEW_S and not self._clock_is_behind:
+            yield tasks.ClockBehind(behind)
+        self._clock_is_behind = behind > tasks.MAX_CLOCK_SKEW_S
         self._latest_time = max(self._latest_time, self.ladder.clock())
         for message, is_restored in self._pool.changes():
-            yield DependencyRestored(message) if is_restored else DependencyLost(message)
+            yield tasks.DependencyRestored(message) if is_restored else tasks.DependencyLost(message)
         excluded = self._pool.refused()
         for worker, reason in excluded.items():
             if self._excluded.get(worker) != reason:
-                yield WorkerExcluded(worker, reason)
+                yield tasks.WorkerExcluded(worker, reason)
         self._excluded = excluded
 
-    def _update_standings(self, at_once: bool = False) -> Iterator[RunnerUpdate]:
+    def _update_standings(self, at_once: bool = False) -> Iterator[tasks.RunnerUpdate]:
         now = time.monotonic()
         if not at_once and now < self._next_update:
             return
@@ -263,9 +246,9 @@ class LadderRunner:
         self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
         if games != self._rated_games:
             self._rated_games = games
-            yield StandingsUpdated(games, took)
+            yield tasks.StandingsUpdated(games, took)
 
-    def _check_settings(self) -> Iterator[RunnerUpdate]:
+    def _check_settings(self) -> Iterator[tasks.RunnerUpdate]:
         """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
         now = time.monotonic()
         if now < self._next_settings:
@@ -276,9 +259,9 @@ class LadderRunner:
         except LadderError as error:
             if str(error) != self._settings_error:
                 self._settings_error = str(error)
-                yield SettingsUnreadable(self._settings_error)
+                yield tasks.SettingsUnreadable(self._settings_error)
 
-    def _prune_expired(self) -> Iterator[RunnerUpdate]:
+    def _prune_expired(self) -> Iterator[tasks.RunnerUpdate]:
         """Remove expired data, once a day."""
         now = time.monotonic()
         if now < self._next_prune:
@@ -289,14 +272,14 @@ class LadderRunner:
             yield pruned
 
 
-def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[VersionAutoDisabled]:
+def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[tasks.VersionAutoDisabled]:
     """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
     row = store.get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
     store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, why, now)
     store.cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (store.RATED,))
-    return [VersionAutoDisabled(row.version_ref, why)]
+    return [tasks.VersionAutoDisabled(row.version_ref, why)]
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
@@ -330,15 +313,15 @@ class RunnerMetrics:
         for outcome in ("accepted", "rejected"):
             self._checks.labels(outcome)
         for kind in (
-            AttemptFailed,
-            WorkerRefused,
-            VersionAutoDisabled,
-            WorkerExcluded,
-            DependencyLost,
-            DependencyRestored,
-            ClockBehind,
+            tasks.AttemptFailed,
+            tasks.WorkerRefused,
+            tasks.VersionAutoDisabled,
+            tasks.WorkerExcluded,
+            tasks.DependencyLost,
+            tasks.DependencyRestored,
+            tasks.ClockBehind,
         ):
-            self._events.labels(event_kind(kind))
+            self._events.labels(tasks.event_kind(kind))
         self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
         current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.running))
@@ -352,24 +335,24 @@ class RunnerMetrics:
         silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
         silent.set_function(lambda: time.monotonic() - self._last)
 
-    def count(self, event: RunnerUpdate) -> None:
+    def count(self, event: tasks.RunnerUpdate) -> None:
         """Update the metrics of this runner after an event."""
         self._last = time.monotonic()
         match event:
-            case MatchFinished(seconds=seconds):
+            case tasks.MatchFinished(seconds=seconds):
                 self._commits.observe(seconds)
-            case StandingsUpdated(games, seconds):
+            case tasks.StandingsUpdated(games, seconds):
                 self._rated_games.set(games)
                 self._ratings.observe(seconds)
-            case CheckFinished(reason=reason):
+            case tasks.CheckFinished(reason=reason):
                 self._checks.labels("accepted" if reason is None else "rejected").inc()
             case (
-                AttemptFailed()
-                | WorkerRefused()
-                | VersionAutoDisabled()
-                | WorkerExcluded()
-                | DependencyLost()
-                | DependencyRestored()
-                | ClockBehind()
+                tasks.AttemptFailed()
+                | tasks.WorkerRefused()
+                | tasks.VersionAutoDisabled()
+                | tasks.WorkerExcluded()
+                | tasks.DependencyLost()
+                | tasks.DependencyRestored()
+                | tasks.ClockBehind()
             ):
-                self._events.labels(event_kind(type(event))).inc()
+                self._events.labels(tasks.event_kind(type(event))).inc()

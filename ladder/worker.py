@@ -20,48 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, cycle, islice
 from pathlib import Path
 
-from arena import __version__
-from arena.bots import (
-    MAX_BYTES,
-    MAX_FILES,
-    MAX_UNPACKED_BYTES,
-    ArchiveError,
-    Bot,
-    BotCache,
-    BotError,
-    MissingProgramError,
-    PortableBot,
-    is_changed,
-    language_of,
-    make_portable,
-    pack,
-    unpack,
-)
-from arena.checks import (
-    ENDURANCE_S,
-    BotCheck,
-    CheckSettings,
-    CheckStep,
-    FaultContext,
-    Severity,
-    Timeouts,
-    diagnose_fault,
-)
+from arena import __version__, bots, checks, referee
 from arena.formatting import format_count
-from arena.referee import (
-    FAULTS,
-    ArenaError,
-    Consequence,
-    Facts,
-    Fault,
-    MatchSettings,
-    MatchSpec,
-    PlayedMatch,
-    Record,
-    RecordError,
-    list_own_lines,
-    read_record,
-)
 from arena.referee.process import BoundedLog
 from arena.review import CostlyDecision, UnknownRulesError, lost_games, review_game
 from arena.run import Job, MatchOutput, OutOfSpaceError, Worker, WorkItem, play_work_item, require_suitable_machine
@@ -105,15 +65,15 @@ class VersionCheckJob:
     archive: bytes
     digest: str
     file: str | None
-    settings: MatchSettings
+    settings: referee.MatchSettings
     choice: SandboxChoice
     seats: int
     match_games: int
-    references: tuple[tuple[PortableBot, bytes], ...]
+    references: tuple[tuple[bots.PortableBot, bytes], ...]
     key: bytes
     match: int = 0
     build_s: float = MAX_BUILD_S
-    endurance_s: float = ENDURANCE_S
+    endurance_s: float = checks.ENDURANCE_S
     arena: str = __version__
 
     @property
@@ -130,11 +90,11 @@ class VersionCheckResult:
     files, None if they are the submitted ones. played: the qualifying match. language: the bot's, None if unknown.
     """
 
-    steps: tuple[CheckStep, ...]
+    steps: tuple[checks.CheckStep, ...]
     passed: bool
-    bot: PortableBot | None
+    bot: bots.PortableBot | None
     built: bytes | None
-    played: PlayedMatch | None
+    played: referee.PlayedMatch | None
     seconds: float
     language: str | None = None
 
@@ -153,10 +113,10 @@ def check_version(job: VersionCheckJob) -> VersionCheckResult:
         with scratch_folder() as folder:
             scratch = folder
             check = _VersionCheck(job, folder.resolve()).run()
-    except (MissingProgramError, SandboxError, ArchiveError, OSError) as error:
+    except (bots.MissingProgramError, SandboxError, bots.ArchiveError, OSError) as error:
         if is_disk_full(error, scratch or Path("/")):
             raise WorkerRejectedError(no_space_message((scratch or Path()).parent)) from error
-        raise ArenaError(str(error)) from error
+        raise referee.ArenaError(str(error)) from error
     except OutOfSpaceError as error:
         raise WorkerRejectedError(str(error)) from error
     return replace(check, seconds=time.monotonic() - began)
@@ -169,15 +129,15 @@ class _VersionCheck:
         self.job = job
         self.scratch = scratch
         self.programs = programs_of(job.choice.name)
-        self.steps: list[CheckStep] = []
+        self.steps: list[checks.CheckStep] = []
 
     def run(self) -> VersionCheckResult:
         path = self.unpack_archive()
         bot, built, played = None, None, None
         checked = self.check(path)
-        language = None if checked is None else language_of(checked)
+        language = None if checked is None else bots.language_of(checked)
         if checked is not None and self.passed:
-            bot = make_portable(replace(checked, name=self.job.name), self.programs)
+            bot = bots.make_portable(replace(checked, name=self.job.name), self.programs)
             archive = self.job.archive if checked.build is None and checked.path == path else self.pack_build(checked)
             if archive is not None:
                 built = None if archive is self.job.archive else archive
@@ -186,9 +146,9 @@ class _VersionCheck:
 
     @property
     def passed(self) -> bool:
-        return all(step.severity is not Severity.FAIL for step in self.steps)
+        return all(step.severity is not checks.Severity.FAIL for step in self.steps)
 
-    def add_step(self, step: CheckStep) -> None:
+    def add_step(self, step: checks.CheckStep) -> None:
         """Add the next step and report it, without a build's log, which is only in the result."""
         text, advice = (words.replace(f"{self.scratch}/", "") for words in (step.message, step.advice))
         step = replace(step, number=len(self.steps) + 1, message=text, advice=advice, log=_shorten(step.log))
@@ -197,34 +157,34 @@ class _VersionCheck:
 
     def report_begin(self, what: str, text: str) -> None:
         """Report the beginning of the next step, which takes long."""
-        report_progress(CheckStep(what, Severity.NOW, text, number=len(self.steps) + 1))
+        report_progress(checks.CheckStep(what, checks.Severity.NOW, text, number=len(self.steps) + 1))
 
     def unpack_archive(self) -> Path:
         """Write the version's files, and return the path of its file or folder. Raises ArchiveError."""
         job = self.job
         folder = self.scratch / job.name.partition("@")[0]
         folder.mkdir()
-        unpack(io.BytesIO(job.archive), folder, MAX_BYTES, MAX_FILES)
+        bots.unpack(io.BytesIO(job.archive), folder, bots.MAX_BYTES, bots.MAX_FILES)
         path = folder if job.file is None else folder / job.file
-        if is_changed(Bot(job.name, path, (), folder, None, job.digest), frozenset()):
-            raise ArchiveError(f'the archive of "{job.name}" doesn\'t match its digest {job.digest}')
+        if bots.is_changed(bots.Bot(job.name, path, (), folder, None, job.digest), frozenset()):
+            raise bots.ArchiveError(f'the archive of "{job.name}" doesn\'t match its digest {job.digest}')
         return path
 
-    def check(self, path: Path) -> Bot | None:
+    def check(self, path: Path) -> bots.Bot | None:
         """Run the steps of `arena check`; return the loaded and built bot, None if that failed."""
         match_settings, timing = self.job.settings, self.job.settings.timing
         work, boxes = self.scratch / "@check", self.scratch / "@boxes"  # bot names have no "@"
         work.mkdir()
         boxes.mkdir()
         with closing(make_sandbox(self.job.choice, boxes)) as sandbox:
-            settings = CheckSettings(
+            settings = checks.CheckSettings(
                 sandbox=sandbox,
                 choice=self.job.choice,
                 scratch=work,
                 match_settings=match_settings,
                 rules=(match_settings.rules,),
                 hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
-                timeouts=Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
+                timeouts=checks.Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
                 seats=self.job.seats,
                 build_s=self.job.build_s,
                 leave_s=_LEAVE_S,
@@ -233,11 +193,11 @@ class _VersionCheck:
                 root=self.scratch,
                 on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
             )
-            check = BotCheck(settings)
+            check = checks.BotCheck(settings)
             self.quoted = settings.quoted
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
-                    if step.severity is Severity.NOW:
+                    if step.severity is checks.Severity.NOW:
                         self.report_begin(step.check, step.message)
                     else:
                         self.add_step(step)
@@ -246,30 +206,33 @@ class _VersionCheck:
                     raise
                 text = f"the bot's files can't be read: {getattr(error, 'strerror', None) or repr(error)}"
                 self.add_step(
-                    CheckStep(
-                        check.step, Severity.FAIL, text, advice="give the files short names with ordinary characters"
+                    checks.CheckStep(
+                        check.step,
+                        checks.Severity.FAIL,
+                        text,
+                        advice="give the files short names with ordinary characters",
                     )
                 )
         return getattr(check, "bot", None)
 
-    def pack_build(self, bot: Bot) -> bytes | None:
+    def pack_build(self, bot: bots.Bot) -> bytes | None:
         """Return the archive of the built files; None, after adding a failed step, if they can't be stored."""
         archive = io.BytesIO()
         try:
             size = sum(path.lstat().st_size for path in bot.path.rglob("*"))
-            if size <= MAX_UNPACKED_BYTES:
-                pack(bot.path, archive)
+            if size <= bots.MAX_UNPACKED_BYTES:
+                bots.pack(bot.path, archive)
                 return archive.getvalue()
-            what = f"the build created {size >> 20} MB, more than the allowed {MAX_UNPACKED_BYTES >> 20} MB"
-        except BotError as error:
+            what = f"the build created {size >> 20} MB, more than the allowed {bots.MAX_UNPACKED_BYTES >> 20} MB"
+        except bots.BotError as error:
             what = str(error).partition("\n")[0]
         help = "make the build remove files that the bot doesn't need, such as object files and caches"
-        self.add_step(CheckStep("build kept", Severity.FAIL, what, advice=help))
+        self.add_step(checks.CheckStep("build kept", checks.Severity.FAIL, what, advice=help))
         return None
 
     # -- the qualifying match
 
-    def qualify(self, bot: PortableBot, archive: bytes, checked: Bot) -> PlayedMatch:
+    def qualify(self, bot: bots.PortableBot, archive: bytes, checked: bots.Bot) -> referee.PlayedMatch:
         """Play one match against the reference bots, and add its step."""
         job = self.job
         others = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
@@ -279,32 +242,37 @@ class _VersionCheck:
             table.append(replace(other, name=f"{other.name} ({slot})") if repeated else other)
         folder = self.scratch / "@cache"
         folder.mkdir()
-        cache = BotCache(folder)
+        cache = bots.BotCache(folder)
         for held, files in ((bot, archive), *others):
             cache.put(held, io.BytesIO(files))
         names = tuple(each.name for each in table)
         rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
-        spec = MatchSpec(job.match, job.key, names, rows, job.settings)
+        spec = referee.MatchSpec(job.match, job.key, names, rows, job.settings)
         self.report_begin("qualifying match", f"{format_count(len(rows), 'game')} against {', '.join(names[1:])}")
         with closing(Worker(cache)) as worker:
             played = worker.play(Job(spec, tuple(table), job.choice)).match
         self.add_step(self.describe_match(played, names, checked))
         return played
 
-    def describe_match(self, played: PlayedMatch, names: tuple[str, ...], checked: Bot) -> CheckStep:
+    def describe_match(
+        self, played: referee.PlayedMatch, names: tuple[str, ...], checked: bots.Bot
+    ) -> checks.CheckStep:
         """Return the step of the match: its result, and the version's first fault with its sample."""
-        record = read_record(played.record)
+        record = referee.read_record(played.record)
         games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
         text = f"{format_count(games, 'game')} against {', '.join(names[1:])}: won {won}"
         faults = _faults_by_game(record)
         if not faults:
-            return CheckStep("qualifying match", Severity.OK, f"{text}, without a fault")
-        lost = sum(any(FAULTS[fault.code].consequence is Consequence.FORFEIT for fault in of) for of in faults.values())
+            return checks.CheckStep("qualifying match", checks.Severity.OK, f"{text}, without a fault")
+        lost = sum(
+            any(referee.FAULTS[fault.code].consequence is referee.Consequence.FORFEIT for fault in of)
+            for of in faults.values()
+        )
         first = next(fault for of in faults.values() for fault in of)
         sample = next((each for each in played.fault_samples if (each.bot, each.code) == (names[0], first.code)), None)
         stderr = _last_lines(self.quoted(data) for bot, _, data in played.logs if bot == names[0])
-        help = diagnose_fault(
-            FaultContext(
+        help = checks.diagnose_fault(
+            checks.FaultContext(
                 first.code,
                 first.detail,
                 b"" if sample is None else sample.sent,
@@ -313,14 +281,16 @@ class _VersionCheck:
                 self.job.choice.name,
                 checked.argv,
                 checked.path.is_file(),
-                Facts() if sample is None else Facts(**dict(sample.facts)),
+                referee.Facts() if sample is None else referee.Facts(**dict(sample.facts)),
             )
         )
-        count = sum(fault.count for of in faults.values() for fault in of if not FAULTS[fault.code].is_consequence)
+        count = sum(
+            fault.count for of in faults.values() for fault in of if not referee.FAULTS[fault.code].is_consequence
+        )
         what = f"the bot forfeited {lost} of {format_count(games, 'game')}" if lost else f"{text}, with faults: {count}"
-        return CheckStep(
+        return checks.CheckStep(
             "qualifying match",
-            Severity.FAIL if lost else Severity.NOTE,
+            checks.Severity.FAIL if lost else checks.Severity.NOTE,
             f"{what}; {help.message}",
             advice=help.advice,
             sent=None if sample is None else sample.sent,
@@ -336,7 +306,7 @@ def _shorten(log: bytes) -> bytes:
     return capture.render()
 
 
-def _faults_by_game(record: Record) -> dict[int, list[Fault]]:
+def _faults_by_game(record: referee.Record) -> dict[int, list[referee.Fault]]:
     """Return the faults of the match's first bot, by game; only games with faults."""
     by_game = {game.game: [fault for fault in game.faults if fault.bot == 0] for game in record.games}
     return {game: faults for game, faults in by_game.items() if faults}
@@ -345,7 +315,7 @@ def _faults_by_game(record: Record) -> dict[int, list[Fault]]:
 def _last_lines(logs: Iterable[bytes]) -> tuple[bytes, ...]:
     """Return the last lines that the bot itself wrote to standard error, from the last process that wrote any."""
     for data in reversed(list(logs)):
-        lines = list_own_lines(data)
+        lines = referee.list_own_lines(data)
         if lines:
             return tuple(lines[-_MAX_LAST_LINES:])
     return ()
@@ -370,10 +340,10 @@ ReviewResult = list[CostlyDecision]
 def _review_last_loss(job: ReviewJob) -> ReviewResult:
     """Return the most costly decisions of a version's last lost game in a match; none if it can't be reviewed."""
     try:
-        record = read_record(job.record)
+        record = referee.read_record(job.record)
         games = lost_games(record, job.version_ref)
         return review_game(record, job.version_ref, games[-1])[:_MAX_DECISIONS] if games else []
-    except (RecordError, UnknownRulesError):
+    except (referee.RecordError, UnknownRulesError):
         return []
 
 
@@ -407,4 +377,6 @@ def run_task(task: Task) -> TaskResult:
         with limit_time(task.work.limit_s):
             return check_version(task.work)
     played = play_work_item(task.work)
-    return replace(played, match=replace(played.match, styles=count_play_styles(read_record(played.match.record))))
+    return replace(
+        played, match=replace(played.match, styles=count_play_styles(referee.read_record(played.match.record)))
+    )

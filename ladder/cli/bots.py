@@ -14,22 +14,7 @@ from arena.bots import find_sample
 from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.submit import print_submission
 from arena.escaping import escape_control
-from ladder.bots import (
-    AcceptedSubmission,
-    BotPage,
-    BuildLog,
-    BulkSubmission,
-    SimilarityReport,
-    activate_version,
-    deadlines_of_bot,
-    disable_bot,
-    find_similar_versions,
-    inactive_reason,
-    submit_bot,
-    submit_folder,
-    view_bot,
-    view_build_log,
-)
+from ladder import bots
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
 from ladder.cli.results import write_log
 from ladder.clock import format_local_time, parse_time
@@ -54,7 +39,7 @@ from ladder.users import set_suspended
     help="Submit many users' bots: subfolders whose names are logins.",
 )
 @ACTOR_OPTION
-@json_option(AcceptedSubmission, BulkSubmission)
+@json_option(bots.AcceptedSubmission, bots.BulkSubmission)
 def submit(
     folder: Path,
     bot: Path | None,
@@ -80,12 +65,12 @@ def submit(
     with open_ladder_or_exit(folder) as ladder:
         received = None if at is None else parse_time(ladder.settings, at)
         if source is not None:
-            found = submit_folder(ladder, source, received, actor)
+            found = bots.submit_folder(ladder, source, received, actor)
             _report(found, as_json)
             sys.exit(bool(found.rejected))
         assert bot is not None
         assert login is not None
-        taken = submit_bot(ladder, find_sample(str(bot)) or bot, login, name, received, actor)
+        taken = bots.submit_bot(ladder, find_sample(str(bot)) or bot, login, name, received, actor)
     if as_json:
         print_json(taken)
         return
@@ -95,7 +80,7 @@ def submit(
     print_note(f"see its check: arena ladder bot {folder} {taken.name}")
 
 
-def _report(found: BulkSubmission, as_json: bool) -> None:
+def _report(found: bots.BulkSubmission, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
@@ -113,7 +98,7 @@ def _report(found: BulkSubmission, as_json: bool) -> None:
 @option("--version", "number", type=click.IntRange(1), metavar="N", help="Version to show.  [the newest]")
 @option("--last", type=click.IntRange(0, 1000), metavar="N", default=10, help="Number of matches.")
 @option("--build-log", is_flag=True, help="Print only the output of the version's build.")
-@json_option(BotPage, BuildLog)
+@json_option(bots.BotPage, bots.BuildLog)
 def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool, as_json: bool) -> None:
     """Show a bot: versions, rank, faults, times and matches.
 
@@ -123,16 +108,16 @@ def bot(folder: Path, name: str, number: int | None, last: int, build_log: bool,
         owner = Viewer(get_bot(context.connection, name).login)
         as_owner = replace(context, viewer=owner)
         if build_log:
-            view: BotPage | BuildLog | None = view_build_log(as_owner, name, number)
+            view: bots.BotPage | bots.BuildLog | None = bots.view_build_log(as_owner, name, number)
         else:
-            view = view_bot(as_owner, name, number, last, deadlines_of_bot(ladder, as_owner, name))
+            view = bots.view_bot(as_owner, name, number, last, bots.deadlines_of_bot(ladder, as_owner, name))
     if view is None:
         usage_error(f"the bot {name} has no version {number}.\nLeave out --version to list its versions.")
     if as_json:
         print_json(view)
-    elif isinstance(view, BotPage):
+    elif isinstance(view, bots.BotPage):
         playing = next((version for version in view.versions if version.is_active), None)
-        what = inactive_reason(view) if playing is None else f"version {playing.number} plays"
+        what = bots.inactive_reason(view) if playing is None else f"version {playing.number} plays"
         print_text(escape_control(f"{view.bot}: {what}"))
         print_view(view, as_json)
     elif view.text:
@@ -188,7 +173,7 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
             f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = activate_version(ladder, bot, version, actor, reason)
+        new = bots.activate_version(ladder, bot, version, actor, reason)
     print_decision(new, f"{bot}@{version} plays", as_json)
 
 
@@ -204,7 +189,7 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
     Its results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = disable_bot(ladder, bot, actor, reason)
+        new = bots.disable_bot(ladder, bot, actor, reason)
     print_decision(new, f"{bot} doesn't play", as_json)
 
 
@@ -260,7 +245,7 @@ def print_decision(new: bool, now: str, as_json: bool) -> None:
 
 @click.command()
 @FOLDER_ARGUMENT
-@json_option(SimilarityReport)
+@json_option(bots.SimilarityReport)
 def similar(folder: Path, as_json: bool) -> None:
     """List bots of different owners with similar source code.
 
@@ -269,7 +254,7 @@ def similar(folder: Path, as_json: bool) -> None:
     Pairs from 50 % are listed. Similarity alone doesn't prove copying.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = find_similar_versions(ladder)
+        result = bots.find_similar_versions(ladder)
     print_view(result, as_json)
 
 

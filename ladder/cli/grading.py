@@ -21,35 +21,11 @@ from arena.cli.console import (
 )
 from arena.escaping import escape_control
 from arena.formatting import NO_INTERVALS, format_count, have_no_intervals
+from ladder import grading
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
 from ladder.cli.results import TRUSTED, standings_table
 from ladder.deadlines import extend_deadline, withdraw_extension
-from ladder.grading import (
-    EXTRA_ROUNDS,
-    FINAL_GAMES,
-    GRADEBOOK_FORMATS,
-    FinalList,
-    FinalState,
-    Grade,
-    GradeChanges,
-    Grades,
-    ReproducedRelease,
-    create_final,
-    describe_missing_ids,
-    describe_open_grades,
-    export_final,
-    format_gradebook,
-    get_commitment_file,
-    get_final_state,
-    get_grades,
-    get_published_grades,
-    list_final_states,
-    release_grades,
-    reproduce_release,
-    retry_final,
-    reveal_final_results,
-)
 from ladder.ladder import ActionResult, Ladder
 from ladder.maintenance import ExportedFiles
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
@@ -58,7 +34,9 @@ NAME_ARGUMENT = click.argument("name", metavar="NAME")
 LOGINS_OPTION = option("--show-logins", is_flag=True, help="Show owners' logins instead of pseudonyms.")
 DEADLINE_OPTION = option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.  [now]")
 FINAL_OPTION = option("--final", metavar="NAME", help="Use the versions and games of this final, and reveal its key.")
-FORMAT_OPTION = option("--format", "form", type=click.Choice(GRADEBOOK_FORMATS), default="plain", help="File format.")
+FORMAT_OPTION = option(
+    "--format", "form", type=click.Choice(grading.GRADEBOOK_FORMATS), default="plain", help="File format."
+)
 
 
 @click.group()
@@ -73,12 +51,21 @@ def final() -> None:
 @final.command("create")
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
-@option("--games", type=click.IntRange(1), metavar="N", default=FINAL_GAMES, help="Minimum games for each version.")
+@option(
+    "--games", type=click.IntRange(1), metavar="N", default=grading.FINAL_GAMES, help="Minimum games for each version."
+)
 @DEADLINE_OPTION
 @option("--open", "is_open", is_flag=True, help="Show results to all viewers while the final is played.")
-@option("--extra-rounds", "rounds", type=click.IntRange(0), metavar="N", default=EXTRA_ROUNDS, help="Maximum at a tie.")
+@option(
+    "--extra-rounds",
+    "rounds",
+    type=click.IntRange(0),
+    metavar="N",
+    default=grading.EXTRA_ROUNDS,
+    help="Maximum at a tie.",
+)
 @ACTOR_OPTION
-@json_option(FinalState)
+@json_option(grading.FinalState)
 def create(
     folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
 ) -> None:
@@ -88,8 +75,8 @@ def create(
     the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
-        state = create_final(ladder, name, deadline, games, actor, is_open, rounds)
-        published = get_commitment_file(ladder, name)
+        state = grading.create_final(ladder, name, deadline, games, actor, is_open, rounds)
+        published = grading.get_commitment_file(ladder, name)
     if as_json:
         print_json(state)
         return
@@ -102,11 +89,11 @@ def create(
 
 @final.command("list")
 @FOLDER_ARGUMENT
-@json_option(FinalList)
+@json_option(grading.FinalList)
 def list_all(folder: Path, as_json: bool) -> None:
     """List all finals."""
     with open_ladder_or_exit(folder) as ladder, ladder.reading(PUBLIC_VIEWER) as context:
-        finals = list_final_states(ladder, context)
+        finals = grading.list_final_states(ladder, context)
     if as_json:
         print_json(finals)
         return
@@ -121,7 +108,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @LOGINS_OPTION
-@json_option(FinalState)
+@json_option(grading.FinalState)
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
     """Show the progress of a final or, once it is revealed, its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
@@ -132,11 +119,11 @@ def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> Non
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @ACTOR_OPTION
-@json_option(FinalState)
+@json_option(grading.FinalState)
 def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
     """Queue abandoned matches again, with the same deals."""
     with open_ladder_or_exit(folder) as ladder:
-        retry_final(ladder, name, actor)
+        grading.retry_final(ladder, name, actor)
         _print_final(ladder, name, False, as_json)
 
 
@@ -146,11 +133,11 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
 @option("--incomplete", is_flag=True, help="Reveal the final even if matches were abandoned.")
 @LOGINS_OPTION
 @ACTOR_OPTION
-@json_option(FinalState)
+@json_option(grading.FinalState)
 def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: str, as_json: bool) -> None:
     """Publish the standings and key of a final. All its matches must have ended."""
     with open_ladder_or_exit(folder) as ladder:
-        reveal_final_results(ladder, name, actor, incomplete=incomplete)
+        grading.reveal_final_results(ladder, name, actor, incomplete=incomplete)
         _print_final(ladder, name, show_logins, as_json)
 
 
@@ -163,7 +150,7 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
     """Export the key and records of a revealed final. `arena verify` checks the folder."""
     with open_ladder_or_exit(folder) as ladder:
         try:
-            records = export_final(ladder, name, out)
+            records = grading.export_final(ladder, name, out)
         except OSError as problem:
             usage_error(f"{os_error_reason(problem)}.\nName another folder: --out DIR")
     if as_json:
@@ -175,7 +162,7 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
 
 
 def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
-    state = get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
+    state = grading.get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
     table = state.standings
     if as_json:
         print_json(state)
@@ -216,7 +203,7 @@ def grades() -> None:
 @option("--owner", "login", metavar="LOGIN", help="Show the grade of one user, baseline by baseline.")
 @FORMAT_OPTION
 @ACTOR_OPTION
-@json_option(Grades, Grade)
+@json_option(grading.Grades, grading.Grade)
 def show(
     folder: Path,
     final: str | None,
@@ -232,10 +219,10 @@ def show(
         usage_error("--final, --deadline and --release can't be combined.\nGive one of them.")
     with open_ladder_or_exit(folder) as ladder:
         if release is None:
-            current = get_grades(ladder, actor, final, deadline)
+            current = grading.get_grades(ladder, actor, final, deadline)
         else:
             with ladder.database.read() as connection:
-                current = get_published_grades(connection, release).grades
+                current = grading.get_published_grades(connection, release).grades
     if login is None:
         _print_grades(folder, current, form, as_json)
         return
@@ -243,7 +230,7 @@ def show(
     if grade is None:
         usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
     if grade.open_until is not None:
-        print_note(describe_open_grades(replace(current, grades=(grade,))))
+        print_note(grading.describe_open_grades(replace(current, grades=(grade,))))
     if as_json:
         print_json(grade)
     elif release is None or grade.open_until is None:
@@ -259,7 +246,7 @@ def show(
 @option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
 @FORMAT_OPTION
 @ACTOR_OPTION
-@json_option(Grades)
+@json_option(grading.Grades)
 def release(
     folder: Path,
     name: str,
@@ -277,7 +264,7 @@ def release(
     While users may still submit, by an extension or late days, --incomplete is needed; their grades are blank then.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = release_grades(ladder, name, actor, reason, final, deadline, incomplete)
+        result = grading.release_grades(ladder, name, actor, reason, final, deadline, incomplete)
     print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)
@@ -289,7 +276,7 @@ def release(
     if numbers:
         without = sum(grade.graded_points == 0 for grade in result.grades.grades)
         print_parts(f"mean {numbers.mean:.1f}, median {numbers.median:g}, {without} without points")
-    if open_ones := describe_open_grades(result.grades):
+    if open_ones := grading.describe_open_grades(result.grades):
         print_parts(open_ones)
 
 
@@ -297,11 +284,11 @@ def release(
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
 @click.argument("since", metavar="[BEFORE]", required=False)
-@json_option(GradeChanges)
+@json_option(grading.GradeChanges)
 def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
     """Print the changes since an earlier release, by default the previous one."""
     with open_ladder_or_exit(folder) as ladder, ladder.database.read() as connection:
-        changes = get_published_grades(connection, name, since=since).changes
+        changes = grading.get_published_grades(connection, name, since=since).changes
     if changes is None:
         usage_error(
             f'"{name}" is the first release.\n'
@@ -316,11 +303,11 @@ def diff(folder: Path, name: str, since: str | None, as_json: bool) -> None:
 @grades.command("verify")
 @FOLDER_ARGUMENT
 @NAME_ARGUMENT
-@json_option(ReproducedRelease)
+@json_option(grading.ReproducedRelease)
 def verify(folder: Path, name: str, as_json: bool) -> None:
     """Recompute a release from its stored inputs. Exit code 1 if the grades differ."""
     with open_ladder_or_exit(folder) as ladder:
-        computed = reproduce_release(ladder, name)
+        computed = grading.reproduce_release(ladder, name)
     if as_json:
         print_json(computed)
     else:
@@ -330,7 +317,7 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
     sys.exit(0 if computed.same else 1)
 
 
-def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> None:
+def _print_grades(folder: Path, current: grading.Grades, form: str, as_json: bool) -> None:
     for version_ref in current.unchecked:
         print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {folder} --until idle")
     if as_json:
@@ -338,13 +325,13 @@ def _print_grades(folder: Path, current: Grades, form: str, as_json: bool) -> No
         return
     if not current.isolated:
         print_note(TRUSTED)
-    for sentence in (describe_open_grades(current), *describe_missing_ids(current, form)):
+    for sentence in (grading.describe_open_grades(current), *grading.describe_missing_ids(current, form)):
         if sentence:
             print_note(sentence)
-    print_text(format_gradebook(current, form))
+    print_text(grading.format_gradebook(current, form))
 
 
-def _print_changes(changes: GradeChanges, say: Callable[[str], None] = print_note) -> None:
+def _print_changes(changes: grading.GradeChanges, say: Callable[[str], None] = print_note) -> None:
     say(f'since "{changes.before}": {"; ".join(changes.reasons) or "no change that affects all users"}')
     for row in changes.items:
         points = f"{_points(row.before)} -> {_points(row.after)} points"
@@ -357,7 +344,7 @@ def _points(points: float | None) -> str:
     return "no" if points is None else f"{points:g}"
 
 
-def _print_grade(result: Grades, grade: Grade) -> None:
+def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
     print_parts(
         f"{escape_control(grade.user.login or '')}, {result.scope}: {grade.points:g} of {result.max_points:g} points"
     )

@@ -48,6 +48,7 @@ from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrus
 from arena.schedule import require_even_match_games
 from arena.workers import Idle
 from arena.workers.cluster import Tls
+from ladder import tasks
 from ladder.bots import read_reference, save_reference
 from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from ladder.health import serve_metrics
@@ -63,21 +64,6 @@ from ladder.ladder import (
 from ladder.maintenance import BackupFile, Checkup, check_ladder, restore_backup, write_backup
 from ladder.runner import LadderRunner, RunnerMetrics
 from ladder.store import RETRY_TIMEOUT_S
-from ladder.tasks import (
-    AttemptFailed,
-    CheckFinished,
-    ClockBehind,
-    DependencyLost,
-    DependencyRestored,
-    MatchFinished,
-    RunnerEventEntry,
-    RunnerUpdate,
-    SettingsUnreadable,
-    VersionAutoDisabled,
-    WorkerExcluded,
-    WorkerRefused,
-    event_kind,
-)
 from ladder.upgrade import LadderUpgrade, upgrade_ladder
 from ladder.users import issue_secret
 
@@ -197,7 +183,7 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 @option("--tls-key", type=FILE, help="PEM file of the certificate's key.")
 @option("--metrics", metavar="[ADDRESS:]PORT", help="Serve Prometheus metrics, by default on 127.0.0.1.")
 @option("--verbose", is_flag=True, help="Log each match.")
-@json_option(RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
+@json_option(tasks.RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
 def run(
     folder: Path,
     jobs: int | None,
@@ -306,16 +292,16 @@ def _run_to_end(
                 log.info("stopping after the matches in progress; send the signal again to stop immediately")
             _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
-                print_json(RunnerEventEntry(event_kind(type(event)), service.ladder.clock(), event))
+                print_json(tasks.RunnerEventEntry(tasks.event_kind(type(event)), service.ladder.clock(), event))
             match event:
-                case MatchFinished(new=new):
+                case tasks.MatchFinished(new=new):
                     played, in_vain = played + new, 0
-                case CheckFinished():
+                case tasks.CheckFinished():
                     in_vain = 0
-                case WorkerRefused() if alone and not failed:
+                case tasks.WorkerRefused() if alone and not failed:
                     failed = True
                     service.stop()
-                case AttemptFailed() | WorkerRefused():
+                case tasks.AttemptFailed() | tasks.WorkerRefused():
                     in_vain += 1
                 case Idle() if not service.queue.running and service.queue.empty:
                     before, why = why, service.queue.no_match_reason()
@@ -329,35 +315,35 @@ def _run_to_end(
     return 1 if failed else 0
 
 
-def _log_event(event: RunnerUpdate, log: Journal, verbose: bool) -> None:
+def _log_event(event: tasks.RunnerUpdate, log: Journal, verbose: bool) -> None:
     match event:
-        case MatchFinished(id, new) if verbose:
+        case tasks.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)
-        case CheckFinished(version_ref, reason, plays):
+        case tasks.CheckFinished(version_ref, reason, plays):
             fit = (
                 "accepted, and active"
                 if plays
                 else "accepted, but not active: the bot is disabled or has a newer version"
             )
             log.info(fit if reason is None else f"rejected: {reason}", version=version_ref)
-        case VersionAutoDisabled(version_ref, why):
+        case tasks.VersionAutoDisabled(version_ref, why):
             log.warn(f"auto-disabled: {why}", version=version_ref)
-        case AttemptFailed(id, is_check, reason, abandoned):
+        case tasks.AttemptFailed(id, is_check, reason, abandoned):
             what = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
             log.warn(what, **{"check" if is_check else "match": id})
-        case WorkerRefused(reason):
+        case tasks.WorkerRefused(reason):
             log.warn(f"a worker refused to start: {reason}")
-        case WorkerExcluded(worker, reason):
+        case tasks.WorkerExcluded(worker, reason):
             log.warn(f"excluded from matches: {reason}", worker=worker)
-        case DependencyLost(what):
+        case tasks.DependencyLost(what):
             log.warn(what)
-        case DependencyRestored(what):
+        case tasks.DependencyRestored(what):
             log.info(what)
-        case ClockBehind(seconds):
+        case tasks.ClockBehind(seconds):
             log.warn(
                 f"this machine's clock is {seconds:.0f} s behind the database's newest entry; run arena ladder doctor"
             )
-        case SettingsUnreadable(reason):
+        case tasks.SettingsUnreadable(reason):
             log.warn(f"ladder.toml is invalid; the previous settings stay in use: {reason}")
         case PruneResult(records, logs):
             log.info(f"removed expired records of {format_count(records, 'match', 'es')} and logs of {logs}")

@@ -26,6 +26,7 @@ from typing import Any, Literal, TypeVar
 
 from sqlalchemy import Connection
 
+from arena import tables
 from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
 from arena.run import cache_folder
@@ -42,22 +43,6 @@ from arena.sandbox import (
     scratch_folder,
 )
 from arena.schedule import keyed_shuffle, seat_orders
-from arena.tables import (
-    UNKNOWN,
-    UNREACHABLE,
-    LiveTable,
-    MatchSetup,
-    ProcessLogs,
-    RelayHello,
-    Slot,
-    SlotChange,
-    StreamChannel,
-    TableChat,
-    TableSettings,
-    listen_for_relays,
-    serve_client,
-    serve_program,
-)
 from ladder import store
 from ladder.chat import write_chat_line
 from ladder.ladder import Ladder, get_accepted_version
@@ -139,7 +124,9 @@ class PreparedBots:
         resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
         boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
 
-    def change(self, session: store.TableSession, boxes: TableSandboxes, change: SlotChange) -> store.TableSession:
+    def change(
+        self, session: store.TableSession, boxes: TableSandboxes, change: tables.SlotChange
+    ) -> store.TableSession:
         """Carry out a change of a table's slots and prepare its new bots; return the session.
 
         Raises LadderError, DatabaseError, and the errors of a bot that can't be prepared.
@@ -188,7 +175,7 @@ class HostedSession:
         session: store.TableSession,
         boxes: TableSandboxes,
         write: WriteCallback,
-        arrange: Callable[["HostedSession", SlotChange], object] = lambda hosted, change: None,
+        arrange: Callable[["HostedSession", tables.SlotChange], object] = lambda hosted, change: None,
     ) -> None:
         self.id = session.id
         self.session = session
@@ -202,9 +189,9 @@ class HostedSession:
         configured = ladder.last_settings.tables
         settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
-        self._offer = TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
+        self._offer = tables.TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
         self.over = False  # a match has ended, and no person can request another
-        self.table = LiveTable(
+        self.table = tables.LiveTable(
             str(session.id),
             _make_slots(session),
             self._offer,
@@ -212,7 +199,7 @@ class HostedSession:
             self._on_state_change,
             configured.pace,
             configured.min_window_seconds,
-            chat=None if session.chat == ChatMode.OFF else TableChat(session.chat, self._store_line),
+            chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_line),
             opener=None if session.starts_itself else session.pseudonym,
             arrange=partial(arrange, self),
         )
@@ -249,7 +236,7 @@ class HostedSession:
 
         self._write(act, lambda: then(stored[-1]))
 
-    def _make_match(self, number: int) -> MatchSetup:
+    def _make_match(self, number: int) -> tables.MatchSetup:
         """Return match `number` of this table, from 0."""
         slots, settings = self.table.slots, self._offer.match_settings
         key = self._ladder.table_key(self.id, number)
@@ -265,9 +252,9 @@ class HostedSession:
             return self.boxes.sandbox.start(self.boxes.programs[version], settings.limits)
 
         spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(slots))
-        return MatchSetup(spec, launch, self._store_record)
+        return tables.MatchSetup(spec, launch, self._store_record)
 
-    def _store_record(self, record: Record, logs: ProcessLogs) -> str | None:
+    def _store_record(self, record: Record, logs: tables.ProcessLogs) -> str | None:
         """Store the games so far. The replay's address is shown later, once the match may be read."""
         self._last = record
         self._write_record(record, False, None)
@@ -286,7 +273,7 @@ class HostedSession:
 
         self._write(act, then)
 
-    def _on_state_change(self, table: LiveTable) -> None:
+    def _on_state_change(self, table: tables.LiveTable) -> None:
         """Store whether a match is being played, and, once it has ended, its record."""
         playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
         self._write(lambda connection: store.set_session_playing(connection, self.id, playing, now), None)
@@ -299,7 +286,7 @@ class HostedSession:
             self.over = True
 
 
-def _make_slots(session: store.TableSession) -> list[Slot]:
+def _make_slots(session: store.TableSession) -> list[tables.Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
     names: list[str] = []
     for slot in session.slots:
@@ -310,7 +297,7 @@ def _make_slots(session: store.TableSession) -> list[Slot]:
     for slot, name in zip(session.slots, names, strict=True):
         kind: Literal["bot", "person", "program"] = "person" if slot.kind == store.PERSON else "program"
         secret = None if slot.version is not None else str(slot.number)
-        made.append(Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
+        made.append(tables.Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
     return made
 
 
@@ -353,7 +340,7 @@ class TableServer:
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, asked.set)
-        server = await listen_for_relays(self._secret, self._serve_socket, self._say)
+        server = await tables.listen_for_relays(self._secret, self._serve_socket, self._say)
         port = server.sockets[0].getsockname()[1]
         capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
         write = self._ladder.database.write
@@ -409,7 +396,7 @@ class TableServer:
 
         self._database_thread.submit(work).add_done_callback(self._log_error)
 
-    def _arrange(self, hosted: HostedSession, change: SlotChange) -> None:
+    def _arrange(self, hosted: HostedSession, change: tables.SlotChange) -> None:
         """Queue a change of a table's slots, and apply it; if it fails, log why and keep the slots."""
 
         def work() -> None:
@@ -432,11 +419,11 @@ class TableServer:
 
     # --- sockets
 
-    async def _serve_socket(self, channel: StreamChannel, hello: RelayHello) -> None:
+    async def _serve_socket(self, channel: tables.StreamChannel, hello: tables.RelayHello) -> None:
         """Serve a socket at its table: in a slot, or as a spectator."""
         hosted = await self._find_hosted(hello.table)
         if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
-            await channel.close(UNREACHABLE, "the table server doesn't answer")
+            await channel.close(tables.UNREACHABLE, "the table server doesn't answer")
             return
         slot, login = None if hello.place is None else str(hello.place), hello.login
         manages = login is not None and login == hosted.session.login
@@ -445,14 +432,14 @@ class TableServer:
                 bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
                 hosted.table.bots = [asdict(bot) for bot in bots]
         if hosted.ending:
-            await channel.close(UNKNOWN, "this table is closed")
+            await channel.close(tables.UNKNOWN, "this table is closed")
             return
         if slot is not None and hello.name:
             hosted.table.take_slot(slot, hello.name)
         if hello.program:
-            await serve_program(channel, hosted.table, str(slot), hello.after)
+            await tables.serve_program(channel, hosted.table, str(slot), hello.after)
         else:
-            await serve_client(channel, hosted.table, slot, login, manages)
+            await tables.serve_client(channel, hosted.table, slot, login, manages)
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""

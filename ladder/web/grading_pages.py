@@ -9,31 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
-from ladder.grading import (
-    EXTRA_ROUNDS,
-    FINAL_GAMES,
-    FinalList,
-    FinalState,
-    Grades,
-    GradesPage,
-    PublishedGrades,
-    create_final,
-    extend_finals,
-    find_final_state,
-    find_newest_release,
-    format_gradebook,
-    get_commitment_file,
-    get_final_state,
-    get_published_grades,
-    list_final_states,
-    list_finals,
-    list_release_summaries,
-    preview_final,
-    retry_final,
-    reveal_final_results,
-)
-from ladder.grading import get_grades as all_grades
-from ladder.grading import release_grades as hand_out
+from ladder import grading
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.settings import LadderError
@@ -46,7 +22,7 @@ grades_router = APIRouter(route_class=AuthorizedRoute)
 GRADES_FRESH_S = 60  # for which computed grades are reused: with a term's games they take seconds
 MAX_CACHED_GRADES = 16
 
-_cached_grades: dict[Any, Grades] = {}
+_cached_grades: dict[Any, grading.Grades] = {}
 _grades_lock = threading.Lock()
 
 OptionalName = str | None
@@ -59,17 +35,19 @@ def all_users_grades(
     final: OptionalName = None,
     deadline: OptionalName = None,
     release: OptionalName = None,
-) -> GradesPage:
+) -> grading.GradesPage:
     """Return the grades of a final, of a deadline or of now, or those of a release."""
     return make_grades_page(ladder, context, final, deadline, release)
 
 
 @page_and_json(grades_router, "/grades", "grades.html", fresh_s=1)
-def own(ladder: Ladder, context: ViewContext, final: OptionalName = None, deadline: OptionalName = None) -> GradesPage:
+def own(
+    ladder: Ladder, context: ViewContext, final: OptionalName = None, deadline: OptionalName = None
+) -> grading.GradesPage:
     """Return the viewer's grade: the newest released one and the current one."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
-    release = find_newest_release(context.connection, kind, name)
-    handed = None if release is None else get_published_grades(context.connection, release, context.viewer)
+    release = grading.find_newest_release(context.connection, kind, name)
+    handed = None if release is None else grading.get_published_grades(context.connection, release, context.viewer)
     try:
         return replace(make_grades_page(ladder, context, final, deadline), published=handed)
     except LadderError:  # it may contain what only the machine's owner should know
@@ -95,7 +73,7 @@ def download_grades(
     name = "grades" if page.published is None else f"grades-{page.published.release.name}"
     kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
     headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{kind}"', "Cache-Control": "no-store"}
-    return Response(format_gradebook(grades, form) + "\n", media_type=media, headers=headers)
+    return Response(grading.format_gradebook(grades, form) + "\n", media_type=media, headers=headers)
 
 
 @grades_router.post("/admin/grades", include_in_schema=False)
@@ -111,12 +89,12 @@ def release(
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
     of = (final or None, deadline or None)
-    made = hand_out(request.ladder, name, request.actor, reason.strip() or None, *of, incomplete)
+    made = grading.release_grades(request.ladder, name, request.actor, reason.strip() or None, *of, incomplete)
     return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
 
 
 def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:
-    return tuple(each.name for each in list_finals(context).items if each.key is not None)
+    return tuple(each.name for each in grading.list_finals(context).items if each.key is not None)
 
 
 def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
@@ -126,44 +104,44 @@ def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
 
 def make_grades_page(
     ladder: Ladder, context: ViewContext, final: OptionalName, deadline: OptionalName, release: OptionalName = None
-) -> GradesPage:
+) -> grading.GradesPage:
     """Return the grades that the viewer may see, of revealed finals only. Raises LadderError."""
     settings = ladder.last_settings if not context.viewer.staff else ladder.settings
     finals = _list_revealed_finals(context)
     deadlines = tuple(each.name for each in settings.deadlines)
-    lines = list_release_summaries(context.connection, context.viewer)
+    lines = grading.list_release_summaries(context.connection, context.viewer)
     if release is not None:
-        handed: PublishedGrades = get_published_grades(context.connection, release, context.viewer)
-        return GradesPage(None, deadlines, finals, handed, lines)
+        handed: grading.PublishedGrades = grading.get_published_grades(context.connection, release, context.viewer)
+        return grading.GradesPage(None, deadlines, finals, handed, lines)
     if not settings.baselines:
-        return GradesPage(None, deadlines, finals, None, lines)
+        return grading.GradesPage(None, deadlines, finals, None, lines)
     _require_revealed(final, finals)
     if final is not None and deadline is not None:
         raise LadderError("A final and a deadline can't be combined.\nChoose one of them.")
     of = (ladder.path, settings, final, deadline, context.now // GRADES_FRESH_S)
     with _grades_lock:
         if of not in _cached_grades:
-            _cached_grades[of] = all_grades(ladder, "staff", final, deadline)
+            _cached_grades[of] = grading.get_grades(ladder, "staff", final, deadline)
             while len(_cached_grades) > MAX_CACHED_GRADES:
                 del _cached_grades[next(iter(_cached_grades))]
         page = _cached_grades[of]
     mine = tuple(grade for grade in page.grades if context.viewer.can("grades:read", grade.user.login))
-    return GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
+    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
 
 
 finals_router = APIRouter(route_class=AuthorizedRoute)
 
 
 @page_and_json(finals_router, "/finals", "finals.html", shared=True, fresh_s=60)
-def finals(ladder: Ladder, context: ViewContext, after: str | None = None) -> FinalList:
+def finals(ladder: Ladder, context: ViewContext, after: str | None = None) -> grading.FinalList:
     """Return fifty finals with their progress, in order of creation, from the one after `after`."""
-    return list_final_states(ladder, context, after, 50)
+    return grading.list_final_states(ladder, context, after, 50)
 
 
 @page_and_json(finals_router, "/finals/{name}", "final.html", shared=True)
-def final(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
+def final(ladder: Ladder, context: ViewContext, name: str) -> grading.FinalState | None:
     """Return a final: its progress, and its standings once it has ended."""
-    return find_final_state(ladder, context, name)
+    return grading.find_final_state(ladder, context, name)
 
 
 @finals_router.get("/finals/{name}/projector", include_in_schema=False)
@@ -171,7 +149,7 @@ def show_projector(request: CurrentContext, name: str) -> Response:
     """Show a final for a projector, also for staff as the public sees it: progress, standings, and the last games."""
     public = replace(request, viewer=PUBLIC_VIEWER)
     return render_page(
-        public, "projector.html", lambda context: find_final_state(request.ladder, context, name), shared=True
+        public, "projector.html", lambda context: grading.find_final_state(request.ladder, context, name), shared=True
     )
 
 
@@ -179,24 +157,26 @@ def show_projector(request: CurrentContext, name: str) -> Response:
 def published(request: CurrentContext, name: str) -> Response:
     """Return the file published before the final: its versions, match settings and the key's SHA-256."""
     with request.ladder.reading(request.viewer) as context:
-        if all(final.name != name for final in list_finals(context).items):
+        if all(final.name != name for final in grading.list_finals(context).items):
             raise HTTPError(404, "This final doesn't exist.", request)
-    text = get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
+    text = grading.get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
     file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
     return Response(text, media_type="text/plain; charset=utf-8", headers=file)
 
 
 @finals_router.get("/admin/finals/new", include_in_schema=False)
 def show_new_final(
-    request: CurrentContext, deadline: str | None = None, games: Annotated[int, Query(ge=1, le=10_000)] = FINAL_GAMES
+    request: CurrentContext,
+    deadline: str | None = None,
+    games: Annotated[int, Query(ge=1, le=10_000)] = grading.FINAL_GAMES,
 ) -> Response:
     """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
     return render_form(
         request,
         "new_final.html",
-        preview=preview_final(request.ladder, deadline, games),
+        preview=grading.preview_final(request.ladder, deadline, games),
         deadlines=request.ladder.settings.deadlines,
-        extra_rounds=EXTRA_ROUNDS,
+        extra_rounds=grading.EXTRA_ROUNDS,
     )
 
 
@@ -207,23 +187,23 @@ def add_final(
     games: Annotated[int, Form(ge=1, le=10_000)],
     deadline: Annotated[str, Form()] = "",
     is_open: Annotated[bool, Form()] = False,
-    extra_rounds: Annotated[int, Form(ge=0, le=20)] = EXTRA_ROUNDS,
+    extra_rounds: Annotated[int, Form(ge=0, le=20)] = grading.EXTRA_ROUNDS,
 ) -> Response:
     """Create a final of the versions that count at a deadline, or now."""
-    state = create_final(request.ladder, name, deadline or None, games, request.actor, is_open, extra_rounds)
+    state = grading.create_final(request.ladder, name, deadline or None, games, request.actor, is_open, extra_rounds)
     return RedirectResponse(f"/finals/{state.name}", 303)
 
 
 @finals_router.post("/finals/{name}/retry", include_in_schema=False)
 def retry(request: CurrentContext, name: str) -> Response:
     """Queue the abandoned matches of a final again."""
-    return RedirectResponse(f"/finals/{retry_final(request.ladder, name, request.actor).name}", 303)
+    return RedirectResponse(f"/finals/{grading.retry_final(request.ladder, name, request.actor).name}", 303)
 
 
 @finals_router.post("/finals/{name}/reveal", include_in_schema=False)
 def reveal(request: CurrentContext, name: str, incomplete: Annotated[bool, Form()] = False) -> Response:
     """Reveal a final that has ended; `incomplete`: even if matches were abandoned. A tie shows the extra matches."""
-    extend_finals(request.ladder)
-    if not get_final_state(request.ladder, name).pending:
-        reveal_final_results(request.ladder, name, request.actor, request.viewer, incomplete)
+    grading.extend_finals(request.ladder)
+    if not grading.get_final_state(request.ladder, name).pending:
+        grading.reveal_final_results(request.ladder, name, request.actor, request.viewer, incomplete)
     return RedirectResponse(f"/finals/{name}", 303)
