@@ -226,7 +226,8 @@ def require_confirmation(
 
 def describe_past_end(name: str, at: float, zone: Deadline) -> str:
     """Return a notice that a deadline, or a user's one, has passed."""
-    return f"{name} ended in the past, on {format_deadline_time(at, zone)}: versions that come now are late"
+    end = format_deadline_time(at, zone)
+    return f"{name} ended in the past, on {end}: versions that come now are late or too late"
 
 
 def format_deadline_time(at: float, deadline: Deadline) -> str:

@@ -104,13 +104,14 @@ class Grades:
     @property
     def statistics(self) -> "GradeStatistics | None":
         """The statistics of all grades that are final; None without any."""
-        points = [grade.points for grade in self.grades if grade.open_until is None]
+        closed = [grade for grade in self.grades if grade.open_until is None]
+        points = [grade.points for grade in closed]
         if not points:
             return None
         bins = [0] * HISTOGRAM_BINS
         for each in points:
             bins[min(int(HISTOGRAM_BINS * each / (self.max_points or 1)), HISTOGRAM_BINS - 1)] += 1
-        passed = [sum(grade.baselines[i].passed for grade in self.grades) for i in range(len(self.baselines))]
+        passed = [sum(grade.baselines[i].passed for grade in closed) for i in range(len(self.baselines))]
         return GradeStatistics(len(points), mean(points), median(points), tuple(bins), tuple(passed))
 
 
@@ -121,7 +122,7 @@ HISTOGRAM_BINS = 10
 class GradeStatistics:
     """Statistics of final grades: their number, mean, median and a histogram from 0 to the largest number of points.
 
-    passed: how many of all users pass each baseline.
+    passed: how many of these grades pass each baseline.
     """
 
     total: int
