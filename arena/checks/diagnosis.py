@@ -168,6 +168,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
+        lambda seen: signs.is_no_json(seen) and "[os,thread]" in seen.line,
+        "Java couldn't start a thread, and writes that to standard output",
+        "start at most hello.limits.processes threads: one executor for all requests, not one for each",
+        _reply("[0.943s][warning][os,thread] Failed to start thread"),
+    ),
+    (
         lambda seen: signs.is_no_json(seen) and seen.line,
         "the line is text, not a reply: {line}",
         "print only replies to standard output, also in programs that the bot starts; for debug output: {debug}",
@@ -214,6 +220,16 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the target {name} isn't a seat",
         "a target is the number of a seat; send one of the moves in legal as it is",
         _reply('{"id":41,"move":{"action":"coup","target":"B"}}', "illegal_move"),
+    ),
+    (
+        signs.illegal_action,
+        "{name}",
+        "choose from legal in each request: it depends on coins, on who is out, and on the seat in this game",
+        FaultContext(
+            "illegal_move",
+            sent=b'{"type":"request","id":41,"kind":"turn","legal":[{"action":"coup","target":0}],"you":{"seat":1}}',
+            received=b'{"id":41,"move":{"action":"income"}}',
+        ),
     ),
     # ---- no reply
     (
@@ -497,6 +513,18 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the module {name} isn't {where}",
         "check the spelling; if it is right, {bring}{install}, or ask the organiser",
         _stderr("ModuleNotFoundError: No module named 'numpie'"),
+    ),
+    (
+        stderr_has("sqlite3.OperationalError: *"),
+        "SQLite: {name}; a box has no file locks",
+        'keep the database in /tmp: sqlite3.connect("file:/tmp/my.db?vfs=unix-dotfile", uri=True)',
+        _stderr(_TRACE, "sqlite3.OperationalError: disk I/O error"),
+    ),
+    (
+        stderr_has("RecursionError | StackOverflowError | goroutine stack exceeds"),
+        "the recursion is too deep: {error}",
+        "use a loop, or stop at a depth that doesn't grow with the game or the match",
+        _stderr(_TRACE, "RecursionError: maximum recursion depth exceeded"),
     ),
     (
         stderr_has("o space left on device", signs.is_silent),

@@ -157,20 +157,41 @@ def odd_choice(seen: FaultContext) -> object:
 
 
 def answers_request_before(seen: FaultContext) -> object:
-    """Return what of the reply fits the request before: its id, or its move."""
-    asked, legal = seen.asked.get("id"), parse_object(seen.before).get("legal")
+    """Return what of the reply fits the request before: its id, or a move of another kind of request."""
+    asked, before = seen.asked.get("id"), parse_object(seen.before)
     if asked is None or asked == 1:
         return False
     if seen.code in _ID_FAULTS and asked - 1 in (seen.reply.get("id"), seen.facts.stale):
         return f"the id {asked - 1}, the request had {asked}"
-    move = seen.code == "illegal_move" and seen.reply.get("move")
-    return move and move in (legal or ()) and json.dumps(move)
+    move = seen.code == "illegal_move" and before.get("kind") != seen.asked.get("kind") and seen.reply.get("move")
+    return move and move in (before.get("legal") or ()) and json.dumps(move)
 
 
 def odd_target(seen: FaultContext) -> object:
     move = seen.reply.get("move")
     target = move.get("target") if seen.code == "illegal_move" and isinstance(move, dict) else None
     return isinstance(target, str) and json.dumps(target)
+
+
+def illegal_action(seen: FaultContext) -> object:
+    """Return why the action of a turn isn't legal: its target, or that only other actions are."""
+    move, legal, you = seen.reply.get("move"), seen.asked.get("legal"), seen.asked.get("you")
+    if seen.code != "illegal_move" or not isinstance(move, dict) or not isinstance(legal, list):
+        return False
+    action, target = move.get("action"), move.get("target")
+    actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
+    if seen.asked.get("kind") != "turn" or not isinstance(action, str):
+        return False
+    if isinstance(you, dict) and target is not None and target == you.get("seat"):
+        return f"the target {target} is the bot's own seat in this game"
+    if action not in actions:
+        return (
+            f"{action} isn't legal now, only {' or '.join(actions)}"
+            if len(actions) < 3
+            else f"{action} isn't legal now"
+        )
+    targets = [str(each["target"]) for each in legal if each.get("action") == action and "target" in each]
+    return f"{action} has the target {json.dumps(target)}; legal targets: {', '.join(targets) or 'none'}"
 
 
 def out_of_range_choice(seen: FaultContext) -> object:
