@@ -308,6 +308,9 @@ def with_event_texts(kit: str, language: str) -> str:
         table = "".join(f'    "{name}": "{text}",\n' for name, text in rows)
         return re.sub(r"(_WORDS = \{\n).*?(?=\}\n)", lambda found: found[1] + table, kit, count=1, flags=re.DOTALL)
     table = "const TABLE = `"
+    told = kit.partition(table)[2].partition("`;")[0]
+    if re.split(r"[|\n]", told) == [f"{name}={text}" for name, text in rows]:
+        return kit  # its lines may break elsewhere
     for name, text in rows:
         begins_line = len(table.rpartition("\n")[2]) + len(name) + len(text) > WIDTH
         table += ("" if table[-1] == "`" else "\n" if begins_line else "|") + f"{name}={text}"

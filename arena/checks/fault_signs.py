@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 from arena.bots import IN_BOXES
+from arena.coup import Action
 from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
@@ -180,7 +181,7 @@ def illegal_action(seen: FaultContext) -> object:
         return False
     action, target = move.get("action"), move.get("target")
     actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
-    if seen.asked.get("kind") != "turn" or not isinstance(action, str):
+    if seen.asked.get("kind") != "turn" or action not in map(str, Action):
         return False
     if isinstance(you, dict) and target is not None and target == you.get("seat"):
         return f"the target {target} is the bot's own seat in this game"

@@ -207,7 +207,7 @@ def test_a_faulty_bot_is_shown_with_one_example(place: Place) -> None:
     assert '"legal":[' in found[2][13:60]
     assert found[3][13:] == "income [bold]"
     assert found[4][13:] in ("take income", "pass")
-    assert "print debug output to standard error" in found[5]
+    assert "for debug output: print(..., file=sys.stderr)" in found[5]
     assert found[6][13:] == "out/logs/000000-loud-1.txt"
     assert found[7].strip() == r"| thinking [red] \x1b[2J"
     again = place.run("run", "--resume", "out", "--json")

@@ -59,7 +59,7 @@ def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
 
 def test_the_command_prints_a_table(own: Term, monkeypatch: pytest.MonkeyPatch) -> None:
     found = SimilarityReport(4, (SimilarityPair("weigher@1", "ada", 98.9, "mine@1", "bob", 97.9),), ())
-    monkeypatch.setattr(importlib.import_module("ladder.cli.bots"), "find_similar_versions", lambda ladder: found)
+    monkeypatch.setattr(importlib.import_module("ladder.bots"), "find_similar_versions", lambda ladder: found)
     rows = [line.split() for line in own.arena("similar").out.splitlines()]
     assert ["weigher@1", "ada", "98.9", "mine@1", "bob", "97.9"] in rows
     assert own.json("similar")["pairs"][0]["other_owner"] == "bob"
