@@ -17,10 +17,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from ladder import store
 from ladder.deadlines import describe_past_end, list_counting_versions, require_confirmation
 from ladder.ladder import Ladder
 from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
-from ladder.store import AuditEntry, accepted_versions, all_releases, find_bot, log_action, rename_extensions
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 # Headings and labels of forms, where the name of the table or the beginning of the description isn't one.
@@ -142,7 +142,7 @@ def change_settings(
         known = [each.closes for each in old.deadlines]
         past = [each for each in settings.deadlines if each.closes < ladder.clock() and each.closes not in known]
         notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
-        has_grades = any(not version.is_reference for version in accepted_versions(connection))
+        has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
         if settings.baselines != old.baselines and has_grades:
             notices.append(f"Grades of all users, except released ones, are computed again: {'; '.join(changes)}")
         before = {(names[name], login): text for (name, login), text in before.items()}
@@ -150,7 +150,7 @@ def change_settings(
         after = list_counting_versions(connection, settings)
         after = {key: text for key, text in after.items() if key[0] in names.values()}
         require_confirmation(before, after, notices, confirmed)
-        log_action(connection, AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
+        store.log_action(connection, store.AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
         _replace_file(path, text)
 
     if changes:
@@ -161,15 +161,15 @@ def change_settings(
 def _require_bots(connection: Connection, settings: LadderSettings) -> None:
     """Raise LadderError if a baseline names a bot that doesn't exist."""
     for each in settings.baselines:
-        if each.beats is not None and find_bot(connection, each.beats) is None:
+        if each.beats is not None and store.find_bot(connection, each.beats) is None:
             raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
 
 
 def _rename_deadline(connection: Connection, old: str, new: str) -> None:
     """Give a deadline's extensions its new name. Raises LadderError if its grades are released."""
-    if ("deadline", old) in [release.scope for release in all_releases(connection)]:
+    if ("deadline", old) in [release.scope for release in store.all_releases(connection)]:
         raise LadderError(f'name: grades of "{old}" are released, so its name stays.\nAdd a deadline.')
-    rename_extensions(connection, old, new)
+    store.rename_extensions(connection, old, new)
 
 
 def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:

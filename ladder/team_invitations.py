@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from arena.formatting import format_count
+from ladder import store, users
 from ladder.bots import bots_of_party, disable_bot_row, is_bot_disabled
 from ladder.ladder import Ladder, get_acting_user, get_user
 from ladder.settings import LadderError
-from ladder.store import TEAM, BotRecord, Membership, User, find_credential, get_party, list_memberships
-from ladder.users import FORMED, INVITED, IssuedSecret, add_members, current_memberships, hash_secret, issue_secret
 
 
 def form_team(ladder: Ladder, login: str, name: str) -> None:
@@ -21,27 +20,29 @@ def form_team(ladder: Ladder, login: str, name: str) -> None:
     _max_members(ladder)
 
     def act(connection: Connection) -> None:
-        own = current_memberships(connection).get(login)
-        others = {each.team.casefold() for each in list_memberships(connection) if own is None or each.team != own.team}
+        own = users.current_memberships(connection).get(login)
+        others = {
+            each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team
+        }
         if name.strip().casefold() in others:
             raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
-        _join(ladder, connection, login, name, FORMED)
+        _join(ladder, connection, login, name, users.FORMED)
 
     ladder.database.write(act)
 
 
-def invite_to_team(ladder: Ladder, login: str) -> IssuedSecret:
+def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:
     """Create an invitation to the user's team. Raises LadderError for a user without a team."""
     _max_members(ladder)
 
-    def check(connection: Connection, user: User) -> None:
-        if user.login not in current_memberships(connection):
+    def check(connection: Connection, user: store.User) -> None:
+        if user.login not in users.current_memberships(connection):
             raise LadderError("You are in no team.\nForm one first.")
 
-    return issue_secret(ladder, login, TEAM, login, TEAM, check=check)
+    return users.issue_secret(ladder, login, store.TEAM, login, store.TEAM, check=check)
 
 
-def find_invitation(ladder: Ladder, secret: str) -> Membership:
+def find_invitation(ladder: Ladder, secret: str) -> store.Membership:
     """Return the membership of the user that created an invitation. Raises LadderError if it isn't valid."""
     return ladder.database.read_with_retry(lambda connection: _get_inviter(ladder, connection, secret))
 
@@ -65,12 +66,12 @@ def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
 
     def act(connection: Connection) -> None:
         inviter = _get_inviter(ladder, connection, secret)
-        if sum(each.team == inviter.team for each in current_memberships(connection).values()) >= most:
+        if sum(each.team == inviter.team for each in users.current_memberships(connection).values()) >= most:
             raise LadderError(
                 f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
             )
         surplus = _surplus_bots(ladder, connection, login, inviter)
-        _join(ladder, connection, login, inviter.team, f"{INVITED} {inviter.login}")
+        _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
         for bot in surplus:
             why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
             disable_bot_row(connection, bot, login, why, ladder.clock())
@@ -78,9 +79,11 @@ def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
     ladder.database.write(act)
 
 
-def _surplus_bots(ladder: Ladder, connection: Connection, login: str, inviter: Membership) -> list[BotRecord]:
+def _surplus_bots(
+    ladder: Ladder, connection: Connection, login: str, inviter: store.Membership
+) -> list[store.BotRecord]:
     """Return a user's newest bots with which the inviter's team would exceed its quota, without disabled ones."""
-    user, party = get_user(connection, login), get_party(connection, get_user(connection, inviter.login))
+    user, party = get_user(connection, login), store.get_party(connection, get_user(connection, inviter.login))
     theirs, own = (
         [bot for bot in bots_of_party(connection, ids) if not is_bot_disabled(connection, bot)]
         for ids in (party, [] if user.id in party else [user.id])
@@ -91,16 +94,16 @@ def _surplus_bots(ladder: Ladder, connection: Connection, login: str, inviter: M
 
 def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:
     user = get_acting_user(connection, login)
-    own = current_memberships(connection).get(user.login)
+    own = users.current_memberships(connection).get(user.login)
     if own is not None and own.team != team:
         raise LadderError("You are in a team already.\nAsk the staff to change it.")
-    add_members(connection, [(user, team)], user.login, reason, False, ladder.clock(), None)
+    users.add_members(connection, [(user, team)], user.login, reason, False, ladder.clock(), None)
 
 
-def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> Membership:
-    entry = find_credential(connection, hash_secret(secret.strip().rpartition("invitation=")[2]))
-    member = None if entry is None else current_memberships(connection).get(entry.login)
-    if entry is None or entry.kind != TEAM or not entry.is_valid(ladder.clock()) or member is None:
+def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> store.Membership:
+    entry = store.find_credential(connection, users.hash_secret(secret.strip().rpartition("invitation=")[2]))
+    member = None if entry is None else users.current_memberships(connection).get(entry.login)
+    if entry is None or entry.kind != store.TEAM or not entry.is_valid(ladder.clock()) or member is None:
         raise LadderError("This invitation is unknown or has expired.\nAsk a member of the team for another one.")
     return member
 

@@ -6,35 +6,22 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arena.coup import (
-    CardExamined,
-    DecidingKeepShown,
-    Drafted,
-    Event,
-    Examining,
-    Exchanged,
-    HandShown,
-    Revealing,
-    Role,
-    Ruleset,
-    Shown,
-    State,
-)
+from arena import coup
 
 
-def visible_roles(state: State, seat: int) -> dict[int, Role]:
+def visible_roles(state: coup.State, seat: int) -> dict[int, coup.Role]:
     """Return the cards in other hands that the seat sees in the present state, by their owners."""
     match state.board.phase:
-        case DecidingKeepShown(_, _, claim):  # on the table, face up
+        case coup.DecidingKeepShown(_, _, claim):  # on the table, face up
             cards = {claim.seat: claim.role}
-        case Examining(_, pending) if seat == state.board.actor and state.seen and pending.target is not None:
+        case coup.Examining(_, pending) if seat == state.board.actor and state.seen and pending.target is not None:
             cards = {pending.target: state.seen}
         case _:
             return {}
     return {owner: role for owner, role in cards.items() if owner != seat}
 
 
-def redeal(state: State, seat: int, rng: random.Random) -> State:
+def redeal(state: coup.State, seat: int, rng: random.Random) -> coup.State:
     """Return the state with all cards dealt again that the seat doesn't see: other hands and discards, deck, drawn."""
     acts = seat == state.board.actor
     fixed = visible_roles(state, seat)
@@ -46,10 +33,12 @@ def redeal(state: State, seat: int, rng: random.Random) -> State:
         hidden.remove(role)
     rng.shuffle(hidden)
 
-    def take(count: int, *more: Role) -> tuple[Role, ...]:
+    def take(count: int, *more: coup.Role) -> tuple[coup.Role, ...]:
         return tuple(sorted([*more, *(hidden.pop() for _ in range(count - len(more)))]))
 
-    def others(all_cards: Sequence[tuple[Role, ...]], fixed: dict[int, Role]) -> tuple[tuple[Role, ...], ...]:
+    def others(
+        all_cards: Sequence[tuple[coup.Role, ...]], fixed: dict[int, coup.Role]
+    ) -> tuple[tuple[coup.Role, ...], ...]:
         return tuple(
             cards if other == seat else take(len(cards), *([fixed[other]] if other in fixed else []))
             for other, cards in enumerate(all_cards)
@@ -64,25 +53,25 @@ def redeal(state: State, seat: int, rng: random.Random) -> State:
     return state._replace(hands=hands, discards=discards, drawn=drawn, seen=seen, deck=tuple(hidden))
 
 
-def target_of(state: State) -> int:
+def target_of(state: coup.State) -> int:
     """Return the seat that the pending examination targets."""
     phase = state.board.phase
-    assert isinstance(phase, Revealing | Examining)
+    assert isinstance(phase, coup.Revealing | coup.Examining)
     assert phase.pending.target is not None
     return phase.pending.target
 
 
-def disguise(events: Sequence[Event], seat: int, rng: random.Random, rules: Ruleset) -> list[Event]:
+def disguise(events: Sequence[coup.Event], seat: int, rng: random.Random, rules: coup.Ruleset) -> list[coup.Event]:
     """Return the events with other cards in the fields that are private to other seats."""
 
-    def other(cards: tuple[Role, ...] | None) -> tuple[Role, ...] | None:
+    def other(cards: tuple[coup.Role, ...] | None) -> tuple[coup.Role, ...] | None:
         return None if cards is None else tuple(rng.choices(rules.roles, k=len(cards)))
 
-    output: list[Event] = []
+    output: list[coup.Event] = []
     for event in events:
-        if isinstance(event, Shown | Exchanged | HandShown | Drafted) and event.seat != seat:
+        if isinstance(event, coup.Shown | coup.Exchanged | coup.HandShown | coup.Drafted) and event.seat != seat:
             output.append(replace(event, cards=other(event.cards)))
-        elif isinstance(event, CardExamined) and event.target != seat:
+        elif isinstance(event, coup.CardExamined) and event.target != seat:
             role = event.role if event.seat == seat else rng.choice(rules.roles)
             output.append(replace(event, role=role, cards=other(event.cards)))
         else:

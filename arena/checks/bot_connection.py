@@ -14,12 +14,11 @@ from contextlib import suppress
 from fcntl import ioctl
 from termios import FIONREAD
 
+import protocol
 from arena.checks.fault_signs import parse_object
 from arena.limits import Limits
-from arena.referee import FREE_STRAYS, Facts
-from arena.referee.process import BoundedLog, Meter, TimedOut, describe_time_use, exit_fault, facts_of
+from arena.referee import FREE_STRAYS, Facts, process
 from arena.sandbox import Box, Exit, wait_readable
-from protocol import LINE_LIMIT, Greeting, LineBuffer, Malformed, ParsedReply, decode, encode, parse_hello, parse_reply
 
 _TICK_MS = 50  # between two checks whether a process has ended, whose children may keep its pipes open
 _STEP_S = 0.15  # maximum time that counts between two polls; the rest is time when the machine was suspended
@@ -27,7 +26,7 @@ _LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its out
 _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
 _LOOK_S, _IDLE_SHARE = 0.25, 0.01  # until the first look at the CPU time; the share of a core of an idle bot
 _MORE_INPUT_S = 0.15  # after each further line that a silent bot is sent
-_MORE_INPUT = encode({"type": "weather", "sky": "." * 9000})  # fills usual buffers
+_MORE_INPUT = protocol.encode({"type": "weather", "sky": "." * 9000})  # fills usual buffers
 _JAVA_NOTE = b"NOTE: Picked up JDK_JAVA_OPTIONS"  # which the arena sets
 _MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
 
@@ -78,7 +77,7 @@ class BotConnection:
         idle_s: float = float("inf"),
     ) -> None:
         self.box = box
-        self.capture = BoundedLog()
+        self.capture = process.BoundedLog()
         self.strays: list[bytes] = []
         self.stray_count = 0
         self.times: list[float] = []
@@ -90,13 +89,13 @@ class BotConnection:
         self._clock = clock
         self._quoted = quoted
         self._idle_s = idle_s
-        self._lines = LineBuffer()
+        self._lines = protocol.LineBuffer()
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._readers: frozenset[int] = frozenset()  # processes that read the bot's input, after its hello
         self._ended = False  # whether standard output has ended
         self._reports = box.cpu_ns() is not None and box.cpu_usage() is not None
-        self._meter = Meter(box, self._reports, freezes=False, cores=limits.cores)
+        self._meter = process.Meter(box, self._reports, freezes=False, cores=limits.cores)
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):
             self._poll.register(descriptor, select.POLLIN)
@@ -124,15 +123,15 @@ class BotConnection:
             waited_ms = round(min(within_s, waited()) * 1000)
             raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, self._timeout_facts())
         self._readers = self._read_by()
-        message = decode(got)
-        problem = message if isinstance(message, Malformed) else parse_hello(message)
-        if not isinstance(problem, Greeting):
+        message = protocol.decode(got)
+        problem = message if isinstance(message, protocol.Malformed) else protocol.parse_hello(message)
+        if not isinstance(problem, protocol.Greeting):
             raise ConnectionBrokenError("start_failed", problem.message, sent, got)
         return self._charged_time(waited)
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
-    ) -> ParsedReply:
+    ) -> protocol.ParsedReply:
         """Send a request, and return the answer. Raises ConnectionBrokenError, SandboxError.
 
         `notify`: (seconds, function to call after that many seconds of silence).
@@ -156,7 +155,7 @@ class BotConnection:
             if got is None:
                 facts = self._timeout_facts()
                 waited_ms = round(min(within_s, waited()) * 1000)
-                detail = "; ".join(filter(None, (f"no line within {waited_ms} ms", describe_time_use(facts))))
+                detail = "; ".join(filter(None, (f"no line within {waited_ms} ms", process.describe_time_use(facts))))
                 if self._stale is not None:
                     raise ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
                 raise self._diagnose_silence("timeout", detail, sent, facts)
@@ -190,11 +189,11 @@ class BotConnection:
 
     # -- reading
 
-    def _parse_answer(self, number: int, got: bytes, sent: bytes) -> ParsedReply | None:
+    def _parse_answer(self, number: int, got: bytes, sent: bytes) -> protocol.ParsedReply | None:
         """Parse a line as the reply; return None if it answers an earlier request. Raises ConnectionBrokenError."""
-        message = decode(got)
-        answer = message if isinstance(message, Malformed) else parse_reply(message)
-        if isinstance(answer, Malformed):
+        message = protocol.decode(got)
+        answer = message if isinstance(message, protocol.Malformed) else protocol.parse_reply(message)
+        if isinstance(answer, protocol.Malformed):
             raise ConnectionBrokenError(answer.code, answer.message, sent, got)
         if answer.id == number:
             self.last = got
@@ -226,7 +225,7 @@ class BotConnection:
         """Return the facts of a timeout: own time, CPU time if known, and the last late reply."""
         cpu_s = self._meter.cpu_s if self._reports else None
         stale = None if self._stale is None else self._stale[0]
-        return facts_of(TimedOut(self._meter.own_s, cpu_s, stale))
+        return process.facts_of(process.TimedOut(self._meter.own_s, cpu_s, stale))
 
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
         """Diagnose a silence: wait longer, send more, then close the input, so that unflushed output comes."""
@@ -242,7 +241,7 @@ class BotConnection:
         facts = facts._replace(children=len(self._read_by() - self._readers) if self._readers else None)
         asked = parse_object(sent)
         following = {**asked, "id": asked["id"] + 1} if "id" in asked else {}
-        for fact, line in (("waiting", _MORE_INPUT), ("behind", encode(following) if following else b"")):
+        for fact, line in (("waiting", _MORE_INPUT), ("behind", protocol.encode(following) if following else b"")):
             with suppress(ConnectionBrokenError):
                 self.send(line, _MORE_INPUT_S)
                 got = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
@@ -318,7 +317,7 @@ class BotConnection:
         waited = _WaitingTime(self._clock)
         while (ended := self.box.exit()) is None and waited() < _LAST_OUTPUT_S:
             self._poll_output(5)
-        code, detail = exit_fault("closed" if ended is None else "exited", ended, self._limits)
+        code, detail = process.exit_fault("closed" if ended is None else "exited", ended, self._limits)
         unfinished = self._lines.pending
         if unfinished:
             detail = f"{detail or 'no more output'}; its last line doesn't end with a newline ({unfinished} bytes)"
@@ -335,7 +334,7 @@ class BotConnection:
                     self._poll.unregister(descriptor)
                 continue
             try:
-                data = os.read(descriptor, LINE_LIMIT)
+                data = os.read(descriptor, protocol.LINE_LIMIT)
             except BlockingIOError:
                 continue
             except OSError:
@@ -349,7 +348,7 @@ class BotConnection:
 
     def _add_output(self, data: bytes) -> None:
         self._ready += self._lines.feed(data)
-        if self._lines.pending > LINE_LIMIT or any(len(line) > LINE_LIMIT for line in self._ready):
+        if self._lines.pending > protocol.LINE_LIMIT or any(len(line) > protocol.LINE_LIMIT for line in self._ready):
             raise ConnectionBrokenError("line_too_long", None, b"", data[:200])
 
     def _count_unsolicited(self) -> None:

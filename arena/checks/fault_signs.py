@@ -181,7 +181,7 @@ def illegal_action(seen: FaultContext) -> object:
         return False
     action, target = move.get("action"), move.get("target")
     actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
-    if seen.asked.get("kind") != "turn" or action not in map(str, Action):
+    if seen.asked.get("kind") != "turn" or str(action) not in map(str, Action):
         return False
     if isinstance(you, dict) and target is not None and target == you.get("seat"):
         return f"the target {target} is the bot's own seat in this game"

@@ -14,19 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from arena import sandbox
 from arena.limits import Limits
-from arena.sandbox import (
-    ISOLATING_SANDBOXES,
-    SANDBOX_NAMES,
-    HostProblem,
-    Programs,
-    Remedy,
-    SandboxChoice,
-    is_noexec,
-    programs_of,
-    unavailable_reason,
-    untrusted_problem,
-)
 from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.linux import cgroup
 
@@ -80,7 +69,7 @@ class _Setting:
     bad: str
     severity: Severity
     message: str
-    remedy: Remedy
+    remedy: sandbox.Remedy
 
 
 _CPU = "sys/devices/system/cpu"
@@ -92,19 +81,26 @@ _SETTINGS = (
         r"^\|",
         Severity.WARN,
         "go to a program of the host, which ignores the limits of bots",
-        Remedy.CORES_TO_FILES,
+        sandbox.Remedy.CORES_TO_FILES,
     ),
     _Setting(
-        "address layout", "proc/sys/kernel/randomize_va_space", "^0", Severity.WARN, "not randomised", Remedy.RANDOMISE
+        "address layout",
+        "proc/sys/kernel/randomize_va_space",
+        "^0",
+        Severity.WARN,
+        "not randomised",
+        sandbox.Remedy.RANDOMISE,
     ),
-    _Setting("swap", "proc/swaps", "^/", Severity.NOTE, "bots lose time when they are swapped out", Remedy.SWAP_OFF),
+    _Setting(
+        "swap", "proc/swaps", "^/", Severity.NOTE, "bots lose time when they are swapped out", sandbox.Remedy.SWAP_OFF
+    ),
     _Setting(
         "SMT",
         f"{_CPU}/smt/active",
         "^1",
         Severity.NOTE,
         "on: bots that share a core slow each other down and can observe each other's timing",
-        Remedy.SMT_OFF,
+        sandbox.Remedy.SMT_OFF,
     ),
     _Setting(
         "CPU governor",
@@ -112,17 +108,17 @@ _SETTINGS = (
         r"^(?!performance)\w",
         Severity.NOTE,
         "not performance: times of the same computation vary",
-        Remedy.FULL_SPEED,
+        sandbox.Remedy.FULL_SPEED,
     ),
-    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Severity.NOTE, _SPEED, Remedy.TURBO_OFF),
-    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Severity.NOTE, _SPEED, Remedy.BOOST_OFF),
+    _Setting("CPU turbo", f"{_CPU}/intel_pstate/no_turbo", "^0", Severity.NOTE, _SPEED, sandbox.Remedy.TURBO_OFF),
+    _Setting("CPU boost", f"{_CPU}/cpufreq/boost", "^1", Severity.NOTE, _SPEED, sandbox.Remedy.BOOST_OFF),
     _Setting(
         "huge pages",
         "sys/kernel/mm/transparent_hugepage/enabled",
         r"\[always\]",
         Severity.NOTE,
         "always: memory use and times of bots vary",
-        Remedy.HUGE_PAGES_ASKED,
+        sandbox.Remedy.HUGE_PAGES_ASKED,
     ),
 )
 
@@ -136,12 +132,12 @@ class HostReport:
     findings: tuple[Finding, ...]
 
 
-def try_sandboxes() -> dict[str, HostProblem | None]:
+def try_sandboxes() -> dict[str, sandbox.HostProblem | None]:
     """Try each sandbox; return the problem by name, None if the sandbox works."""
-    return {name: unavailable_reason(name) for name in SANDBOX_NAMES}
+    return {name: sandbox.unavailable_reason(name) for name in sandbox.SANDBOX_NAMES}
 
 
-def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> list[Finding]:
+def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("/")) -> list[Finding]:
     """Return all findings, the most severe first. tried: from `try_sandboxes`. root: the folder with proc and sys."""
     results = [
         *_sandbox_findings(tried),
@@ -153,15 +149,15 @@ def check_host(tried: dict[str, HostProblem | None], root: Path = Path("/")) -> 
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _make_finding(what: str, level: Severity, problem: HostProblem | str) -> Finding:
+def _make_finding(what: str, level: Severity, problem: sandbox.HostProblem | str) -> Finding:
     if isinstance(problem, str):
         return Finding(what, level, problem)
     return Finding(what, level, problem.message, problem.fix_command or "", problem.advice)
 
 
-def _sandbox_findings(tried: dict[str, HostProblem | None]) -> Iterator[Finding]:
-    works = [name for name in ISOLATING_SANDBOXES if tried[name] is None]
-    refused = {name: untrusted_problem(SandboxChoice(name)) for name in works}
+def _sandbox_findings(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
+    works = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
+    refused = {name: sandbox.untrusted_problem(sandbox.SandboxChoice(name)) for name in works}
     safe = [name for name, problem in refused.items() if problem is None]
     if safe:
         yield _make_finding("untrusted bots", Severity.OK, f"can play on this machine, in {' or '.join(safe)}")
@@ -169,7 +165,7 @@ def _sandbox_findings(tried: dict[str, HostProblem | None]) -> Iterator[Finding]
         yield _make_finding("untrusted bots", Severity.WARN, "can't play safely on this machine; see the next lines")
     taken = works[0] if works else "process, without isolation"
     yield _make_finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"uses {taken}")
-    for name in ISOLATING_SANDBOXES:
+    for name in sandbox.ISOLATING_SANDBOXES:
         problem = tried[name]
         level = Severity.OK if problem is None else Severity.NOTE if safe else Severity.WARN
         yield _make_finding(name, level, problem or "works: a test box ran")
@@ -177,7 +173,7 @@ def _sandbox_findings(tried: dict[str, HostProblem | None]) -> Iterator[Finding]
     if lacking is not None:
         text = f"{lacking.message}; without control groups limits are approximate, and bots can delay each other"
         yield _make_finding(
-            "control groups", Severity.WARN, HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
+            "control groups", Severity.WARN, sandbox.HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
         )
     elif groups is not None:
         yield _make_finding("control groups", Severity.OK, groups.describe())
@@ -187,15 +183,15 @@ def _setting_findings(root: Path) -> Iterator[Finding]:
     for setting in _SETTINGS:
         texts = [_read_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
-            yield _make_finding(setting.check, setting.severity, HostProblem(setting.message, setting.remedy))
+            yield _make_finding(setting.check, setting.severity, sandbox.HostProblem(setting.message, setting.remedy))
 
 
 def check_languages() -> Finding:
     """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
     # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
-    inside = programs_of("bubblewrap")
+    inside = sandbox.programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _LANGUAGES}
-    paths["python3"] = Programs().python
+    paths["python3"] = sandbox.Programs().python
     visible = [program for program, path in paths.items() if path and _is_visible_in_box(path)]
     elsewhere = [program for program, path in paths.items() if path and not _is_visible_in_box(path)]
     missing = [program for program, path in paths.items() if path is None]
@@ -203,7 +199,7 @@ def check_languages() -> Finding:
     text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
     wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
-    problem = HostProblem(text, Remedy.INSTALL, wanted) if wanted else text
+    problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, wanted) if wanted else text
     return _make_finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
 
 
@@ -231,20 +227,22 @@ def _memory_findings(root: Path) -> Iterator[Finding]:
     jobs = free // (_SEATS * each)
     if jobs >= 1:
         smaller = max(1, free // (cores * _SEATS))
-        problem = HostProblem(text, Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
+        problem = sandbox.HostProblem(text, sandbox.Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
     else:
-        problem = HostProblem(text, Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
+        problem = sandbox.HostProblem(text, sandbox.Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
     yield _make_finding("memory", Severity.WARN, problem)
 
 
 def _disk_finding() -> Finding:
     where = tempfile.gettempdir()
-    if is_noexec(where):
+    if sandbox.is_noexec(where):
         text = f"{where} is mounted noexec: compiled bots can't start there as plain processes"
-        return _make_finding("disk", Severity.WARN, HostProblem(text, Remedy.OTHER_TMP))
+        return _make_finding("disk", Severity.WARN, sandbox.HostProblem(text, sandbox.Remedy.OTHER_TMP))
     free = shutil.disk_usage(where).free >> 20
     if free < _MIN_DISK_MB:
-        return _make_finding("disk", Severity.FAIL, HostProblem(f"{free} MB free in {where}", Remedy.OTHER_TMP))
+        return _make_finding(
+            "disk", Severity.FAIL, sandbox.HostProblem(f"{free} MB free in {where}", sandbox.Remedy.OTHER_TMP)
+        )
     return _make_finding("disk", Severity.OK, f"{free >> 10} GB free in {where}")
 
 

@@ -11,55 +11,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from arena import coup, referee
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
-from arena.coup import (
-    FORFEIT,
-    Action,
-    ActionMove,
-    KeyedRng,
-    Move,
-    MoveOrForfeit,
-    Ruleset,
-    State,
-    StatementMade,
-    View,
-    apply_moves,
-    deal_game,
-    list_legal_moves,
-    to_json_value,
-    view_from_seat,
-)
-from arena.referee import (
-    FAULTS,
-    LegalMoves,
-    MatchSpec,
-    SayError,
-    hello,
-    make_legal_moves,
-    messages,
-    move_payload,
-    read_say,
-    wire,
-)
 from protocol import encode
 
 _MAX_SIMULATED_PHASES = 40
 _CALM = 0.95  # the share of harmless moves in a calm game
-_ATTACKS = (Action.COUP, Action.ASSASSINATE)
+_ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE)
 _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
 
-def request_kinds(rules: Ruleset) -> frozenset[str]:
+def request_kinds(rules: coup.Ruleset) -> frozenset[str]:
     """Return the kinds of request that can occur in a game with these rules."""
     words = {"turn", "challenge", "block", "lose", "exchange"}
-    words |= {"prove"} if to_json_value(rules.prove) == "choose" else set()
-    words |= {"keep_shown"} if to_json_value(rules.shown_card) == "may_keep" else set()
+    words |= {"prove"} if coup.to_json_value(rules.prove) == "choose" else set()
+    words |= {"keep_shown"} if coup.to_json_value(rules.shown_card) == "may_keep" else set()
     words |= {"draft"} if rules.draft else set()
     words |= (
-        {"allegiance"} if rules.reformation and to_json_value(rules.allegiance_start) == "starter_chooses" else set()
+        {"allegiance"}
+        if rules.reformation and coup.to_json_value(rules.allegiance_start) == "starter_chooses"
+        else set()
     )
     words |= {"examine_decide"} if rules.inquisitor else set()
-    words |= {"examine_show"} if rules.inquisitor and to_json_value(rules.examine_pick) == "target" else set()
+    words |= {"examine_show"} if rules.inquisitor and coup.to_json_value(rules.examine_pick) == "target" else set()
     return frozenset(words)
 
 
@@ -67,9 +41,9 @@ RARE_FORMS = frozenset({"exchange with one influence", "lose one of two equal ca
 """Forms of requests that all rules have, and that the author of a bot may overlook."""
 
 
-def _request_forms(state: State, seat: int) -> frozenset[str]:
+def _request_forms(state: coup.State, seat: int) -> frozenset[str]:
     """Return the kind of the request that the seat is sent, and its rare form."""
-    kind, hand = messages.KINDS[type(state.board.phase)], state.hands[seat]
+    kind, hand = referee.messages.KINDS[type(state.board.phase)], state.hands[seat]
     rare = {"exchange": len(hand) == 1, "lose": len(set(hand)) == 1}.get(kind)
     return frozenset({kind, *(form for form in RARE_FORMS if rare and form.startswith(kind))})
 
@@ -107,11 +81,11 @@ class ScriptedTable:
     sent. A game ends early once `is_over` returns true, which is called before each phase.
     """
 
-    def __init__(self, connection: BotConnection, spec: MatchSpec, timeouts: Timeouts) -> None:
+    def __init__(self, connection: BotConnection, spec: referee.MatchSpec, timeouts: Timeouts) -> None:
         self.connection = connection
         self.spec = spec
         self.counts = ReplyCounts()
-        self.said: tuple[StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
+        self.said: tuple[coup.StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.notify: tuple[float, Callable[[], None]] | None = None
@@ -123,7 +97,7 @@ class ScriptedTable:
 
     def greet(self, within_s: float) -> float:
         """Exchange hellos; return the response time in s."""
-        return self.connection.hello(hello(self.spec, 0), within_s)
+        return self.connection.hello(referee.hello(self.spec, 0), within_s)
 
     def play(
         self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30, calm: bool = False
@@ -134,9 +108,11 @@ class ScriptedTable:
         """
         _Game(self, wanted, override, enough, calm).play()
 
-    def ask(self, kind: str, requests: wire.PhaseRequests, view: View, feed: wire.LineCursor) -> tuple[LegalMoves, int]:
+    def ask(
+        self, kind: str, requests: referee.wire.PhaseRequests, view: coup.View, feed: referee.wire.LineCursor
+    ) -> tuple[referee.LegalMoves, int]:
         """Send a request; return its legal moves and the index of the bot's choice."""
-        legal = make_legal_moves(list_legal_moves(view))
+        legal = referee.make_legal_moves(coup.list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing
         bank_ms = max(0, timing.bank_ms - round(self._used * 1000))
@@ -154,10 +130,10 @@ class ScriptedTable:
         self.counts.kinds.append(kind)
         self.counts.choices.append(index)
         self.counts.others |= {kind} if index else set()
-        if to_json_value(self._rules.talk) != "off":
+        if coup.to_json_value(self._rules.talk) != "off":
             try:
-                self.said = read_say(answer.say, view.board, view.seat)
-            except SayError as problem:
+                self.said = referee.read_say(answer.say, view.board, view.seat)
+            except referee.SayError as problem:
                 self._invalid_statement = self._invalid_statement or ConnectionBrokenError(
                     "bad_say", str(problem), line.rstrip(b"\n"), self.connection.last
                 )
@@ -176,14 +152,16 @@ class ScriptedTable:
 
     def send_warning(self) -> None:
         """Send an error line without consequences."""
-        rule = FAULTS["stray_line"]
+        rule = referee.FAULTS["stray_line"]
         message = "the check sends an error line, to test whether the bot continues"
         self.connection.send(encode(_error_message(None, rule.code, message, None, 3)))
 
-    def send_replaced_move(self, move: Move, lives: int) -> None:
+    def send_replaced_move(self, move: coup.Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
         message = "the check plays another move instead, as after a timeout"
-        self.connection.send(encode(_error_message(self._number, "timeout", message, move_payload(move), lives)))
+        self.connection.send(
+            encode(_error_message(self._number, "timeout", message, referee.move_payload(move), lives))
+        )
 
 
 def _error_message(
@@ -205,63 +183,65 @@ class _Game:
         self.calm = calm
         self.over = False
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
-        self.chance = KeyedRng(table.spec.key, self.number)
-        self.feed = wire.LineCursor(self.seats)
-        self.plan: list[tuple[MoveOrForfeit, ...]] = []
+        self.chance = coup.KeyedRng(table.spec.key, self.number)
+        self.feed = referee.wire.LineCursor(self.seats)
+        self.plan: list[tuple[coup.MoveOrForfeit, ...]] = []
 
     def play(self) -> None:
         table, seat = self.table, self.seat
-        state = deal_game(table.spec.settings.rules, self.seats, self.chance, 0)
+        state = coup.deal_game(table.spec.settings.rules, self.seats, self.chance, 0)
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]
         handles = [table.spec.handles[bot] for bot in seating]
         seed = table.spec.game_seed(0, self.number)
-        start = wire.encode_game_start(view_from_seat(state, seat), self.number, seed, handles)
+        start = referee.wire.encode_game_start(coup.view_from_seat(state, seat), self.number, seed, handles)
         table.connection.send(table.change(start))
         while state.board.phase.asked:
-            state, events = apply_moves(state, self.collect_answers(state), self.chance)
+            state, events = coup.apply_moves(state, self.collect_answers(state), self.chance)
             self.feed.add((*table.said, *events))
             table.said = ()
-        table.connection.send(table.change(wire.encode_game_over(self.number, state.board, self.feed.take(seat))))
+        table.connection.send(
+            table.change(referee.wire.encode_game_over(self.number, state.board, self.feed.take(seat)))
+        )
 
-    def collect_answers(self, state: State) -> list[MoveOrForfeit]:
+    def collect_answers(self, state: coup.State) -> list[coup.MoveOrForfeit]:
         """Return the answers of all seats that are asked in the current phase."""
         board = state.board
         self.over = self.table.is_over()
         mine = self.seat in board.phase.asked
-        kind = messages.KINDS[type(board.phase)]
+        kind = referee.messages.KINDS[type(board.phase)]
         if mine:
             forms = _request_forms(state, self.seat)
             self.table.counts.forms |= forms
             self.wanted -= forms
             self.enough -= 1
         planned = self.next_planned_answers(state)
-        answers: list[MoveOrForfeit] = []
+        answers: list[coup.MoveOrForfeit] = []
         for place, number in enumerate(board.phase.asked):
             if number == self.seat:
                 answers.append(self.ask_bot(state, kind, planned[place] if planned else None))
             elif self.is_ending():
-                answers.append(FORFEIT)
+                answers.append(coup.FORFEIT)
             elif planned:
                 answers.append(planned[place])
             else:
                 answers.append(self.choose_move(state, number))
         return answers
 
-    def choose_move(self, state: State, seat: int) -> Move:
+    def choose_move(self, state: coup.State, seat: int) -> coup.Move:
         """Return a random move of an opponent."""
-        legal = list_legal_moves(view_from_seat(state, seat))
+        legal = coup.list_legal_moves(coup.view_from_seat(state, seat))
         if self.calm and self.random.random() < _CALM:
-            harmless = [move for move in legal if isinstance(move, ActionMove) and move.action not in _ATTACKS]
+            harmless = [move for move in legal if isinstance(move, coup.ActionMove) and move.action not in _ATTACKS]
             return self.random.choice(harmless) if harmless else legal[0]
         return self.random.choice(legal)
 
     def is_ending(self) -> bool:
         return self.enough <= 0 or self.over or (self.is_steered and not self.wanted)
 
-    def ask_bot(self, state: State, kind: str, planned: MoveOrForfeit | None) -> MoveOrForfeit:
+    def ask_bot(self, state: coup.State, kind: str, planned: coup.MoveOrForfeit | None) -> coup.MoveOrForfeit:
         """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
-        requests = wire.PhaseRequests(state.board, self.number)
-        view = view_from_seat(state, self.seat)
+        requests = referee.wire.PhaseRequests(state.board, self.number)
+        view = coup.view_from_seat(state, self.seat)
         legal, index = self.table.ask(kind, requests, view, self.feed)
         move = legal.moves[index]
         if planned is None or planned == move:
@@ -273,11 +253,11 @@ class _Game:
         self.plan = []
         return move
 
-    def next_planned_answers(self, state: State) -> tuple[MoveOrForfeit, ...] | None:
+    def next_planned_answers(self, state: coup.State) -> tuple[coup.MoveOrForfeit, ...] | None:
         """Return the next answers on the way to a wanted kind of request; None without a way."""
         if not self.wanted or self.is_ending():
             return None
-        is_draft = messages.KINDS[type(state.board.phase)] == "draft"  # before the seats have their cards
+        is_draft = referee.messages.KINDS[type(state.board.phase)] == "draft"  # before the seats have their cards
         if not state.board.influence[self.seat] and not is_draft:  # it can't be asked any more
             self.wanted = frozenset()
             return None
@@ -287,22 +267,23 @@ class _Game:
                 self.wanted = frozenset()
         return self.plan.pop(0) if self.plan else None
 
-    def find_way(self, state: State) -> list[tuple[MoveOrForfeit, ...]]:
+    def find_way(self, state: coup.State) -> list[tuple[coup.MoveOrForfeit, ...]]:
         """Return the answers of each phase on the shortest random way to a wanted kind; [] if none was found."""
-        best: list[tuple[MoveOrForfeit, ...]] = []
+        best: list[tuple[coup.MoveOrForfeit, ...]] = []
         least = _MAX_SIMULATED_PHASES
         for _ in range(20):  # with fewer, it takes more requests to cover all kinds
-            way: list[tuple[MoveOrForfeit, ...]] = []
+            way: list[tuple[coup.MoveOrForfeit, ...]] = []
             ahead = state
             while len(way) < least and (phase := ahead.board.phase).asked:
                 if way and self.seat in phase.asked and _request_forms(ahead, self.seat) & self.wanted:
                     best, least = way, len(way)
                     break
                 answers = tuple(
-                    self.random.choice(list_legal_moves(view_from_seat(ahead, number))) for number in phase.asked
+                    self.random.choice(coup.list_legal_moves(coup.view_from_seat(ahead, number)))
+                    for number in phase.asked
                 )
                 way.append(answers)
-                ahead, _ = apply_moves(ahead, answers, self.chance)
+                ahead, _ = coup.apply_moves(ahead, answers, self.chance)
             if least <= 2:
                 break
         return best

@@ -20,20 +20,8 @@ from pathlib import Path
 
 import click
 
+from arena import checks
 from arena.bots import Bot
-from arena.checks import (
-    BUILD_S,
-    ENDURANCE_S,
-    HELLO_S,
-    CheckReport,
-    CheckResult,
-    CheckSettings,
-    CheckStep,
-    CheckStepView,
-    Finding,
-    Timeouts,
-    check_all,
-)
 from arena.cli import options
 from arena.cli.console import (
     MIN_TABLE_COLUMNS,
@@ -67,7 +55,11 @@ _MAX_STDERR_CHARS = 160  # of a line of standard error
 
 
 def finding_lines(
-    finding: Finding, widest: int = 16, before: str = "", between: Iterable[str] = (), columns: int = UNLIMITED_COLUMNS
+    finding: checks.Finding,
+    widest: int = 16,
+    before: str = "",
+    between: Iterable[str] = (),
+    columns: int = UNLIMITED_COLUMNS,
 ) -> Iterator[str]:
     """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
 
@@ -91,7 +83,7 @@ def finding_lines(
         yield from (f"{indent}   {line}" for line in rest)
 
 
-def step_lines(step: CheckStepView) -> Iterator[str]:
+def step_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the lines of a check's step: its finding and the exchanged messages."""
     yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange_lines(step), columns=_MAX_COLUMNS)
     if step.timings:
@@ -104,7 +96,7 @@ def step_lines(step: CheckStepView) -> Iterator[str]:
         )
 
 
-def _exchange_lines(step: CheckStepView) -> Iterator[str]:
+def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the request, the reply and the standard error of a step; other lines to the bot show nothing."""
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
@@ -140,14 +132,14 @@ def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:
     )
 
 
-def log_has_more(step: CheckStep) -> bool:
+def log_has_more(step: checks.CheckStep) -> bool:
     """Return whether a build printed more than `step_lines` shows."""
     return step.partial or any(
         len(escape_bytes(line, len(step.log))) > _MAX_STDERR_CHARS for line in step.stderr if step.log
     )
 
 
-def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
+def verdict_line(bot: str, findings: Iterable[checks.Finding]) -> str:
     """Return the verdict on a bot's check, in one line."""
     count = sum(finding.severity == "fail" for finding in findings)
     return click.style(
@@ -156,12 +148,12 @@ def verdict_line(bot: str, findings: Iterable[Finding]) -> str:
     )
 
 
-def has_failure(findings: Iterable[Finding]) -> bool:
+def has_failure(findings: Iterable[checks.Finding]) -> bool:
     """Return whether a finding is a failure."""
     return any(finding.severity == "fail" for finding in findings)
 
 
-def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
+def gradescope_results(bot: str, steps: Sequence[checks.CheckStep]) -> str:
     """Return results.json of Gradescope: 1 point if the bot can play, else 0, and each step as a test."""
     return json.dumps(
         {
@@ -194,7 +186,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
     "--start-ms",
     type=click.IntRange(1),
     metavar="N",
-    help=f"Time to start and say hello, in ms.  [{HELLO_S * 1000:.0f}]",
+    help=f"Time to start and say hello, in ms.  [{checks.HELLO_S * 1000:.0f}]",
 )
 @option("--limit-ms", type=click.IntRange(1), metavar="N", help="Time per move, in ms.  [500]")
 @option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time bank per game, in ms.  [10000]")
@@ -207,7 +199,7 @@ def gradescope_results(bot: str, steps: Sequence[CheckStep]) -> str:
 )
 @option("--quick", is_flag=True, help="Don't play on for as long as a match.")
 @options.sandbox_options
-@json_option(CheckReport)
+@json_option(checks.CheckReport)
 def check(
     bots: tuple[str, ...],
     rules: str | None,
@@ -242,17 +234,19 @@ def check(
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
             idle_s = _IDLE_S if choice.isolates else math.inf
-            settings = CheckSettings(box, choice, scratch, idle_s=idle_s, enough_s=_ENOUGH_S, on_build=_note_build)
+            settings = checks.CheckSettings(
+                box, choice, scratch, idle_s=idle_s, enough_s=_ENOUGH_S, on_build=_note_build
+            )
             if not quick:
-                settings = replace(settings, endurance_s=ENDURANCE_S)
+                settings = replace(settings, endurance_s=checks.ENDURANCE_S)
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
             if start_ms is not None:
                 settings = replace(settings, hello_s=start_ms / 1000)
             if limit_ms is not None:
-                settings = replace(settings, timeouts=Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
+                settings = replace(settings, timeouts=checks.Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
             if bank_ms is not None:
-                settings = replace(settings, timeouts=Timeouts(settings.timeouts.free_s, bank_ms / 1000))
+                settings = replace(settings, timeouts=checks.Timeouts(settings.timeouts.free_s, bank_ms / 1000))
             by_bot = _check_all(bots, settings, as_json)
     except RulesetError as problem:
         usage_error(str(problem))
@@ -268,14 +262,14 @@ def check(
         except OSError as problem:
             exit_on_os_error(problem)
     if as_json:
-        print_json(CheckReport(1, tuple(map(_make_result, bots, by_bot))))
+        print_json(checks.CheckReport(1, tuple(map(_make_result, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
-def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> list[list[CheckStep]]:
+def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: bool) -> list[list[checks.CheckStep]]:
     """Check the bots, print each step as it ends unless `quiet`, and return the steps by bot."""
-    steps: list[list[CheckStep]] = []
-    with closing(check_all(bots, settings)) as results:
+    steps: list[list[checks.CheckStep]] = []
+    with closing(checks.check_all(bots, settings)) as results:
         for place, each in groupby(results, lambda pair: pair[0]):
             steps.append([])
             if not quiet:
@@ -307,10 +301,10 @@ def _check_all(bots: tuple[str, ...], settings: CheckSettings, quiet: bool) -> l
 
 
 def _note_build(bot: Bot) -> None:
-    print_note(f"building {bot.name} (at most {BUILD_S} s)")
+    print_note(f"building {bot.name} (at most {checks.BUILD_S} s)")
 
 
-def _save_build_log(step: CheckStep, bot: str) -> CheckStep:
+def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
     """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice.
 
     The file replaces that of the bot's previous failed build.
@@ -334,5 +328,5 @@ def _save_build_log(step: CheckStep, bot: str) -> CheckStep:
     return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
 
 
-def _make_result(bot: str, steps: list[CheckStep]) -> CheckResult:
-    return CheckResult(escape_control(bot), not has_failure(steps), tuple(step.view() for step in steps))
+def _make_result(bot: str, steps: list[checks.CheckStep]) -> checks.CheckResult:
+    return checks.CheckResult(escape_control(bot), not has_failure(steps), tuple(step.view() for step in steps))

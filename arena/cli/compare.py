@@ -38,19 +38,9 @@ from arena.cli.run import (
     resume_command,
     resume_run,
 )
-from arena.compare import NAMES, NEW, OLD, format_points
+from arena.compare import NAMES, NEW, OLD, format_points, report
 from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
 from arena.compare.html_report import comparison_page
-from arena.compare.report import (
-    CompareReport,
-    RefusedComparison,
-    blocks_left,
-    describe_progress,
-    describe_resolution,
-    format_gain,
-    make_compare_report,
-    summarize_report,
-)
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.referee import MatchSettings, Record
@@ -123,7 +113,7 @@ class _CompareCommand(options.GroupedCommand):
     help="Time that bots are charged; auto: own time if the kernel reports it, else wall time.  [auto]",
 )
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
-@json_option(CompareReport, RefusedComparison)
+@json_option(report.CompareReport, report.RefusedComparison)
 def compare(
     bots: tuple[str, ...],
     against: tuple[str, ...],
@@ -147,7 +137,7 @@ def compare(
     with --ladder name@3. Every BOT after --against is an opponent; each block of games uses some of them.
     """
     treat_sigterm_as_sigint()
-    with exit_before_first_game(RefusedComparison if as_json else None):
+    with exit_before_first_game(report.RefusedComparison if as_json else None):
         if resume is not None:
             config, folder = resume_run(CompareConfig, resume)
         else:
@@ -158,7 +148,7 @@ def compare(
         this = Run(config, folder)
         comparison = Comparison(config, folder)
         if not comparison.ended:
-            print_note(describe_resolution(comparison))
+            print_note(report.describe_resolution(comparison))
     with stop_early(seconds) as early:
         play = partial(_play_with_progress, this, comparison, jobs or count_cores(), early)
         status, problem = play_session(this, folder, play)
@@ -257,8 +247,8 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: Ear
     first = comparison.evidence.blocks
 
     def line() -> str:
-        played, left = comparison.evidence.blocks - first, blocks_left(comparison)
-        return describe_progress(comparison) + early.describe_left(played / (played + left))
+        played, left = comparison.evidence.blocks - first, report.blocks_left(comparison)
+        return report.describe_progress(comparison) + early.describe_left(played / (played + left))
 
     with show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
@@ -276,7 +266,7 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
         return read_record_file(folder.record(match))
 
     standings = this.progress.standings()
-    result = make_compare_report(comparison, standings, str(folder.path), record_of, problem)
+    result = report.make_compare_report(comparison, standings, str(folder.path), record_of, problem)
     file = folder.path / "compare.html"
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
@@ -289,9 +279,9 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     print_parts(*_report_parts(comparison, result, file), *faults, kept=folder.path)
 
 
-def _report_parts(comparison: Comparison, result: CompareReport, file: Path) -> "list[RenderableType]":
+def _report_parts(comparison: Comparison, result: report.CompareReport, file: Path) -> "list[RenderableType]":
     """Return the printed parts of a result. file: its HTML page."""
-    parts: list[RenderableType] = [*summarize_report(comparison, result)]
+    parts: list[RenderableType] = [*report.summarize_report(comparison, result)]
     if result.divergences:
         rows = [
             [
@@ -299,7 +289,7 @@ def _report_parts(comparison: Comparison, result: CompareReport, file: Path) -> 
                 row.old,
                 row.new,
                 format_points(row.contribution),
-                format_gain(row),
+                report.format_gain(row),
                 str(row.pairs),
                 f"{row.old_win_rate:.0%}",
                 f"{row.new_win_rate:.0%}",

@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from arena import with_extra
+from arena import referee, run, with_extra
 from arena.bots import Bot, BytecodeCache, normal_name
 from arena.cli import options
 from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
@@ -42,9 +42,8 @@ from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
-from arena.referee import UNTIMED_MS, GameRecord, MatchSettings, MatchSpec, Record, Timing
 from arena.replay import make_replay_object, replay_page, table_page
-from arena.run import FolderError, RunBuilds, RunConfig, load_ruleset, new_run_folder_name, remove_leftovers, seed_key
+from arena.run import seed_key
 from arena.sandbox import Box, Program, SandboxChoice, make_sandbox, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
 from arena.tables.live_match import InteractiveMatch, RecordFolder
@@ -71,9 +70,9 @@ class Debuggee:
         """Return limits with the maximum CPU time."""
         return replace(limits, cpu_s=int(LIMITS["cpu_s"].maximum))
 
-    def timing(self, timing: Timing) -> Timing:
+    def timing(self, timing: referee.Timing) -> referee.Timing:
         """Return a timing with a day to start and no clock."""
-        return replace(timing, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=86_400_000, own=False)
+        return replace(timing, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=86_400_000, own=False)
 
 
 def use_plain_processes(asked: RunOptions) -> RunOptions:
@@ -126,33 +125,33 @@ class TableSetup:
     """The bots and settings of a table. `start(bot)` starts a bot in a box; all randomness derives from `seed_key`."""
 
     bots: tuple[Bot, ...]
-    settings: MatchSettings
+    settings: referee.MatchSettings
     folder: Path
     seed_key: bytes
     start: Callable[[int], Box]
     debuggee: Debuggee | None = None
 
-    def timings(self, persons: int) -> tuple[Timing, ...]:
+    def timings(self, persons: int) -> tuple[referee.Timing, ...]:
         """Return the timing of each bot, then of `persons` people, who have no clock; () if all bots share one."""
         times, own = self.settings.timing, self.debuggee
         if own is None and not persons:
             return ()
         bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
-        return (*bots, *[Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=times.ponder)] * persons)
+        return (*bots, *[referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0, ponder=times.ponder)] * persons)
 
     def spec(
         self,
         games: int,
         names: Sequence[str],
-        timings: tuple[Timing, ...] = (),
+        timings: tuple[referee.Timing, ...] = (),
         open_names: bool = False,
         number: int = 0,
-    ) -> MatchSpec:
+    ) -> referee.MatchSpec:
         """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
         key = derive_key(self.seed_key, f"match|{number}")
         rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
         settings = replace(self.settings, open_names=open_names)
-        return MatchSpec(number, key, tuple(names), rows[:games], settings, timings)
+        return referee.MatchSpec(number, key, tuple(names), rows[:games], settings, timings)
 
 
 @contextmanager
@@ -177,10 +176,10 @@ def _open_table(
     asked = RunOptions.from_options(tuple(named), given)
     if debug is not None:
         asked = use_plain_processes(asked)
-    folder = asked.out or new_run_folder_name("arena-games")
+    folder = asked.out or run.new_run_folder_name("arena-games")
     if folder.exists() or folder.is_symlink():
-        raise FolderError(f"{folder} exists; name another --out")
-    ruleset = load_ruleset(asked.rules or "coup")
+        raise run.FolderError(f"{folder} exists; name another --out")
+    ruleset = run.load_ruleset(asked.rules or "coup")
     wanted = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
     problem = ruleset.problem(len(wanted) + persons)
     if problem:
@@ -190,11 +189,11 @@ def _open_table(
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
     settings = make_settings(asked, ruleset)  # the config's number of games and key aren't used here
-    config = RunConfig(
+    config = run.RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
-    remove_leftovers(choice)
-    building = RunBuilds(folder)
+    run.remove_leftovers(choice)
+    building = run.RunBuilds(folder)
     building.remove_dead()
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
@@ -325,9 +324,9 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
     except ModuleNotFoundError as missing:
         usage_error(f"--browser needs {missing.name}: {with_extra('web')}")
     folders: list[RecordFolder] = []
-    records: dict[int, Record] = {}
+    records: dict[int, referee.Record] = {}
 
-    def keep(record: Record, logs: ProcessLogs) -> str | None:
+    def keep(record: referee.Record, logs: ProcessLogs) -> str | None:
         try:
             if not folders:
                 folders.append(RecordFolder(table.folder))
@@ -360,7 +359,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         rules = table.settings.rules
         at_table = table_page(title, make_rules_object(rules), "/socket")
         serve_local_table(listening, at_table, replay, seats, begun)
-    games: list[GameRecord] = [game for record in records.values() for game in record.games]
+    games: list[referee.GameRecord] = [game for record in records.values() for game in record.games]
     print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")
 
 

@@ -30,36 +30,20 @@ from arena.escaping import escape_control
 from arena.formatting import NO_VALUE, format_count, format_interval, format_percent, format_range
 from arena.referee import RecordError
 from arena.run import RecordFileError, find_record_files, read_record_file
-from arena.stats import ALL, StatsAccumulator
+from arena.stats import ALL, StatsAccumulator, report
 from arena.stats.plots import stats_page
-from arena.stats.report import (
-    LARGEST_NOTE,
-    ONE_MATCH,
-    SECTIONS,
-    ComparedBot,
-    DecisionTimes,
-    Profile,
-    Rate,
-    RateDifference,
-    Records,
-    StatsReport,
-    compare_bots,
-    format_per_100_games,
-    make_stats_report,
-    stats_report_to_csv,
-)
 
 _NAME_WIDTH = 10  # columns for a name in a narrow terminal; longer names wrap
 _MAX_ACTION_COLUMNS = 7  # in one table
 _MAX_LINES = 40  # without --all
 
 
-def stats_parts(stats: StatsReport) -> Iterator[RenderableType]:
+def stats_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
     """Yield the parts of a report: an overview of all bots, or a bot compared with another one."""
     yield stats_headline(stats.records)
     if stats.comparison is not None:
         if stats.of_one_match:
-            yield Text(ONE_MATCH, "dim")
+            yield Text(report.ONE_MATCH, "dim")
         yield ""
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
             yield from _comparison_parts(bot, pair, stats.records.paths[0])
@@ -69,12 +53,12 @@ def stats_parts(stats: StatsReport) -> Iterator[RenderableType]:
         for bot in stats.bots
     ]
     if any(rate is not None and rate.low is None for rates in shown for rate in rates):
-        yield Text(ONE_MATCH, "dim")
+        yield Text(report.ONE_MATCH, "dim")
     yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
     yield from _overview_parts(stats)
 
 
-def stats_headline(records: Records) -> str:
+def stats_headline(records: report.Records) -> str:
     """Return the numbers of counted records in one line."""
     text = (
         f"{format_count(records.games, 'game')} of {', '.join(map(escape_control, records.rules))} at "
@@ -88,7 +72,7 @@ def stats_headline(records: Records) -> str:
 # ---------------------------------------------------------------- all bots in short
 
 
-def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
+def _overview_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
     yield ""
     rows = []
     for bot in stats.bots:
@@ -143,7 +127,7 @@ def _overview_parts(stats: StatsReport) -> Iterator[RenderableType]:
     )
 
 
-def _action_tables(bots: Sequence[Profile]) -> Iterator[RenderableType]:
+def _action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:
     """Yield tables of the bots' actions, with up to _MAX_ACTION_COLUMNS columns each."""
     names = list(dict.fromkeys(name for bot in bots for name in bot.actions))
     for start in range(0, len(names), _MAX_ACTION_COLUMNS):
@@ -159,7 +143,7 @@ def _action_tables(bots: Sequence[Profile]) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- two bots
 
 
-def _comparison_parts(bot: Profile, pair: ComparedBot, path: str) -> Iterator[RenderableType]:
+def _comparison_parts(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
     """Yield what to do first, then each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
     won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
@@ -179,7 +163,7 @@ def _comparison_parts(bot: Profile, pair: ComparedBot, path: str) -> Iterator[Re
         "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
     )
     for section, names in pair.differences.items():
-        title, about = SECTIONS[section]
+        title, about = report.SECTIONS[section]
         yield ""
         rows = [[_display_name(section, name), *_difference_cells(each)] for name, each in names.items()]
         yield _table([title, "reference", "bot", "difference", "95 %", ""], rows, texts=("",))
@@ -193,7 +177,7 @@ def _comparison_parts(bot: Profile, pair: ComparedBot, path: str) -> Iterator[Re
         yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], times)
 
 
-def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
+def _largest_parts(pair: report.ComparedBot) -> Iterator[RenderableType]:
     """Yield the clear differences with what to try, the largest first."""
     if not pair.largest:
         yield "nothing to try: no difference is clear, or the reference wins no more games than the bot"
@@ -205,7 +189,7 @@ def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
             format_percent(each.rate, 0),
             format_percent(each.other_rate, 0),
             format_percent(each.field_rate, 0),
-            *format_per_100_games(each),
+            *report.format_per_100_games(each),
         ]
         for each in pair.largest
     ]
@@ -213,10 +197,10 @@ def _largest_parts(pair: ComparedBot) -> Iterator[RenderableType]:
     for advice in dict.fromkeys(each.advice for each in pair.largest):
         texts = ", ".join(each.text for each in pair.largest if each.advice == advice)
         yield Text(f"try: {advice} ({texts})")
-    yield Text(LARGEST_NOTE, "dim")
+    yield Text(report.LARGEST_NOTE, "dim")
 
 
-def _difference_cells(difference: RateDifference) -> list[str]:
+def _difference_cells(difference: report.RateDifference) -> list[str]:
     value, low, high = astuple(difference.difference)
     return [
         _with_total(difference.other_rate),
@@ -227,7 +211,9 @@ def _difference_cells(difference: RateDifference) -> list[str]:
     ]
 
 
-def _decision_time_rows(now: Profile, pair: ComparedBot) -> Iterator[tuple[str, DecisionTimes, DecisionTimes]]:
+def _decision_time_rows(
+    now: report.Profile, pair: report.ComparedBot
+) -> Iterator[tuple[str, report.DecisionTimes, report.DecisionTimes]]:
     for kind, took in now.decision_times.items():
         if kind in pair.other.decision_times:
             yield kind, pair.other.decision_times[kind], took
@@ -247,15 +233,15 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[
     return make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
 
 
-def _percent(rate: Rate | None, digits: int = 1) -> str:
+def _percent(rate: report.Rate | None, digits: int = 1) -> str:
     return format_percent(None if rate is None else rate.value, digits)
 
 
-def _interval(rate: Rate | None) -> str:
+def _interval(rate: report.Rate | None) -> str:
     return NO_VALUE if rate is None else format_interval(rate.low, rate.high)
 
 
-def _with_total(rate: Rate | None) -> str:
+def _with_total(rate: report.Rate | None) -> str:
     """Return a rate with its total: "46% of 1096"."""
     return NO_VALUE if rate is None else f"{rate.value:.0%} of {rate.total}"
 
@@ -269,7 +255,7 @@ def _ms(time: float) -> str:
     return f"{time:.2f}" if time < 10 else f"{time:.0f}"
 
 
-def _clock(records: Records) -> str:
+def _clock(records: report.Records) -> str:
     return records.clocks[0] if len(records.clocks) == 1 else "own or wall"
 
 
@@ -294,7 +280,7 @@ def _heading(name: str) -> str:
     shell_complete=complete_name,
     help="Bot of the same records to compare with.  [the other bot with the highest win rate]",
 )
-@json_option(StatsReport)
+@json_option(report.StatsReport)
 @option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
 @option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
 @option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
@@ -328,13 +314,15 @@ def stats(
     elif as_json:
         print_json(result)
     elif as_csv:
-        print_text(stats_report_to_csv(result))
+        print_text(report.stats_report_to_csv(result))
     else:
         print_parts(*stats_parts(result), widest=MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES)
     sys.exit(1 if found.records.skipped else 0)
 
 
-def _count_records(paths: Sequence[Path], pair: tuple[str, str | None] | None) -> tuple[StatsReport, StatsAccumulator]:
+def _count_records(
+    paths: Sequence[Path], pair: tuple[str, str | None] | None
+) -> tuple[report.StatsReport, StatsAccumulator]:
     """Return the statistics of all readable records, with the covariances of `pair`; note the unreadable ones.
 
     Exits with 2 if no record can be read.
@@ -361,7 +349,7 @@ def _count_records(paths: Sequence[Path], pair: tuple[str, str | None] | None) -
         usage_error(f"{skipped[0]}{more}")
     for each in skipped:
         print_note(f"skipped: {each}")
-    return make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
+    return report.make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
 
 
 def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
@@ -375,17 +363,19 @@ def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
     return None
 
 
-def _select_bots(found: StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None) -> StatsReport:
+def _select_bots(
+    found: report.StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None
+) -> report.StatsReport:
     """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
     if bot is None:
         return found
     profile = _profile(found, bot)
     if other is None:
         other = next(each.bot for each in found.bots if each.bot != bot)  # the best first
-    return compare_bots(found, accumulator, profile, _profile(found, other))
+    return report.compare_bots(found, accumulator, profile, _profile(found, other))
 
 
-def _write_page(file: Path, answer: StatsReport) -> None:
+def _write_page(file: Path, answer: report.StatsReport) -> None:
     whose = answer.bots[0].bot if len(answer.bots) == 1 else "all bots"
     try:
         file.write_text(
@@ -396,7 +386,7 @@ def _write_page(file: Path, answer: StatsReport) -> None:
     print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _profile(answer: StatsReport, name: str) -> Profile:
+def _profile(answer: report.StatsReport, name: str) -> report.Profile:
     profiles = {each.bot: each for each in answer.bots}
     if name not in profiles:
         known = ", ".join(profiles)
@@ -404,5 +394,5 @@ def _profile(answer: StatsReport, name: str) -> Profile:
     return profiles[name]
 
 
-def _describe_source(answer: StatsReport) -> str:
+def _describe_source(answer: report.StatsReport) -> str:
     return ", ".join(answer.records.paths)

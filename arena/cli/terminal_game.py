@@ -17,15 +17,7 @@ from arena.cli.replay import describe_records
 from arena.escaping import escape_control
 from arena.play import NUMBERS, MoveOption, PlayerView, TableRow
 from arena.referee import FAULTS, GameRecord
-from arena.tables.live_match import (
-    GameEnded,
-    InteractiveMatch,
-    LineReceived,
-    MatchEnd,
-    MatchEvent,
-    RecordFolder,
-    WaitingFor,
-)
+from arena.tables import live_match
 
 MAX_COLUMNS = 80  # columns; longer lines are hard to read
 
@@ -128,7 +120,9 @@ class InteractiveGame:
     `problem`: the failure of this machine that ended the match, None without one.
     """
 
-    def __init__(self, screen: GameTerminal, sitting: InteractiveMatch, folder: RecordFolder) -> None:
+    def __init__(
+        self, screen: GameTerminal, sitting: live_match.InteractiveMatch, folder: live_match.RecordFolder
+    ) -> None:
         self._screen = screen
         self._sitting = sitting
         self._folder = folder
@@ -150,7 +144,7 @@ class InteractiveGame:
             happened = self._sitting.next(_WAITING_NOTE_S if self._waiting and not self._said_waiting else None)
             if happened is None:
                 self._print_waiting()
-            elif isinstance(happened, MatchEnd):
+            elif isinstance(happened, live_match.MatchEnd):
                 self.problem = happened.problem
                 return
             else:
@@ -169,21 +163,21 @@ class InteractiveGame:
         self._sitting.give_up()
         self._screen.say("The game isn't saved." if self._playing else "")
         happened = self._sitting.next(_WAITING_NOTE_S)
-        while happened is not None and not isinstance(happened, MatchEnd):
-            if isinstance(happened, WaitingFor):
+        while happened is not None and not isinstance(happened, live_match.MatchEnd):
+            if isinstance(happened, live_match.WaitingFor):
                 self._handle_event(happened)
             happened = self._sitting.next(_WAITING_NOTE_S)
         if happened is None:
             self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves immediately", dim=True)
 
-    def _handle_event(self, happened: MatchEvent) -> None:
+    def _handle_event(self, happened: live_match.MatchEvent) -> None:
         match happened:
-            case WaitingFor(bots):
+            case live_match.WaitingFor(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
                 self._said_waiting = False
-            case LineReceived():
+            case live_match.LineReceived():
                 self._handle_message(happened.message)
-            case GameEnded(game):
+            case live_match.GameEnded(game):
                 self._store_record()
                 self._waiting = ()
                 self._ended = game

@@ -6,7 +6,7 @@ handles and the opponents' dice are the same. A game of one half and the same ga
 
 from itertools import chain, count, islice
 
-from arena.schedule import MatchPlan, PlannedMatch, Shuffle, check_games, plan_matches, require_even_match_games
+from arena import schedule
 
 OLD, NEW = 0, 1  # their indices among the bots; the opponents follow
 NAMES = ("OLD", "NEW")
@@ -22,7 +22,9 @@ def block_of(match: int) -> int:
     return match // 2
 
 
-def plan_blocks(opponents: int, seats: int, pairs: int, match_games: int, shuffle: Shuffle) -> MatchPlan:
+def plan_blocks(
+    opponents: int, seats: int, pairs: int, match_games: int, shuffle: schedule.Shuffle
+) -> schedule.MatchPlan:
     """Plan both halves of all blocks for at least this many pairs. All opponents sit at the table equally often.
 
     Raises ValueError, with the allowed values, if no plan is possible.
@@ -30,18 +32,18 @@ def plan_blocks(opponents: int, seats: int, pairs: int, match_games: int, shuffl
     others = seats - 1
     if opponents < others:
         raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {others} are needed")
-    check_games(2 * pairs)
-    require_even_match_games(seats, match_games)
+    schedule.check_games(2 * pairs)
+    schedule.require_even_match_games(seats, match_games)
     blocks = -(-pairs // match_games)
     if others == 1:
         drawn = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
         met: list[tuple[int, ...]] = [(bot,) for bot in islice(drawn, blocks)]
     else:
-        tables = plan_matches(opponents, others, blocks * others, others, shuffle).tables
+        tables = schedule.plan_matches(opponents, others, blocks * others, others, shuffle).tables
         met = [table.bots for table in tables[:blocks]]
     halves = (
-        PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
+        schedule.PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
         for block, bots in enumerate(met)
         for half in (OLD, NEW)
     )
-    return MatchPlan(blocks, 2, match_games, tuple(halves))
+    return schedule.MatchPlan(blocks, 2, match_games, tuple(halves))

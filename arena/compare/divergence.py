@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from math import fsum, sqrt
 
+from arena import coup
 from arena.compare import NEW, OLD, match_of
 from arena.compare.comparison import GamePair
-from arena.coup import ActionMove, Block, BlockWindow, Board, ChallengeWindow, Claim, Forfeit, Losing, Proving, State
 from arena.rating import Estimate
 from arena.referee import GameRecord, MatchHeader, Record, move_payload
 from arena.replay import ReplayStep, SeatAnswer, list_steps
@@ -95,7 +95,7 @@ class _FirstDivergence:
     request: str = ""
     old: str = ""
     new: str = ""
-    before: State | None = None
+    before: coup.State | None = None
     steps: tuple[Iterable[ReplayStep], Iterable[ReplayStep]] = ((), ())
 
 
@@ -165,8 +165,8 @@ def _find_first_divergence(
         shared = turn if turn and turn[-1].turn == one.turn else []
         steps = chain((*shared, one), halves[0]), chain((*shared, other), halves[1])
         fault = mine[1].fault or mine[0].fault
-        if isinstance(mine[0].move, Forfeit) or isinstance(mine[1].move, Forfeit):
-            left, right = (f"forfeit ({fault})" if isinstance(each.move, Forfeit) else "play on" for each in mine)
+        if isinstance(mine[0].move, coup.Forfeit) or isinstance(mine[1].move, coup.Forfeit):
+            left, right = (f"forfeit ({fault})" if isinstance(each.move, coup.Forfeit) else "play on" for each in mine)
             return _FirstDivergence(None, "whatever is asked", left, right, one.before, steps)
         left, right = (_describe_choice(one.before.board, one.before.hands[seat], seat, answer) for answer in mine)
         return _FirstDivergence(None, _describe_request(one, seat), left, right, one.before, steps)
@@ -180,45 +180,45 @@ def _notations(step: ReplayStep) -> list[str]:
 def _describe_request(step: ReplayStep, seat: int) -> str:
     board = step.before.board
     match board.phase:
-        case ChallengeWindow(_, pending, claim):
+        case coup.ChallengeWindow(_, pending, claim):
             whom = ", aimed at it" if pending.target == seat and not claim.block else ""
             return f"to challenge {_describe_claim(pending, claim)}{whom}"
-        case BlockWindow(_, pending, _):
+        case coup.BlockWindow(_, pending, _):
             return f"to block {_describe_action(pending)}{', aimed at it' if pending.target == seat else ''}"
-        case Proving(_, pending, claim, _):
+        case coup.Proving(_, pending, claim, _):
             return f"challenged: {_describe_claim(pending, claim)}"
-        case Losing():
+        case coup.Losing():
             return "which card to lose"
     return _KINDS[step.kind]
 
 
-def _describe_claim(pending: ActionMove, claim: Claim) -> str:
+def _describe_claim(pending: coup.ActionMove, claim: coup.Claim) -> str:
     role = f"{'no ' if claim.denies else ''}{claim.role.value}"
     return (
         f"a block of {_describe_action(pending)} as {role}" if claim.block else f"{_describe_action(pending)} as {role}"
     )
 
 
-def _describe_action(act: ActionMove) -> str:
+def _describe_action(act: coup.ActionMove) -> str:
     return {"foreign_aid": "foreign aid"}.get(act.action.value, act.action.value)
 
 
-def _describe_choice(board: Board, hand: Sequence[object], seat: int, answer: SeatAnswer) -> str:
+def _describe_choice(board: coup.Board, hand: Sequence[object], seat: int, answer: SeatAnswer) -> str:
     """Describe a choice: the move, its target, and whether it is a bluff."""
     move = answer.move
-    assert not isinstance(move, Forfeit)
-    aimed = move.target if isinstance(move, ActionMove) else None
+    assert not isinstance(move, coup.Forfeit)
+    aimed = move.target if isinstance(move, coup.ActionMove) else None
     words = describe_move(move_payload(move), [_describe_target(board, seat, other) for other in range(board.seats)])
-    if isinstance(move, Block) and move.role not in hand:
+    if isinstance(move, coup.Block) and move.role not in hand:
         words += " (bluff)"
-    if isinstance(move, ActionMove):
+    if isinstance(move, coup.ActionMove):
         row = board.rules.rule(move.action, aimed is not None)
         if row.claim is not None and (row.claim in hand) is row.denies:
             words += " (bluff)"
     return words if answer.fault is None else f"{words} (for a fault: {answer.fault})"
 
 
-def _describe_target(board: Board, seat: int, other: int) -> str:
+def _describe_target(board: coup.Board, seat: int, other: int) -> str:
     """Describe a player as a target, without a name."""
     if other == seat:
         return "itself"

@@ -3,17 +3,7 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from arena.coup import (
-    NOTHING_KNOWN,
-    CertainCards,
-    Event,
-    Knowledge,
-    State,
-    View,
-    concerning,
-    event_for_seat,
-    view_from_seat,
-)
+from arena import coup
 from arena.referee import MatchSpec, messages
 
 PACES = {"slow": 1.75, "normal": 1.0, "fast": 0.5, "instant": 0.0}  # factors of the times below
@@ -35,11 +25,11 @@ class MomentMaker:
 
     def __init__(self, spec: MatchSpec, viewers: Collection[int | None], people: Collection[int]) -> None:
         self._spec, self._viewers, self._people = spec, viewers, frozenset(people)
-        self._before: State | None = None  # the state before the next step
-        self._knowledge: dict[int, Knowledge] = {}  # by bot in `viewers`; of the current game
+        self._before: coup.State | None = None  # the state before the next step
+        self._knowledge: dict[int, coup.Knowledge] = {}  # by bot in `viewers`; of the current game
 
     def make(
-        self, game: int, state: State, first: int, events: Sequence[Event], pace: float
+        self, game: int, state: coup.State, first: int, events: Sequence[coup.Event], pace: float
     ) -> tuple[dict[int | None, dict[str, Any]], int]:
         """Return the moment of each of `viewers` after a step, and for how long its events are shown, in ms.
 
@@ -65,18 +55,18 @@ class MomentMaker:
         views: dict[int | None, dict[str, Any]] = {}
         for bot in self._viewers:
             seat = None if bot is None else seating.index(bot)
-            view = None if seat is None else view_from_seat(state, seat)
-            known = NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
+            view = None if seat is None else coup.view_from_seat(state, seat)
+            known = coup.NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
             views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), **public}
         return views, sum(step.get("shown_ms", ()))
 
-    def _certain_cards(self, bot: int, view: View, events: Sequence[Event]) -> CertainCards:
+    def _certain_cards(self, bot: int, view: coup.View, events: Sequence[coup.Event]) -> coup.CertainCards:
         """Return the cards that are certain to a bot's seat; must be called once for each move."""
         if bot not in self._knowledge:
-            self._knowledge[bot] = Knowledge(view)
-        kinds = concerning(view.board.rules)
+            self._knowledge[bot] = coup.Knowledge(view)
+        kinds = coup.concerning(view.board.rules)
         return self._knowledge[bot].known(
-            view, [event_for_seat(event, view.seat) for event in events if type(event) in kinds]
+            view, [coup.event_for_seat(event, view.seat) for event in events if type(event) in kinds]
         )
 
 

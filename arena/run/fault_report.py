@@ -3,20 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from arena import referee
 from arena.checks import FaultContext, diagnose_fault
 from arena.coup import Forfeit, parse_move
-from arena.referee import (
-    FAULTS,
-    Consequence,
-    Facts,
-    Fault,
-    GameRecord,
-    Record,
-    StoredFaultSample,
-    move_payload,
-    read_record,
-    split_by_game,
-)
 from protocol.event_text import describe_move
 
 
@@ -41,7 +30,7 @@ class FaultReport:
 
 
 def make_fault_report(
-    sample: StoredFaultSample,
+    sample: referee.StoredFaultSample,
     record: str | None,
     logs: Sequence[tuple[str, bytes]],
     sandbox: str,
@@ -55,15 +44,23 @@ def make_fault_report(
     """
     game, detail, used = sample.game, None, None
     if record is not None:
-        found = read_record(record)
+        found = referee.read_record(record)
         played, fault = _find_fault(found, sample)
         game, detail = played.game, fault.detail
-        if FAULTS[sample.code].consequence is Consequence.LIFE:
+        if referee.FAULTS[sample.code].consequence is referee.Consequence.LIFE:
             used = _describe_default(fault.used, [found.header.bots[number] for number in played.seating])
     log, stderr = _find_stderr(logs, sample, game)
     what, do = diagnose_fault(
         FaultContext(
-            sample.code, detail, sample.sent, sample.got, stderr, sandbox, argv, alone, Facts(**dict(sample.facts))
+            sample.code,
+            detail,
+            sample.sent,
+            sample.got,
+            stderr,
+            sandbox,
+            argv,
+            alone,
+            referee.Facts(**dict(sample.facts)),
         )
     )
     return FaultReport(sample.match, game, sample.code, what, do, sample.sent, sample.got, used, log, stderr)
@@ -72,10 +69,10 @@ def make_fault_report(
 def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
     """Describe the move played instead; None for a forfeit. `names`: the players' names by seat."""
     move = parse_move(used) if used else Forfeit()
-    return None if isinstance(move, Forfeit) else describe_move(move_payload(move), names)
+    return None if isinstance(move, Forfeit) else describe_move(referee.move_payload(move), names)
 
 
-def _find_fault(found: Record, sample: StoredFaultSample) -> tuple[GameRecord, Fault]:
+def _find_fault(found: referee.Record, sample: referee.StoredFaultSample) -> tuple[referee.GameRecord, referee.Fault]:
     """Return the fault of a sample, the first with its bot and code in the match, and its game."""
     bot = found.header.bots.index(sample.bot)
     for game in found.games:
@@ -86,11 +83,11 @@ def _find_fault(found: Record, sample: StoredFaultSample) -> tuple[GameRecord, F
 
 
 def _find_stderr(
-    logs: Sequence[tuple[str, bytes]], sample: StoredFaultSample, game: int | None
+    logs: Sequence[tuple[str, bytes]], sample: referee.StoredFaultSample, game: int | None
 ) -> tuple[str | None, bytes]:
     """Return the name of the faulty process's log, and its output in that game."""
     for log, data in logs:
-        games = split_by_game(data)
+        games = referee.split_by_game(data)
         if sample.code == "start_failed":
             if len(games) == 1:  # no game began
                 return log, data

@@ -23,22 +23,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from arena import coup
 from arena.bots import read_toml
-from arena.coup import (
-    COUP,
-    FIELD_BY_NAME,
-    FIELDS,
-    PRESETS,
-    Ruleset,
-    no_effect_reason,
-    replace_fields,
-    seat_counts,
-    to_dict,
-    to_json_value,
-    to_toml,
-    unknown_field_message,
-    unplayable_reason,
-)
 from arena.escaping import escape_control
 from arena.referee import SETTABLE_LIMITS
 
@@ -82,30 +68,30 @@ class FieldList:
     items: tuple[FieldSummary, ...]
 
 
-def summarize_ruleset(rules: Ruleset, limits: Mapping[str, float] | None = None) -> RulesetSummary:
+def summarize_ruleset(rules: coup.Ruleset, limits: Mapping[str, float] | None = None) -> RulesetSummary:
     """Return the summary of a ruleset, for JSON output."""
-    return RulesetSummary(rules.name, tuple(seat_counts(rules)), to_dict(rules), limits or {})
+    return RulesetSummary(rules.name, tuple(coup.seat_counts(rules)), coup.to_dict(rules), limits or {})
 
 
 def list_ruleset_fields() -> FieldList:
     """Return all fields of rulesets, for JSON output."""
     return FieldList(
         tuple(
-            FieldSummary(rule.name, rule.description, rule.section, to_json_value(rule.default), rule.allowed)
-            for rule in FIELDS
+            FieldSummary(rule.name, rule.description, rule.section, coup.to_json_value(rule.default), rule.allowed)
+            for rule in coup.FIELDS
         )
     )
 
 
-def load_ruleset(name_or_path: str) -> Ruleset:
+def load_ruleset(name_or_path: str) -> coup.Ruleset:
     """Return the preset of this name or, if it ends in .toml or contains a slash, the ruleset in this file.
 
     Raises RulesetError.
     """
     if _is_file(name_or_path):
         return _load_file(Path(name_or_path))[0]
-    if name_or_path in PRESETS:
-        return PRESETS[name_or_path]
+    if name_or_path in coup.PRESETS:
+        return coup.PRESETS[name_or_path]
     raise RulesetError(f"unknown ruleset {_unknown_preset_text(name_or_path)}; or name a file such as my.toml.")
 
 
@@ -117,14 +103,14 @@ def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
 def _checked_limits(values: object) -> dict[str, float]:
     """Return the checked values of [limits]. Raises ValueError with two lines: the problem, and the allowed values."""
     if not isinstance(values, dict):
-        raise ValueError(f"limits is {to_toml(values)}.\nWrite a table: [limits], followed by memory_mb = 512")
+        raise ValueError(f"limits is {coup.to_toml(values)}.\nWrite a table: [limits], followed by memory_mb = 512")
     checked = {}
     for name, value in values.items():
         if name not in SETTABLE_LIMITS:
-            raise ValueError(unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
+            raise ValueError(coup.unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
         taken = SETTABLE_LIMITS[name].accepted(value)
         if taken is None:
-            raise ValueError(f"limits.{name} is {to_toml(value)}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
+            raise ValueError(f"limits.{name} is {coup.to_toml(value)}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
         checked[name] = taken
     return checked
 
@@ -134,12 +120,12 @@ def _is_file(name_or_path: str) -> bool:
 
 
 def _unknown_preset_text(name: str) -> str:
-    meant = get_close_matches(name, PRESETS, n=1)
+    meant = get_close_matches(name, coup.PRESETS, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
-    return f"{to_toml(name)}{hint}\nThe presets are {', '.join(PRESETS)}"
+    return f"{coup.to_toml(name)}{hint}\nThe presets are {', '.join(coup.PRESETS)}"
 
 
-def _load_file(path: Path) -> tuple[Ruleset, dict[str, float]]:
+def _load_file(path: Path) -> tuple[coup.Ruleset, dict[str, float]]:
     where = escape_control(path)
     try:
         data = _read_toml_file(path, where)
@@ -160,28 +146,28 @@ def _read_toml_file(path: Path, where: str) -> dict[str, object]:
         ) from None
 
 
-def _make_ruleset(data: dict[str, object], stem: str) -> Ruleset:
+def _make_ruleset(data: dict[str, object], stem: str) -> coup.Ruleset:
     """Return the ruleset with a file's fields. Raises ValueError with one or two lines: the problem, and the fix."""
-    base = data.pop("base", COUP.name)
+    base = data.pop("base", coup.COUP.name)
     for name in data:
-        if name not in FIELD_BY_NAME:
-            raise ValueError(unknown_field_message(name, dict.fromkeys(["base", *FIELD_BY_NAME])))
-    if not isinstance(base, str) or base not in PRESETS:
+        if name not in coup.FIELD_BY_NAME:
+            raise ValueError(coup.unknown_field_message(name, dict.fromkeys(["base", *coup.FIELD_BY_NAME])))
+    if not isinstance(base, str) or base not in coup.PRESETS:
         raise ValueError(f"unknown base {_unknown_preset_text(str(base))}.")
     if "name" not in data:
         data["name"] = stem
-    rules = replace_fields(PRESETS[base], data)
+    rules = coup.replace_fields(coup.PRESETS[base], data)
     if rules.draft and "max_seats" not in data:
         rules = replace(rules, max_seats=2)
     for name in data:
-        idle = no_effect_reason(rules, name)
+        idle = coup.no_effect_reason(rules, name)
         if idle:
             raise ValueError(f"{name} has no effect {idle}.\nRemove it, or change that field.")
-    left = [rule for rule in FIELDS if rule.name not in data and no_effect_reason(rules, rule.name)]
+    left = [rule for rule in coup.FIELDS if rule.name not in data and coup.no_effect_reason(rules, rule.name)]
     rules = replace(rules, **{rule.name: rule.default for rule in left})
-    conflict = unplayable_reason(rules)
+    conflict = coup.unplayable_reason(rules)
     if conflict:
         raise ValueError(f"invalid rules: {conflict}.")
-    if rules.name in PRESETS and rules != PRESETS[rules.name]:
-        raise ValueError(f'{to_toml(rules.name)} is a preset with other rules.\nAdd name = "..."')
+    if rules.name in coup.PRESETS and rules != coup.PRESETS[rules.name]:
+        raise ValueError(f'{coup.to_toml(rules.name)} is a preset with other rules.\nAdd name = "..."')
     return rules

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Self
 
-from arena import __version__
+from arena import __version__, sandbox
 from arena.bots import BotCache, make_portable, require_unchanged
 from arena.coup import derive_key
 from arena.referee import ArenaError, FailedMatch, LatencyHistogram, MatchSettings, MatchSpec
@@ -22,14 +22,6 @@ from arena.run.config import RunConfig
 from arena.run.run_folder import FolderError, Store
 from arena.run.standings import RunStandings, StandingsCounter
 from arena.run.worker import Job, MatchOutput, OutOfSpaceError, play_job, require_suitable_machine, start_worker
-from arena.sandbox import (
-    SandboxChoice,
-    cleanup_all_stale,
-    cleanup_stale,
-    programs_of,
-    remove_dead_scratch,
-    scratch_folder,
-)
 from arena.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 from arena.workers import (
     Idle,
@@ -149,16 +141,16 @@ class HostError(Exception):
     """This machine can't play matches; the message is one line."""
 
 
-def remove_leftovers(choice: SandboxChoice) -> None:
+def remove_leftovers(choice: sandbox.SandboxChoice) -> None:
     """Remove the folders, control groups and containers that killed arenas left on this machine.
 
     Leftovers of other sandboxes than the chosen one are searched only if there is the scratch folder of a killed run,
     because a request to the Docker engine takes 0.2 s.
     """
-    if remove_dead_scratch():
-        cleanup_all_stale()
+    if sandbox.remove_dead_scratch():
+        sandbox.cleanup_all_stale()
     else:
-        cleanup_stale(choice.name)
+        sandbox.cleanup_stale(choice.name)
 
 
 @contextmanager
@@ -167,7 +159,7 @@ def local_workers(config: RunConfig, jobs: int) -> Iterator[LocalExecutor]:
 
     At the end the workers are stopped, and leftovers of killed ones are removed. Raises OSError.
     """
-    with scratch_folder() as scratch:
+    with sandbox.scratch_folder() as scratch:
         folder = scratch / "bots"
         folder.mkdir()
         cache = BotCache(folder)
@@ -231,7 +223,7 @@ class Run:
 
     def _remaining_jobs(self) -> Iterator[Job]:
         config = self.config
-        bots = [make_portable(bot, programs_of(config.sandbox.name)) for bot in config.bots]
+        bots = [make_portable(bot, sandbox.programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
         todo = set(self.store.list_missing(table.match for table in tables))
         for table in tables:
@@ -254,7 +246,7 @@ class Run:
 
 @contextmanager
 def open_executor(
-    choice: SandboxChoice,
+    choice: sandbox.SandboxChoice,
     jobs: int = 1,
     scheduler: str | None = None,
     tls: "Tls | None" = None,

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena import referee
 from arena.escaping import escape_control
-from arena.referee import GameResult, MatchHeader, Record, RecordError, game_results, verify_record
 from arena.run.config import RunConfig, seed_key
 from arena.run.record_files import RecordFileError, find_record_files, read_record_file
 from arena.run.run_folder import FolderError, record_file_name
@@ -118,9 +118,9 @@ class _Folder:
         """Return the matches that have a record."""
         return [*self.by_match]
 
-    def results(self, match: int) -> tuple[GameResult, ...]:
+    def results(self, match: int) -> tuple[referee.GameResult, ...]:
         """Return the results of a match that has a record. Raises RecordFileError."""
-        return tuple(game_results(read_record_file(self.by_match[match])))
+        return tuple(referee.game_results(read_record_file(self.by_match[match])))
 
     def differences(self) -> Iterator[str]:
         """Yield a text for each difference from the plan, the replay and results.jsonl."""
@@ -161,7 +161,7 @@ class _Folder:
                 yield from (f"{file}: {what}" for what in self._differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
-                lines = "".join(result.to_line() for result in game_results(record)).encode()
+                lines = "".join(result.to_line() for result in referee.game_results(record)).encode()
                 found = results.read(len(lines)) if results else lines
                 same, whole = same and lines.startswith(found), whole and lines == found
             same = same and not (results and results.read(1))
@@ -175,7 +175,7 @@ class _Folder:
             return ""
         return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} {effect}"
 
-    def _differences_of(self, file: Path, record: Record) -> Iterator[str]:
+    def _differences_of(self, file: Path, record: referee.Record) -> Iterator[str]:
         """Yield the differences of a record from the planned match of its file name, and from its replay."""
         match = int(file.stem) if file.stem.isdecimal() else -1
         if self.plan is not None and (file.name != record_file_name(match) or match not in self.tables):
@@ -192,12 +192,12 @@ class _Folder:
                 if game.seating != seats:
                     yield f"game {game.game}: the seats are {game.seating} in the record, but {seats} in the plan"
         try:
-            verify_record(record)
-        except RecordError as problem:
+            referee.verify_record(record)
+        except referee.RecordError as problem:
             yield str(problem)
 
 
-def _flat_fields(header: MatchHeader) -> dict[str, object]:
+def _flat_fields(header: referee.MatchHeader) -> dict[str, object]:
     """Return the fields of a header by their names in records; fields of nested objects have dotted names."""
     fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
     fields |= {"key": header.key.hex(), "terms": header.settings.to_json()}

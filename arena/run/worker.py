@@ -21,18 +21,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arena import __version__
+from arena import __version__, referee
 from arena.bots import ArchiveError, BotCache, BytecodeCache, MissingProgramError, PortableBot
-from arena.referee import (
-    FAULTS,
-    ArenaError,
-    MatchSpec,
-    PlayedMatch,
-    Record,
-    StoredFaultSample,
-    game_results,
-    write_record,
-)
 from arena.referee.process import play_match
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
@@ -58,7 +48,7 @@ from arena.workers import WorkerRejectedError
 class Job:
     """A match for a worker to play. `bots` are in the order of `spec.bots`."""
 
-    spec: MatchSpec
+    spec: referee.MatchSpec
     bots: tuple[PortableBot, ...]
     choice: SandboxChoice = field(default_factory=SandboxChoice)
 
@@ -71,7 +61,7 @@ class MatchOutput:
     request in µs). `peaks`: (bot, peak memory of any of its processes in bytes), where known.
     """
 
-    match: PlayedMatch
+    match: referee.PlayedMatch
     requests: int
     startup_s: float
     timeout_waits: tuple[tuple[str, int, float], ...] = ()
@@ -101,12 +91,12 @@ class Worker:
             with _match_folder(self._scratch, job.spec.match) as folder, _open_sandbox(job.choice, folder) as sandbox:
                 programs = [self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
                 return _play_match(job, programs, sandbox)
-        except (ArenaError, MissingProgramError, SandboxError, OSError) as problem:
+        except (referee.ArenaError, MissingProgramError, SandboxError, OSError) as problem:
             if is_disk_full(problem, self._scratch):
                 raise OutOfSpaceError(no_space_message(self._scratch.parent)) from problem
-            if isinstance(problem, ArenaError):
+            if isinstance(problem, referee.ArenaError):
                 raise
-            raise ArenaError(str(problem)) from problem
+            raise referee.ArenaError(str(problem)) from problem
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -119,7 +109,7 @@ class Worker:
         except OSError as problem:
             if problem.errno in DISK_FULL_ERRNOS:
                 raise OutOfSpaceError(problem.strerror) from problem
-            raise ArenaError(str(problem)) from problem
+            raise referee.ArenaError(str(problem)) from problem
 
 
 @contextmanager
@@ -150,7 +140,7 @@ def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOut
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
     fault_samples = tuple(
-        StoredFaultSample(
+        referee.StoredFaultSample(
             match=job.spec.match,
             bot=job.spec.bots[each.bot],
             code=each.code,
@@ -161,15 +151,17 @@ def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOut
             facts=each.facts.known(),
         )
         for each in ended.fault_samples
-        if not FAULTS[each.code].is_consequence
+        if not referee.FAULTS[each.code].is_consequence
     )
-    match = PlayedMatch(job.spec.match, write_record(ended.record), game_results(ended.record), logs, fault_samples)
+    match = referee.PlayedMatch(
+        job.spec.match, referee.write_record(ended.record), referee.game_results(ended.record), logs, fault_samples
+    )
     times = tuple(zip(job.spec.bots, ended.times, strict=True))
     peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, ended.peaks, strict=True) if peak is not None)
     return MatchOutput(match, ended.requests, ended.startup_s, _timeout_waits(ended.record), times, peaks)
 
 
-def _timeout_waits(record: Record) -> tuple[tuple[str, int, float], ...]:
+def _timeout_waits(record: referee.Record) -> tuple[tuple[str, int, float], ...]:
     """Return (bot, timeouts, total seconds) of each bot that timed out."""
     seconds = defaultdict[str, list[float]](list)
     for game in record.games:
@@ -263,13 +255,13 @@ def play_work_item(item: WorkItem) -> MatchOutput:
     except OutOfSpaceError as problem:
         raise WorkerRejectedError(str(problem)) from problem
     except (ArchiveError, MissingProgramError) as problem:
-        raise ArenaError(str(problem)) from problem
+        raise referee.ArenaError(str(problem)) from problem
     except OSError as problem:
         if problem.errno in DISK_FULL_ERRNOS:
             raise WorkerRejectedError(
                 f"no space for bots in {cache_folder()}: free some space, or set ARENA_CACHE"
             ) from problem
-        raise ArenaError(str(problem)) from problem
+        raise referee.ArenaError(str(problem)) from problem
 
 
 def _require_worker() -> Worker:

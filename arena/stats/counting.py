@@ -13,36 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from arena.coup import (
-    CHALLENGE,
-    FORFEIT,
-    Action,
-    ActionDeclared,
-    ActionOutcome,
-    Block,
-    Blocked,
-    BlockWindow,
-    Challenged,
-    ChallengeWindow,
-    Claim,
-    Event,
-    Exiled,
-    Forfeited,
-    HandShown,
-    LossReason,
-    Lost,
-    Resolved,
-    Shown,
-    State,
-    Unproven,
-)
+from arena import coup
 from arena.referee import GameRecord, LatencyHistogram, Record
 from arena.replay import ReplayStep, list_steps
 from arena.stats.proportion import JointCounts, Proportion
 
 ALL = "all"  # the name of a section's total
 LOSSES = ("coup", "assassinate", "unproven", "wrong_challenge", "forfeit")  # causes of a lost card
-_ATTACKS = (Action.COUP, Action.ASSASSINATE, Action.STEAL)
+_ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE, coup.Action.STEAL)
 
 
 @dataclass(slots=True)
@@ -163,7 +141,7 @@ class _MatchCounts:
             self._count_requests(step)
             for event in step.events:
                 self._count_event(event, step.before)
-                if isinstance(event, Exiled | Forfeited):
+                if isinstance(event, coup.Exiled | coup.Forfeited):
                     alive_seats = tuple(seat for seat, cards in enumerate(step.after.board.influence) if cards)
                     alive[len(alive_seats)] = alive_seats
         self._close_claim()
@@ -201,35 +179,35 @@ class _MatchCounts:
 
     def _count_requests(self, step: ReplayStep) -> None:
         phase = step.before.board.phase
-        counts = {type(event): event.seat for event in step.events if isinstance(event, Challenged | Blocked)}
+        counts = {type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)}
         for answer in step.answers:
-            if answer.move == FORFEIT:
+            if answer.move == coup.FORFEIT:
                 continue
             name = self._names[answer.seat]
             self.requests += 1
             self.times[name, step.kind].append(answer.time_us)
-            if isinstance(phase, ChallengeWindow):
-                challenged = answer.move == CHALLENGE
+            if isinstance(phase, coup.ChallengeWindow):
+                challenged = answer.move == coup.CHALLENGE
                 lie = _is_lie(step.before, phase.claim)
                 self._count_case(name, "challenges", "made", challenged)
                 self._count_case(name, "challenges", "of_lies" if lie else "of_truths", challenged)
                 if challenged:
                     self._count_case(name, "challenges", "right", lie)
-                self._count_case(name, "visible_at_table", "challenged", counts.get(Challenged) == answer.seat)
-            elif isinstance(phase, BlockWindow):
-                blocks = isinstance(answer.move, Block)
+                self._count_case(name, "visible_at_table", "challenged", counts.get(coup.Challenged) == answer.seat)
+            elif isinstance(phase, coup.BlockWindow):
+                blocks = isinstance(answer.move, coup.Block)
                 self._count_case(name, "blocks", "made", blocks)
-                self._count_case(name, "visible_at_table", "blocked", counts.get(Blocked) == answer.seat)
+                self._count_case(name, "visible_at_table", "blocked", counts.get(coup.Blocked) == answer.seat)
                 if answer.seat == phase.pending.target:
                     self._count_case(name, "blocks", "as_target", blocks)
-                if isinstance(answer.move, Block):
+                if isinstance(answer.move, coup.Block):
                     self._count_case(name, "blocks", "bluffed", answer.move.role not in step.before.hands[answer.seat])
 
     # --- events -------------------------------------------------------------------------------------------------------
 
-    def _count_event(self, event: Event, before: State) -> None:
+    def _count_event(self, event: coup.Event, before: coup.State) -> None:
         match event:
-            case ActionDeclared(seat, action, target, role, denies):
+            case coup.ActionDeclared(seat, action, target, role, denies):
                 self._close_claim()
                 name = self._names[seat]
                 self._mixes[name, "actions"][action.value] += 1
@@ -237,22 +215,22 @@ class _MatchCounts:
                     self._mixes[name, "attack_targets"][self._names[target]] += 1
                     self.attacks[name, self._names[target], action.value] += 1
                 if role is not None:
-                    self._open = _make_open_claim(before, Claim(seat, role, block=False, denies=denies))
-            case Blocked(seat, role):
+                    self._open = _make_open_claim(before, coup.Claim(seat, role, block=False, denies=denies))
+            case coup.Blocked(seat, role):
                 self._close_claim()
-                self._open = _make_open_claim(before, Claim(seat, role, block=True))
-            case Challenged(seat):
+                self._open = _make_open_claim(before, coup.Claim(seat, role, block=True))
+            case coup.Challenged(seat):
                 assert self._open is not None
                 self._open.challenged = True
                 self._challenger = self._names[seat]
-            case Shown() | HandShown() | Unproven():
-                self._count_case(self._challenger, "visible_at_table", "right", isinstance(event, Unproven))
-            case Lost(seat, _, reason):
+            case coup.Shown() | coup.HandShown() | coup.Unproven():
+                self._count_case(self._challenger, "visible_at_table", "right", isinstance(event, coup.Unproven))
+            case coup.Lost(seat, _, reason):
                 self._mixes[self._names[seat], "losses"][_find_loss_cause(reason, seat, self._open)] += 1
-            case Forfeited(seat, roles):
+            case coup.Forfeited(seat, roles):
                 self._mixes[self._names[seat], "losses"]["forfeit"] += len(roles)
-            case Resolved(seat, action, _, outcome):
-                self._count_case(self._names[seat], "effective_actions", action, outcome is ActionOutcome.DONE)
+            case coup.Resolved(seat, action, _, outcome):
+                self._count_case(self._names[seat], "effective_actions", action, outcome is coup.ActionOutcome.DONE)
 
     def _close_claim(self) -> None:
         """Count the open claim, if any. The caller knows that it can no longer be challenged."""
@@ -267,17 +245,17 @@ class _MatchCounts:
                 self._count_case(name, "challenged_bluffs", what, claim.challenged)
 
 
-def _find_loss_cause(reason: LossReason, seat: int, claim: _OpenClaim | None) -> str:
-    if reason is not LossReason.CHALLENGE:
+def _find_loss_cause(reason: coup.LossReason, seat: int, claim: _OpenClaim | None) -> str:
+    if reason is not coup.LossReason.CHALLENGE:
         return reason.value
     return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
 
 
-def _is_lie(state: State, claim: Claim) -> bool:
+def _is_lie(state: coup.State, claim: coup.Claim) -> bool:
     return (claim.role in state.hands[claim.seat]) == claim.denies
 
 
-def _make_open_claim(state: State, claim: Claim) -> _OpenClaim:
+def _make_open_claim(state: coup.State, claim: coup.Claim) -> _OpenClaim:
     return _OpenClaim(claim.seat, f"not_{claim.role}" if claim.denies else claim.role.value, _is_lie(state, claim))
 
 

@@ -26,9 +26,9 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 
+from arena import referee
 from arena.coup import Event, State
 from arena.play import Message, MomentMaker
-from arena.referee import ArenaError, GameRecord, MatchObserver, MatchSpec, Record, write_record
 from arena.referee.process import play_match
 from arena.run import LogFolder, record_file_name, replace_file
 from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
@@ -124,7 +124,7 @@ class StateUpdate:
 class GameEnded:
     """A game has ended; the match waits for `resume`. This may come before the seat's own game_over line."""
 
-    game: GameRecord
+    game: referee.GameRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class _GivenUpError(Exception):
     """The match was given up."""
 
 
-class LiveMatch(MatchObserver):
+class LiveMatch(referee.MatchObserver):
     """A match in which the bots `remote` of the spec are remote seats; `launch` starts the others.
 
     `notify` is called with each event, from several threads. `viewers`: the bots that get StateUpdates, with None for a
@@ -153,7 +153,7 @@ class LiveMatch(MatchObserver):
 
     def __init__(
         self,
-        spec: MatchSpec,
+        spec: referee.MatchSpec,
         remote: Collection[int],
         launch: Callable[[int], Box],
         notify: Callable[[MatchEvent], None],
@@ -163,7 +163,7 @@ class LiveMatch(MatchObserver):
         min_window_s: float = 0.0,
     ) -> None:
         self.spec = spec
-        self.games: list[GameRecord] = []
+        self.games: list[referee.GameRecord] = []
         self.logs: tuple[tuple[int, int, bytes], ...] = ()
         self._notify = notify
         self._viewers = viewers
@@ -183,9 +183,9 @@ class LiveMatch(MatchObserver):
         self._thread.start()
 
     @property
-    def record(self) -> Record:
+    def record(self) -> referee.Record:
         """Return the record of all games played to the end so far."""
-        return Record(self.spec.header, tuple(self.games))
+        return referee.Record(self.spec.header, tuple(self.games))
 
     def answer(self, bot: int, line: bytes) -> None:
         """Send the answer of a remote seat."""
@@ -266,7 +266,7 @@ class LiveMatch(MatchObserver):
         self._notify(StateUpdate(views))
         self._hurry.wait(shown_ms / 1000)
 
-    def game_over(self, game: GameRecord) -> bool:
+    def game_over(self, game: referee.GameRecord) -> bool:
         """Keep a game, and wait for `resume`; return whether another game is to be played."""
         if self._ending.is_set():  # discard the game: it may have ended only because its bots were stopped
             return False
@@ -281,7 +281,7 @@ class LiveMatch(MatchObserver):
         try:
             self.logs = play_match(self.spec, self._start, watch=self).logs
             problem = None
-        except (ArenaError, SandboxError, OSError) as error:
+        except (referee.ArenaError, SandboxError, OSError) as error:
             problem = str(error)
         except _GivenUpError:
             problem = None
@@ -305,7 +305,7 @@ class LiveMatch(MatchObserver):
 class InteractiveMatch:
     """A match with a person as bot number `person`; `launch` starts the others. A context manager that closes it."""
 
-    def __init__(self, spec: MatchSpec, person: int, launch: Callable[[int], Box]) -> None:
+    def __init__(self, spec: referee.MatchSpec, person: int, launch: Callable[[int], Box]) -> None:
         self.spec = spec
         self.person = person
         self._events: SimpleQueue[MatchEvent] = SimpleQueue()
@@ -323,7 +323,7 @@ class InteractiveMatch:
             self.close()
 
     @property
-    def games(self) -> list[GameRecord]:
+    def games(self) -> list[referee.GameRecord]:
         """Return the games that are finished so far."""
         return self._match.games
 
@@ -333,7 +333,7 @@ class InteractiveMatch:
         return self._match.logs
 
     @property
-    def record(self) -> Record:
+    def record(self) -> referee.Record:
         """Return the record of all games played to the end so far."""
         return self._match.record
 
@@ -381,7 +381,7 @@ class RecordFolder:
         folder.mkdir(mode=0o700)
         self.folder = folder
 
-    def save(self, record: Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
+    def save(self, record: referee.Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
         """Write the record, and logs as (bot, process, bytes); return the record's file. Raises OSError.
 
         An earlier version of the record is replaced atomically.
@@ -394,7 +394,7 @@ class RecordFolder:
             if data:
                 kept.add(header.match, header.bots[bot], process, data)
         file = self.folder / "records" / record_file_name(header.match)
-        replace_file(file, write_record(record))
+        replace_file(file, referee.write_record(record))
         return file
 
     def discard(self) -> None:

@@ -19,13 +19,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from arena.play import PACES, Message, PlayerView, TablePlace, label_handles, make_frame
-from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages
+from arena import play, referee
 from arena.sandbox import Box
+from arena.tables import live_match
 from arena.tables.chat import TableChat
-from arena.tables.live_match import GameEnded, LineReceived, LiveMatch, MatchEnd, MatchEvent, StateUpdate
 
-PROGRAM_TIMING = Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
+PROGRAM_TIMING = referee.Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
 _PERSON_START_MS = 3_600_000  # the table greets for a person; a busy machine must not make them forfeit
 MATCH_OVER = '{"type":"match_over"}'
 _MAX_KEPT_LINES = 24  # lines to a program; a disconnected one gets requests until it has lost its lives
@@ -40,14 +39,14 @@ class TableSettings:
     A person has `limit_ms` for each request, and no bank.
     """
 
-    match_settings: MatchSettings
+    match_settings: referee.MatchSettings
     games: int
-    person: Timing
-    program: Timing = PROGRAM_TIMING
+    person: referee.Timing
+    program: referee.Timing = PROGRAM_TIMING
 
-    def timings(self, slots: Sequence["Slot"]) -> tuple[Timing, ...]:
+    def timings(self, slots: Sequence["Slot"]) -> tuple[referee.Timing, ...]:
         """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
-        person = replace(self.person, limit_ms=UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
+        person = replace(self.person, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
         of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
         ponder = self.match_settings.timing.ponder  # the same for all slots
         return tuple(replace(of[slot.kind], ponder=ponder) for slot in slots)
@@ -159,7 +158,7 @@ class Slot:
     kind: Literal["bot", "person", "program"]
     name: str
     secret: str | None = None
-    sight: PlayerView = field(default_factory=PlayerView)
+    sight: play.PlayerView = field(default_factory=play.PlayerView)
     lines: OutboundBuffer = field(default_factory=OutboundBuffer)
     guest: TableClient | None = None
     won: float = 0.0
@@ -215,9 +214,9 @@ class MatchSetup:
     `keep` returns None if the address isn't known yet.
     """
 
-    spec: MatchSpec
+    spec: referee.MatchSpec
     launch: Callable[[int], Box]
-    keep: Callable[[Record, ProcessLogs], str | None]
+    keep: Callable[[referee.Record, ProcessLogs], str | None]
 
 
 class LiveTable:
@@ -256,7 +255,7 @@ class LiveTable:
         self.why: str | None = None
         self.replay: str | None = None
         self.matches = 0
-        self.bots: list[Message] = []  # that the opener may add: name, rank, rating
+        self.bots: list[play.Message] = []  # that the opener may add: name, rank, rating
         self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
         self._opener, self._arrange = opener, arrange
         self._change_under_way: SlotChange | None = None
@@ -267,8 +266,8 @@ class LiveTable:
         self._on_change = changed
         self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
         self._dealt: MatchSetup | None = None
-        self._playing: LiveMatch | None = None
-        self._public = PlayerView()  # what a spectator sees
+        self._playing: live_match.LiveMatch | None = None
+        self._public = play.PlayerView()  # what a spectator sees
         self._clients: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
@@ -356,11 +355,11 @@ class LiveTable:
         """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
         people = [self.slots[number] for number in self._slots_of("person")]
         own = self._pace if people else "instant"
-        return max([slot.pace or own for slot in people if slot.guest] or [own], key=PACES.__getitem__)
+        return max([slot.pace or own for slot in people if slot.guest] or [own], key=play.PACES.__getitem__)
 
     def _apply_pace(self) -> None:
         if self._playing is not None:
-            self._playing.pace = PACES[self._slowest_pace()]
+            self._playing.pace = play.PACES[self._slowest_pace()]
 
     def take_slot(self, secret: str, name: str) -> None:
         """Give a free slot to a player; ignored if it isn't free."""
@@ -493,7 +492,7 @@ class LiveTable:
         away = self._opener is not None and not any(each.manages for each in self._clients)
         return client.manages or (away and client.slot is not None)
 
-    def _manage(self, client: TableClient, message: Message) -> bool:
+    def _manage(self, client: TableClient, message: play.Message) -> bool:
         """Carry out a request about slots if it is possible now; return whether the message is one."""
         match message:
             case {"start": "bots" | "close" as other}:
@@ -526,18 +525,18 @@ class LiveTable:
         self.replay = None
         self._seated = self.slots
         for slot in self.slots:
-            slot.sight, slot.won, slot.missed = PlayerView(), 0.0, 0
-        self._public = PlayerView()
+            slot.sight, slot.won, slot.missed = play.PlayerView(), 0.0, 0
+        self._public = play.PlayerView()
         rules = dealt.spec.settings.rules
-        self._public.take({"type": "hello", "ruleset": messages.make_ruleset(rules, dealt.spec.seats)})
+        self._public.take({"type": "hello", "ruleset": referee.messages.make_ruleset(rules, dealt.spec.seats)})
         people = self._slots_of("person")
-        self._playing = LiveMatch(
+        self._playing = live_match.LiveMatch(
             dealt.spec,
             [*people, *self._slots_of("program")],
             dealt.launch,
             self._post_event,
             (None, *people),
-            PACES[self._slowest_pace()],
+            play.PACES[self._slowest_pace()],
             people,
             self._least_s,
         )
@@ -548,7 +547,7 @@ class LiveTable:
         if self._dealt is None:
             return {}
         seated = zip(self._dealt.spec.handles, self._seated, strict=True)
-        return label_handles((handle, slot.name) for handle, slot in seated if self._shows_name(slot))
+        return play.label_handles((handle, slot.name) for handle, slot in seated if self._shows_name(slot))
 
     def _relabel(self) -> None:
         for sight in (self._public, *(slot.sight for slot in self._seated)):
@@ -562,7 +561,7 @@ class LiveTable:
 
     # --- requests of browsers
 
-    def take(self, client: TableClient, message: Message) -> Message | None:
+    def take(self, client: TableClient, message: play.Message) -> play.Message | None:
         """Carry out a client's request if it is possible now; return the reply to this client, if any.
 
         A spectator can only write lines of chat.
@@ -591,7 +590,7 @@ class LiveTable:
                     self.slots[number].missed = _MAX_MISSES
                     self._start_timer(number)
                 return None
-            case {"pace": str(pace)} if pace in PACES:
+            case {"pace": str(pace)} if pace in play.PACES:
                 slot.pace = pace
                 self._apply_pace()
             case {"hurry": True} if playing is not None:
@@ -613,14 +612,14 @@ class LiveTable:
         self._notify_clients()
         return None
 
-    def _answer(self, number: int, answer: Message) -> None:
+    def _answer(self, number: int, answer: play.Message) -> None:
         """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
         read = self.slots[number].sight.read_answer(answer)
         if read is not None:
             self.slots[number].missed = 0
             self._send_answer(number, read)
 
-    def _send_answer(self, number: int, answer: Message) -> None:
+    def _send_answer(self, number: int, answer: play.Message) -> None:
         """Send a person's answer, which closes the request."""
         assert self._playing is not None
         self._playing.answer(number, json.dumps(answer).encode() + b"\n")
@@ -639,7 +638,7 @@ class LiveTable:
         if not request:
             return
         if slot.missed < _MAX_MISSES and not self.offer.person.timed:
-            slot.sight.allow(UNTIMED_MS)
+            slot.sight.allow(referee.UNTIMED_MS)
             return
 
         def end() -> None:
@@ -668,7 +667,7 @@ class LiveTable:
         if all(self.slots[number].again for number in self._slots_of("person") if self.slots[number].guest):
             self._resume_match(self._playing)
 
-    def _resume_match(self, playing: LiveMatch | None, games: int | None = None) -> None:
+    def _resume_match(self, playing: live_match.LiveMatch | None, games: int | None = None) -> None:
         """Begin the next game of the current match; with `games`, only if exactly as many games are over."""
         if playing is None or playing is not self._playing or self.state != "between":
             return
@@ -708,22 +707,22 @@ class LiveTable:
 
     # --- events of the match
 
-    def _post_event(self, event: MatchEvent) -> None:
+    def _post_event(self, event: live_match.MatchEvent) -> None:
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._handle_event, event)
 
-    def _handle_event(self, event: MatchEvent) -> None:
+    def _handle_event(self, event: live_match.MatchEvent) -> None:
         playing = self._playing
         if playing is None or self._dealt is None:
             return
         match event:
-            case LineReceived(bot):
+            case live_match.LineReceived(bot):
                 self._handle_line(bot, event)
                 return
-            case StateUpdate(messages_by_seat):
+            case live_match.StateUpdate(messages_by_seat):
                 for eyes, message in messages_by_seat.items():
                     (self._public if eyes is None else self.slots[eyes].sight).take(message)
-            case GameEnded(game):
+            case live_match.GameEnded(game):
                 for seat in game.survivors:
                     self.slots[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
@@ -731,13 +730,13 @@ class LiveTable:
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._pause_between_games(playing)
-            case MatchEnd(problem):
+            case live_match.MatchEnd(problem):
                 self._finish_match(playing, problem)
             case _:
                 return
         self._notify_clients()
 
-    def _pause_between_games(self, playing: LiveMatch) -> None:
+    def _pause_between_games(self, playing: live_match.LiveMatch) -> None:
         if self._ended:
             return
         self._set_state("between")
@@ -746,7 +745,7 @@ class LiveTable:
         elif self.offer.person.timed:
             self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.games))
 
-    def _finish_match(self, playing: LiveMatch, problem: str | None) -> None:
+    def _finish_match(self, playing: live_match.LiveMatch, problem: str | None) -> None:
         assert self._dealt is not None
         self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
         self._playing = None
@@ -760,14 +759,14 @@ class LiveTable:
             if slot.guest is not None:
                 self._disconnect_if_over(slot.guest)
 
-    def _handle_line(self, bot: int, line: LineReceived) -> None:
+    def _handle_line(self, bot: int, line: live_match.LineReceived) -> None:
         slot = self.slots[bot]
         if slot.kind == "program":
             slot.lines.add(line.data.decode().rstrip("\n"))
         else:
             message = line.message
             if message["type"] == "hello":
-                slot.sight = PlayerView(self._labels())
+                slot.sight = play.PlayerView(self._labels())
             answer = slot.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
@@ -781,7 +780,7 @@ class LiveTable:
 
     # --- frames
 
-    def frame(self, client: TableClient) -> Message:
+    def frame(self, client: TableClient) -> play.Message:
         """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
         sight = self._public if client.slot is None else self.slots[client.slot].sight
         seen = sight.seen()
@@ -815,16 +814,16 @@ class LiveTable:
             if self._may_start(client) and any(slot.kind != "bot" for slot in players)
             else None,
         }
-        return make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
+        return play.make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
 
     def _find_handle(self, slot: Slot) -> str | None:
         """Return the handle of a slot in the newest match, None if it isn't in it."""
         played = self._dealt is not None and slot in self._seated
         return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
 
-    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> TablePlace:
+    def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> play.TablePlace:
         known = client.manages and self.state == "open"  # the letters are dealt with the match
-        return TablePlace(
+        return play.TablePlace(
             handle=self._find_handle(slot) or "",
             number=slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
             name=slot.name if not slot.free and (known or self._shows_name(slot)) else None,
@@ -859,6 +858,6 @@ class LiveTable:
                 self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
 
 
-def _describe_clock(timing: Timing) -> Message | None:
+def _describe_clock(timing: referee.Timing) -> play.Message | None:
     """Return a timing as clients show it, in seconds; None without a clock."""
     return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

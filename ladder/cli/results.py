@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from arena import formatting
 from arena.cli.console import (
     Column,
     json_option,
@@ -24,16 +25,6 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.escaping import escape_control
-from arena.formatting import (
-    NO_INTERVALS,
-    describe_leader,
-    format_count,
-    format_estimate_interval,
-    format_percent,
-    format_rank,
-    format_rating,
-    have_no_intervals,
-)
 from ladder.bots import BotLogs, view_logs
 from ladder.cli.common import (
     FOLDER_ARGUMENT,
@@ -116,12 +107,12 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     ]
     rows = [
         (
-            format_rank(row.rank_range, row.games),
+            formatting.format_rank(row.rank_range, row.games),
             f"{escape_control(row.version_ref)}{'*' if row.is_reference else ''}",
             escape_control(row.owner or row.pseudonym),
-            format_rating(row.rating),
-            format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
-            format_estimate_interval(row.win_rate_adjusted, 0),
+            formatting.format_rating(row.rating),
+            formatting.format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
+            formatting.format_estimate_interval(row.win_rate_adjusted, 0),
             *([] if now is None else [format_signed(row.trend.change_1d), format_signed(row.trend.change_7d)]),
             str(row.games),
             str(row.faults),
@@ -133,13 +124,16 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
 
 
 def _standings_notes(ranking: Standings) -> Iterator[str]:
-    games, matches = format_count(ranking.games, "game"), format_count(ranking.matches, "match", "es")
+    games, matches = (
+        formatting.format_count(ranking.games, "game"),
+        formatting.format_count(ranking.matches, "match", "es"),
+    )
     yield f"{games} in {matches}; win rates in %, fair: {100 * ranking.fair_win_rate:.0f}; * reference bot"
-    if have_no_intervals(row.win_rate_adjusted for row in ranking.items):
-        yield NO_INTERVALS
+    if formatting.have_no_intervals(row.win_rate_adjusted for row in ranking.items):
+        yield formatting.NO_INTERVALS
     verdict = ranking.verdict
     if verdict is not None and verdict.leader is not None:
-        yield describe_leader(escape_control(verdict.leader), verdict.decided)
+        yield formatting.describe_leader(escape_control(verdict.leader), verdict.decided)
     if ranking.collusion is not None:
         yield from map(collusion_line, ranking.collusion.suspects or ())
 
@@ -150,7 +144,7 @@ def collusion_line(pair: CollusionSuspects) -> str:
     what = f"{one} favours {other}" if pair.one_way else f"{one} and {other} favour each other"
     wins = " and ".join(f"{won:g} ({fair:.1f} expected)" for won, fair in zip(pair.wins, pair.expected, strict=True))
     return (
-        f"suspected collusion: {what}; in {format_count(pair.games, 'game')} together they won {wins}; "
+        f"suspected collusion: {what}; in {formatting.format_count(pair.games, 'game')} together they won {wins}; "
         f"p = {max(pair.p, 1e-9):.1g} if all play fairly"
     )
 
@@ -297,7 +291,7 @@ _COLUMNS = (
 
 
 def _text(result: RebuiltStandings) -> str:
-    of = f"{format_count(result.games, 'game')} in {format_count(result.matches, 'match', 'es')}"
+    of = f"{formatting.format_count(result.games, 'game')} in {formatting.format_count(result.matches, 'match', 'es')}"
     if result.first:
         return f"computed the standings from {of}, for the first time"
     if result.same is not None:
@@ -315,7 +309,7 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
     if row is None:
         return "-", "-", "-"
     return (
-        format_rank(row.rank_range, row.games),
+        formatting.format_rank(row.rank_range, row.games),
         format_interval(row.rating, 1, 2),
         format_interval(row.win_rate_adjusted, 100, 2),
     )

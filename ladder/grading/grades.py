@@ -19,17 +19,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.rating import RATING_MODEL, Estimate
-from ladder import store
-from ladder.deadlines import (
-    DeadlineLookup,
-    PersonalDeadline,
-    deadline_versions,
-    effective_deadlines,
-    format_deadline_time,
-    pending_versions,
-    remaining_late_days,
-    require_checks_finished,
-)
+from ladder import deadlines, store
 from ladder.grading.final_states import BaselineResult
 from ladder.grading.finals import FINAL_NAME, evaluate_baseline, failed_baseline_result, reveal_final_results
 from ladder.grading.gradebook import (
@@ -120,23 +110,23 @@ class _GradingScope:
         limit: Deadline | None,
     ) -> None:
         self.connection, self.now, self.final = connection, now, final
-        self.due: DeadlineLookup | None = None
+        self.due: deadlines.DeadlineLookup | None = None
         if final is None:
             self.text = "now" if limit is None else f"deadline {limit.name}"
-            self.chosen = deadline_versions(connection, settings, limit)
-            self.waiting = pending_versions(connection, settings, limit, now)
+            self.chosen = deadlines.deadline_versions(connection, settings, limit)
+            self.waiting = deadlines.pending_versions(connection, settings, limit, now)
             teams_at = now if limit is None else limit.at.timestamp()
         else:
             self.text, self.waiting, teams_at = f"final {final.name}", [], final.created_at
             self.chosen = store.get_versions_by_id(connection, final.versions)
             limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
             if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
-                own = PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
+                own = deadlines.PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
                 self.due = lambda owner: own
         if limit is not None:
-            self.due = effective_deadlines(store.extensions_in_force(connection), settings, limit)
+            self.due = deadlines.effective_deadlines(store.extensions_in_force(connection), settings, limit)
         self.limit, self.teams = limit, store.teammates_at(connection, teams_at)
-        self.left = remaining_late_days(connection, settings, "" if limit is None else limit.name)
+        self.left = deadlines.remaining_late_days(connection, settings, "" if limit is None else limit.name)
         everyone = store.all_users(connection)
         self.owners = [owner for owner in everyone if not (owner.staff or owner.withdrawn or owner.waiting)]
         suspended = {owner.id for owner in self.owners if owner.suspended}
@@ -200,7 +190,9 @@ def collect_grading_inputs(
     )
 
 
-def _make_candidate(version: store.Version, due: PersonalDeadline | None, left: int, own: bool) -> CandidateVersion:
+def _make_candidate(
+    version: store.Version, due: deadlines.PersonalDeadline | None, left: int, own: bool
+) -> CandidateVersion:
     if due is None:
         return CandidateVersion(version.id, None, 0, 0, own)
     hours_late = max(0.0, version.received_at - due.at) / 3600
@@ -208,11 +200,11 @@ def _make_candidate(version: store.Version, due: PersonalDeadline | None, left: 
     return CandidateVersion(version.id, hours_late, days, spent, own)
 
 
-def _extension_text(due: PersonalDeadline, deadline: Deadline) -> str:
+def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
     if due.extension is None:
         return ""
     spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
-    return f"extended until {format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
+    return f"extended until {deadlines.format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
 
 
 def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
@@ -425,7 +417,7 @@ def release_grades(
         _require_new_release(connection, name, of, why)
         if deadline is not None:
             settings = ladder.settings
-            require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
+            deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, grades = compute_grades(ladder, who, final, deadline)
     if not incomplete and (open_ones := describe_open_grades(grades)):
         raise LadderError(f"{open_ones}.\nWait for them, or release the other grades: --incomplete")

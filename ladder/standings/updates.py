@@ -21,14 +21,7 @@ from arena.rating import Estimate, estimate_lead
 from ladder import store
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, hide_fields
-from ladder.standings.computation import (
-    CollusionReport,
-    FieldStyle,
-    Standings,
-    StandingsRow,
-    compute_standings,
-    find_collusion_suspects,
-)
+from ladder.standings import computation
 
 if TYPE_CHECKING:
     from arena.rating import Fit
@@ -85,9 +78,9 @@ class StandingsUpdater:
         self._start: Floats | None = None
         self._known: tuple[object, ...] | None = None
         self._voids = 0
-        self._findings: CollusionReport | None = None
-        self._style: FieldStyle | None = None
-        self.table: Standings | None = None
+        self._findings: computation.CollusionReport | None = None
+        self._style: computation.FieldStyle | None = None
+        self.table: computation.Standings | None = None
         self.fit: Fit | None = None
         self._incomplete = False  # whether the last read of results was interrupted
         self._seats = RatedResultColumns()
@@ -130,11 +123,11 @@ class StandingsUpdater:
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
-        table, self.fit = compute_standings(
+        table, self.fit = computation.compute_standings(
             contestants, find_predecessors(contestants), known.forfeits, known.faults, matches, seats, now, self._start
         )
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
-            self._findings = find_collusion_suspects(contestants, self.fit)
+            self._findings = computation.find_collusion_suspects(contestants, self.fit)
             playing = [each.id for each in contestants if each.is_active]
             self._style = self._ladder.database.read_with_retry(
                 lambda connection: mean_field_style(connection, playing, table.games)
@@ -143,7 +136,7 @@ class StandingsUpdater:
         self._start = self.fit.start
 
 
-def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> FieldStyle:
+def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> computation.FieldStyle:
     """Return the mean play style of these versions, in their newest matches. games: the number of rated games."""
     styles = [style for version in versions if (style := store.get_play_style(connection, version)).matches]
 
@@ -154,7 +147,7 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
                 rates[name].append(count / of)
         return {name: fmean(values) for name, values in sorted(rates.items())}
 
-    return FieldStyle(games, len(styles), mean("public"), mean("hidden"))
+    return computation.FieldStyle(games, len(styles), mean("public"), mean("hidden"))
 
 
 def find_predecessors(versions: Sequence[store.Version]) -> dict[int, int]:
@@ -176,8 +169,8 @@ class StandingChange:
     """A version's row before and after a rebuild; None if it has no row. version: the version ref."""
 
     version: str
-    before: StandingsRow | None
-    after: StandingsRow | None
+    before: computation.StandingsRow | None
+    after: computation.StandingsRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +196,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     """Compute the standings from all results, store them, and compare them with the previously stored ones."""
     with ladder.database.read() as connection:
         snapshot = store.find_latest_snapshot(connection)
-    before = None if snapshot is None else Standings.from_json(snapshot)
+    before = None if snapshot is None else computation.Standings.from_json(snapshot)
     updater = StandingsUpdater(ladder)
     updater.update()
     assert updater.table is not None, "update makes it"
@@ -235,7 +228,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     )
 
 
-def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
+def _max_difference(one: computation.StandingsRow, other: computation.StandingsRow) -> float:
     """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
     pairs = [(one.rating, other.rating)]
     if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:
@@ -263,14 +256,14 @@ def _max_difference(one: StandingsRow, other: StandingsRow) -> float:
 class Evaluation:
     """The standings of chosen versions, their fit, and their numbers of games with a fault."""
 
-    table: Standings
+    table: computation.Standings
     fit: "Fit"
     faulty: dict[int, int]
     """Games with a fault, by version."""
     places: dict[int, int]
     """Each version's place in the fit."""
 
-    def row(self, version: int) -> StandingsRow | None:
+    def row(self, version: int) -> computation.StandingsRow | None:
         """Return a version's row of the standings, or None."""
         return next((row for row in self.table.items if row.version == version), None)
 
@@ -302,7 +295,7 @@ def evaluate_versions(
         contestants, predecessors = [replace(each, is_active=True) for each in chosen], {}
     kind = store.RATED if final is None else store.FINAL
     seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
-    table, fitted = compute_standings(
+    table, fitted = computation.compute_standings(
         contestants, predecessors, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats,
         ladder.clock(), ranks_references=final is None,
     )  # fmt: skip

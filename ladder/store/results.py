@@ -16,14 +16,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
 
-from arena.referee import (
-    CONSEQUENTIAL_FAULTS,
-    MAX_SAMPLES_PER_FAULT,
-    GameResult,
-    PlayedMatch,
-    SlotUsage,
-    StoredFaultSample,
-)
+from arena import referee
 from ladder.store.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
 from ladder.store.matches import is_outside_finals
 from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
@@ -57,7 +50,7 @@ end_sequence: the number of the match in the order in which matches ended. wins:
 """
 
 
-def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
+def save_match(connection: Connection, played: referee.PlayedMatch, at: float) -> bool:
     """Store the results of a match; return False, without any effect, if the match has ended already.
 
     The runner needn't have the lease any more.
@@ -73,7 +66,7 @@ def save_match(connection: Connection, played: PlayedMatch, at: float) -> bool:
     _insert_games(connection, played.results, slots, version)
     for version_ref, slot in slots.items():
         results = [result for result in played.results if version_ref in result.seats]
-        usage = spent.get(version_ref, SlotUsage())
+        usage = spent.get(version_ref, referee.SlotUsage())
         connection.execute(
             update(match_players)
             .where(match_players.c.match == match, match_players.c.slot == slot)
@@ -124,7 +117,7 @@ def _refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
 
 
 def _insert_games(
-    connection: Connection, results: Sequence[GameResult], slots: Mapping[str, int], version: Mapping[str, int]
+    connection: Connection, results: Sequence[referee.GameResult], slots: Mapping[str, int], version: Mapping[str, int]
 ) -> None:
     connection.execute(
         insert(games),
@@ -160,7 +153,9 @@ def _insert_games(
         connection.execute(insert(faults), rows)
 
 
-def _save_fault_samples(connection: Connection, new: Sequence[StoredFaultSample], version: Mapping[str, int]) -> None:
+def _save_fault_samples(
+    connection: Connection, new: Sequence[referee.StoredFaultSample], version: Mapping[str, int]
+) -> None:
     """Store the fault samples of a match, so that each version and code has its first MAX_SAMPLES_PER_FAULT ones.
 
     Matches may end in any order: a sample of a later match that is now too many is removed.
@@ -171,7 +166,7 @@ def _save_fault_samples(connection: Connection, new: Sequence[StoredFaultSample]
         same_kind = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
         earlier = select(fault_samples.c.match).where(same_kind, fault_samples.c.match < sample.match)
         before = len(connection.execute(earlier).all())
-        if before + counts[key] < MAX_SAMPLES_PER_FAULT:
+        if before + counts[key] < referee.MAX_SAMPLES_PER_FAULT:
             counts[key] += 1
             connection.execute(
                 insert(fault_samples).values(
@@ -183,7 +178,7 @@ def _save_fault_samples(connection: Connection, new: Sequence[StoredFaultSample]
                 .where(same_kind)
                 .order_by(fault_samples.c.match, fault_samples.c.sample)
             )
-            for late_match, late_number in connection.execute(stored).all()[MAX_SAMPLES_PER_FAULT:]:
+            for late_match, late_number in connection.execute(stored).all()[referee.MAX_SAMPLES_PER_FAULT :]:
                 connection.execute(
                     delete(fault_samples).where(
                         fault_samples.c.match == late_match, fault_samples.c.sample == late_number
@@ -195,7 +190,7 @@ def _digits(numbers: Sequence[int]) -> str:
     return "".join(map(str, numbers))  # seats and slots are 0 to 9
 
 
-def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
+def match_results(connection: Connection, match: int) -> tuple[referee.GameResult, ...]:
     """Return the results of a match, in order of game. Raises KeyError if it wasn't played."""
     results = tuple(_results(connection, match))
     if not results:
@@ -203,12 +198,12 @@ def match_results(connection: Connection, match: int) -> tuple[GameResult, ...]:
     return results
 
 
-def all_results(connection: Connection) -> Iterator[GameResult]:
+def all_results(connection: Connection) -> Iterator[referee.GameResult]:
     """Yield the results of all played matches, in order of match, reading rows in chunks."""
     yield from _results(connection, None)
 
 
-def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
+def _results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
     """Yield the results of one match or, with None, of all, by merging three queries that are sorted by match."""
     with ExitStack() as streams:  # closes PostgreSQL's cursors
 
@@ -242,8 +237,8 @@ def _results(connection: Connection, match: int | None) -> Iterator[GameResult]:
                 yield _result(row, table, of_game.get(row.game, ()))
 
 
-def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> GameResult:
-    return GameResult(
+def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:
+    return referee.GameResult(
         match=row.match,
         game=row.game,
         seats=tuple(table[int(place)] for place in row.seats),
@@ -350,7 +345,7 @@ def faulty_games(
     once = (
         select(faults.c.version, faults.c.match, faults.c.game)
         .join(matches, matches.c.id == faults.c.match)
-        .where(_rating_at(kind, final, moment), faults.c.code.not_in(CONSEQUENTIAL_FAULTS))
+        .where(_rating_at(kind, final, moment), faults.c.code.not_in(referee.CONSEQUENTIAL_FAULTS))
         .distinct()
     )
     games_of = once.subquery()
@@ -394,12 +389,14 @@ def list_log_slots(connection: Connection, match: int) -> set[int]:
     return set(connection.scalars(select(logs.c.slot).where(logs.c.match == match)))
 
 
-def list_fault_samples(connection: Connection, version: int, sealed: Sequence[int] = ()) -> list[StoredFaultSample]:
+def list_fault_samples(
+    connection: Connection, version: int, sealed: Sequence[int] = ()
+) -> list[referee.StoredFaultSample]:
     """Return a version's first fault samples of each kind, in order of match, none of the finals `sealed` (ids)."""
     query = select(fault_samples.c.data).join(matches, matches.c.id == fault_samples.c.match)
     query = query.where(fault_samples.c.version == version, is_outside_finals(sealed))
     rows = connection.scalars(query.order_by(fault_samples.c.match, fault_samples.c.sample))
-    return [StoredFaultSample.from_line(line) for line in rows]
+    return [referee.StoredFaultSample.from_line(line) for line in rows]
 
 
 def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:

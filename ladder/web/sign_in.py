@@ -22,28 +22,12 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from requests import RequestException
 
+from ladder import users
 from ladder.bots import get_remaining_quota
 from ladder.home import AccountPage, view_account
 from ladder.ladder import Ladder
 from ladder.settings import LadderError, OpenIDSettings
 from ladder.team_invitations import accept_invitation, find_invitation, form_team, invite_to_team, list_surplus_bots
-from ladder.users import (
-    APPROVAL_SCOPE,
-    AuthenticationError,
-    IssuedSecret,
-    create_account,
-    find_join_link,
-    issue_secret,
-    log_failed_sign_in,
-    remove_password,
-    revoke_credential,
-    set_password,
-    set_shows_name,
-    sign_in_by_link,
-    sign_in_by_password,
-    sign_in_by_provider,
-    sign_out,
-)
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form
 from ladder.web.request_context import (
@@ -69,7 +53,7 @@ def show(request: CurrentContext, link: str = "", then: str = "/") -> Response:
 def enter(request: CurrentContext, link: Annotated[str, Form()], then: Annotated[str, Form()] = "/") -> Response:
     """Sign in with a link, and redirect to `then`."""
     count_try(request, "sign in")
-    return sign_in(request, then, lambda: sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
+    return sign_in(request, then, lambda: users.sign_in_by_link(request.ladder, link.strip().rpartition("link=")[2]))
 
 
 @sign_in_router.post("/sign-in/password")
@@ -82,7 +66,9 @@ def sign_in_with_password(
     """Sign in with a login and its password, and redirect to `then`."""
     count_try(request, "sign in")
     count_try(request, "password", login.strip())
-    return sign_in(request, then, lambda: sign_in_by_password(request.ladder, login.strip(), password), login.strip())
+    return sign_in(
+        request, then, lambda: users.sign_in_by_password(request.ladder, login.strip(), password), login.strip()
+    )
 
 
 @sign_in_router.get("/join")
@@ -102,42 +88,42 @@ def sign_up(
     """Create an account, sign its user in, and redirect to the home page."""
     count_try(request, "sign in")
     _requires_approval(request, link)
-    return _start_session(request, "/", create_account(request.ladder, link, login, name, email))
+    return _start_session(request, "/", users.create_account(request.ladder, link, login, name, email))
 
 
 def _requires_approval(request: RequestContext, link: str) -> bool:
     """Return whether accounts created with a link to join need staff's approval. Raises HTTPError for unknown links."""
-    found = find_join_link(request.ladder, link)
+    found = users.find_join_link(request.ladder, link)
     if found is None:
         raise HTTPError(404, "This join link is unknown or has expired. Ask the staff for another one.", request)
-    return found.scope == APPROVAL_SCOPE
+    return found.scope == users.APPROVAL_SCOPE
 
 
 @sign_in_router.post("/sign-out")
 def leave(request: CurrentContext) -> Response:
     """Sign the user out."""
     if request.session is not None:
-        sign_out(request.ladder, request.session)
+        users.sign_out(request.ladder, request.session)
     return request.delete_session_cookie(RedirectResponse("/", 303))
 
 
 def sign_in(
-    request: RequestContext, then: str, enter: Callable[[], IssuedSecret], login: str | None = None
+    request: RequestContext, then: str, enter: Callable[[], users.IssuedSecret], login: str | None = None
 ) -> Response:
     """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
         issued = enter()
-    except AuthenticationError as error:
+    except users.AuthenticationError as error:
         what = str(error)
-        log_failed_sign_in(request.ladder, what, login)
+        users.log_failed_sign_in(request.ladder, what, login)
         raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", request) from None
     return _start_session(request, then, issued)
 
 
-def _start_session(request: RequestContext, then: str, issued: IssuedSecret) -> Response:
+def _start_session(request: RequestContext, then: str, issued: users.IssuedSecret) -> Response:
     """Set a new session's cookie, end the browser's previous session, and redirect to `then`."""
     if request.session is not None:
-        sign_out(request.ladder, request.session)
+        users.sign_out(request.ladder, request.session)
     return request.set_session_cookie(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
@@ -173,7 +159,7 @@ def make_token(
     """Create a token, and show it, only this once."""
     count_try(request, "account")
     login = request.actor
-    issued = issue_secret(request.ladder, login, "token", login, scope, days * _DAY_S)
+    issued = users.issue_secret(request.ladder, login, "token", login, scope, days * _DAY_S)
     return render_form(request, "token.html", made=issued, url=request.state.url)
 
 
@@ -187,7 +173,7 @@ def change_password(
 ) -> Response:
     """Set a password, or change it, and redirect to `then`."""
     count_try(request, "password")
-    set_password(request.ladder, request.viewer, new, current, tokens)
+    users.set_password(request.ladder, request.viewer, new, current, tokens)
     return RedirectResponse(safe_redirect_path(then), 303)
 
 
@@ -195,14 +181,14 @@ def change_password(
 def delete_password(request: CurrentContext, current: Annotated[str, Form()]) -> Response:
     """Remove the password."""
     count_try(request, "password")
-    remove_password(request.ladder, request.viewer, current)
+    users.remove_password(request.ladder, request.viewer, current)
     return RedirectResponse("/account", 303)
 
 
 @account_router.post("/account/name", include_in_schema=False)
 def set_name_shown(request: CurrentContext, shows_name: Annotated[bool, Form()] = False) -> Response:
     """Store whether podiums may show the user's name."""
-    set_shows_name(request.ladder, request.actor, shows_name)
+    users.set_shows_name(request.ladder, request.actor, shows_name)
     return RedirectResponse("/account", 303)
 
 
@@ -243,7 +229,7 @@ def revoke(request: CurrentContext, id: RowId) -> Response:
     """Revoke one of the user's own credentials."""
     count_try(request, "account")
     login = request.actor
-    revoke_credential(request.ladder, id, login, "revoked by its owner", login)
+    users.revoke_credential(request.ladder, id, login, "revoked by its owner", login)
     return RedirectResponse("/account", 303)
 
 
@@ -295,7 +281,7 @@ def end(request: CurrentContext, state: str = "", code: str = "", error: str = "
     claims = _fetch_claims(request, settings, secret, code, kept)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
-    response = sign_in(request, kept["then"], lambda: sign_in_by_provider(request.ladder, issuer, subject, email))
+    response = sign_in(request, kept["then"], lambda: users.sign_in_by_provider(request.ladder, issuer, subject, email))
     response.delete_cookie(_cookie_name(request), secure=request.state.secure, httponly=True, samesite="lax")
     return response
 

@@ -16,18 +16,11 @@ from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
+from ladder import dashboards
 from ladder.audit_log import AuditLog, list_audit_log
 from ladder.bots import SimilarityReport, activate_version, disable_bot, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
 from ladder.clock import parse_time
-from ladder.dashboards import (
-    Dashboard,
-    UserAdminList,
-    UserAdminPage,
-    list_users_for_admin,
-    view_dashboard,
-    view_user_for_admin,
-)
 from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
 from ladder.grading import list_final_states
 from ladder.home import describe_ladder
@@ -80,10 +73,12 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 
 
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
-def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> Dashboard:
+def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> dashboards.Dashboard:
     """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
     finals = list_final_states(ladder, context).items
-    return view_dashboard(context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals)
+    return dashboards.view_dashboard(
+        context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals
+    )
 
 
 def _settings_problem(ladder: Ladder) -> str | None:
@@ -126,7 +121,7 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     """Return the page of settings. refused: a form that stays filled in, with the problem of a field."""
     current = request.ladder.settings
     with request.ladder.reading(request.viewer) as context:
-        users = view_dashboard(context).users
+        users = dashboards.view_dashboard(context).users
         bots = [bot.bot for bot in list_bots(context, limit=None).items]
     return render_form(
         request,
@@ -189,20 +184,20 @@ def people(
     section: str = "",
     state: Literal["", "never_signed_in", "not_submitted", "not_playing"] = "",
     after: str | None = None,
-) -> UserAdminList:
+) -> dashboards.UserAdminList:
     """Return fifty users that match all words of `search`, a section and a state, after the pseudonym `after`."""
     try:
         grades = make_grades_page(ladder, context, None, None).grades
     except LadderError:  # the page of grades shows it
         grades = None
     points = None if grades is None else {grade.user.login: grade.points for grade in grades.grades}
-    return list_users_for_admin(context, search, after, section=section, state=state, points=points)
+    return dashboards.list_users_for_admin(context, search, after, section=section, state=state, points=points)
 
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
-def person(ladder: Ladder, context: ViewContext, login: str) -> UserAdminPage | None:
+def person(ladder: Ladder, context: ViewContext, login: str) -> dashboards.UserAdminPage | None:
     """Return a user with bots, teams, credentials, remaining quota and audit log."""
-    return view_user_for_admin(context, login, get_remaining_quota(ladder, context, login))
+    return dashboards.view_user_for_admin(context, login, get_remaining_quota(ladder, context, login))
 
 
 @users_router.post("/admin/users", include_in_schema=False)

@@ -20,14 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
-from ladder.bots import (
-    AcceptedSubmission,
-    RemainingQuota,
-    choose_version,
-    find_version_archive,
-    get_remaining_quota,
-    submit_bot,
-)
+from ladder import bots
 from ladder.clock import parse_time
 from ladder.ladder import Ladder
 from ladder.tasks import queue_challenges
@@ -64,7 +57,7 @@ def set_active_version(
     request: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]
 ) -> Response:
     """Make another accepted version of the user's own bot the active one."""
-    new = choose_version(request.ladder, name, version, request.actor)
+    new = bots.choose_version(request.ladder, name, version, request.actor)
     return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 
@@ -73,7 +66,7 @@ def download_files(request: CurrentContext, name: str, number: int) -> Response:
     """Return a version's files as a tar archive."""
     count_try(request, "files")
     with request.ladder.reading(request.viewer) as context:
-        data = find_version_archive(context, name, number)
+        data = bots.find_version_archive(context, name, number)
     if data is None:
         raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
     named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
@@ -95,7 +88,7 @@ NO_FILE = "The form contains no file.\nSend a file, the files of a folder, or an
 STAFF_HAS_NO_BOTS = "Staff can't own bots.\nGive the owner's login in the field owner."
 
 
-async def receive_submission(request: RequestContext) -> AcceptedSubmission:
+async def receive_submission(request: RequestContext) -> bots.AcceptedSubmission:
     """Submit the files of a request's form as a version of a user's bot.
 
     Staff names the owner and may set the time of submission. A complete upload is submitted even if the client has
@@ -113,7 +106,7 @@ async def receive_submission(request: RequestContext) -> AcceptedSubmission:
         raise HTTPError(503, "The ladder's disk is full. Report it to the staff.", request, 60) from None
 
 
-async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[bytes]) -> AcceptedSubmission:
+async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[bytes]) -> bots.AcceptedSubmission:
     viewer, state = request.viewer, request.state
     assert viewer.login is not None, "who sends a bot has signed in"
     count_try(request, "upload")
@@ -130,7 +123,7 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
             received = parse_time(request.ladder.settings, at) if at else None
             submission = (form.path, owner, form.said("name") or None, received, viewer.login)
             async with state.readers:
-                return await run_in_threadpool(submit_bot, request.ladder, *submission)
+                return await run_in_threadpool(bots.submit_bot, request.ladder, *submission)
 
 
 async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":
@@ -277,9 +270,9 @@ BOUNDED = 1 << 40  # `_receive_form` enforces the limit of ladder.toml
 
 
 @page_and_json(submit_router, "/submit", "submit.html", fresh_s=60)
-def show_form(ladder: Ladder, context: ViewContext) -> RemainingQuota:
+def show_form(ladder: Ladder, context: ViewContext) -> bots.RemainingQuota:
     """Return the user's remaining quota."""
-    return get_remaining_quota(ladder, context)
+    return bots.get_remaining_quota(ladder, context)
 
 
 @submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)

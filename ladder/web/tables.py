@@ -19,9 +19,9 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response, Streamin
 from arena.coup import PRESETS, make_rules_object
 from arena.replay import replay_page, rules_page, table_page
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
+from ladder import matches
 from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, view_chat, write_lobby_line
 from ladder.ladder import Ladder
-from ladder.matches import TableList, TablePage, TableReplay, list_tables, view_table, view_table_replay
 from ladder.permissions import Viewer
 from ladder.settings import ChatMode, LadderError
 from ladder.store import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
@@ -94,9 +94,9 @@ class CreatedTable:
 
 
 @page_and_json(tables_router, "/tables", "tables.html", fresh_s=1)
-def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> TableList:
+def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> matches.TableList:
     """Return the open tables, and thirty ended ones, from the one after table `after`."""
-    return list_tables(context, after, TABLES_PER_PAGE)
+    return matches.list_tables(context, after, TABLES_PER_PAGE)
 
 
 @tables_router.get("/tables/new", include_in_schema=False)
@@ -182,9 +182,9 @@ def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annot
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
-def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
+def table(ladder: Ladder, context: ViewContext, id: RowId) -> matches.TablePage | None:
     """Return a table with its players and ended matches."""
-    return view_table(context, id)
+    return matches.view_table(context, id)
 
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
@@ -309,14 +309,14 @@ def replay(request: CurrentContext, id: RowId, number: RowId) -> Response:
     return static_document(request, lambda context: _replay_html(context, id, number))
 
 
-@tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
+@tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=matches.TableReplay)
 def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match at a table, step by step, redacted for the viewer."""
-    return json_response(request, TableReplay, lambda context: view_table_replay(context, id, number))
+    return json_response(request, matches.TableReplay, lambda context: matches.view_table_replay(context, id, number))
 
 
 def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
-    shown = view_table_replay(context, id, number)
+    shown = matches.view_table_replay(context, id, number)
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 

@@ -3,7 +3,7 @@
 import random
 import time
 
-from arena.coup import COUP, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
+from arena import coup
 
 GOAL = 60_000  # decisions a CPU-second at six seats; other Coup engines: 5,000 to 28,000
 
@@ -14,14 +14,14 @@ def decisions_per_second(seats: int, seconds: float) -> float:
     decisions = game = 0
     start = time.process_time()
     while (spent := time.process_time() - start) < seconds:
-        chance = KeyedRng(b"bench", game)
-        state = deal_game(COUP, seats, chance)
+        chance = coup.KeyedRng(b"bench", game)
+        state = coup.deal_game(coup.COUP, seats, chance)
         while asked := state.board.phase.asked:
             answers = []
             for seat in asked:
-                moves = list_legal_moves(view_from_seat(state, seat))
+                moves = coup.list_legal_moves(coup.view_from_seat(state, seat))
                 answers.append(moves[int(pick() * len(moves))])
             decisions += len(answers)
-            state, _ = apply_moves(state, answers, chance)
+            state, _ = coup.apply_moves(state, answers, chance)
         game += 1
     return decisions / spent

@@ -11,17 +11,7 @@ from contextlib import closing
 from functools import partial
 from pathlib import Path
 
-from arena.exploit import (
-    BLUFFS,
-    DOUBTS,
-    BoxedBot,
-    ExploitReport,
-    ExploitTable,
-    Habits,
-    Search,
-    make_exploit_report,
-    paired_gain,
-)
+from arena import exploit
 from arena.limits import Limits
 from arena.local import BotArgument, sample
 from arena.sandbox import Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
@@ -34,26 +24,26 @@ RACE = 120  # games of a change
 FRESH_SEED = 2_000_000
 # What a response without such habits doesn't do: words, its habits, and one of them with words that shows the cost.
 RESTRAINTS = (
-    ("never bluff", BLUFFS, {"tax": "always"}, "taxing without a duke"),
-    ("never challenge", DOUBTS, {"doubt tax": "always"}, "challenging each tax"),
+    ("never bluff", exploit.BLUFFS, {"tax": "always"}, "taxing without a duke"),
+    ("never challenge", exploit.DOUBTS, {"doubt tax": "always"}, "challenging each tax"),
 )
 
 
-def restrained(habits: Habits, names: Sequence[str]) -> bool:
+def restrained(habits: exploit.Habits, names: Sequence[str]) -> bool:
     """Return whether each of these habits only omits a move of honest's."""
     return all(choice == "never" or name not in names for name, choice in habits.items())
 
 
-def restraints(search: Search, games: int) -> Iterator[str]:
+def restraints(search: exploit.Search, games: int) -> Iterator[str]:
     """Yield what the response never does, with the loss of win rate in points, if that is clear of chance."""
     for words, names, other, costly in RESTRAINTS:
         if restrained(search.habits, names):
             own = search.table.play(search.habits, games, FRESH_SEED)
-            gain, error = paired_gain(search.table.play({**search.habits, **other}, games, FRESH_SEED), own)
+            gain, error = exploit.paired_gain(search.table.play({**search.habits, **other}, games, FRESH_SEED), own)
             yield words + (f" ({costly}: {100 * gain:.0f})" if -gain > max(0.01, 2 * error) else "")
 
 
-def section(name: str, report: ExploitReport, never: Sequence[str]) -> str:
+def section(name: str, report: exploit.ExploitReport, never: Sequence[str]) -> str:
     """Return the section of a bot in docs/explanation/sample-bots.md."""
     won, honest = report.win_rate, report.honest_win_rate
     assert won is not None
@@ -76,20 +66,20 @@ def section(name: str, report: ExploitReport, never: Sequence[str]) -> str:
     )
 
 
-def search_for(table: ExploitTable, games: int, seconds: float) -> Search:
+def search_for(table: exploit.ExploitTable, games: int, seconds: float) -> exploit.Search:
     began = time.process_time()
 
     def is_spent(part: float) -> bool:
         part /= 0.6  # the part of a budget that is for the search
         return table.games > part * games or time.process_time() - began > part * seconds
 
-    search = Search(table, is_spent)
+    search = exploit.Search(table, is_spent)
     search.run(RACE)
     return search
 
 
-def start(sandbox: Sandbox, program: Program) -> BoxedBot:
-    return BoxedBot(sandbox.start(program, Limits()), timeout_s=60)
+def start(sandbox: Sandbox, program: Program) -> exploit.BoxedBot:
+    return exploit.BoxedBot(sandbox.start(program, Limits()), timeout_s=60)
 
 
 def main(arguments: list[str]) -> None:
@@ -113,7 +103,10 @@ def main(arguments: list[str]) -> None:
                 bot = sample(f"sample:{name}")
             except ValueError:  # it is written without the kit
                 bot = partial(start, sandbox, program)
-            table = ExploitTable(bot, given.seats)
+            table = exploit.ExploitTable(bot, given.seats)
             search = search_for(table, given.search, given.seconds)
             search.measure(given.games // table.match_games)
-            print(section(name, make_exploit_report(name, search), list(restraints(search, given.games))), flush=True)
+            print(
+                section(name, exploit.make_exploit_report(name, search), list(restraints(search, given.games))),
+                flush=True,
+            )

@@ -15,20 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from arena import sandbox
 from arena.bots import Bot, BotError, BuildError, build_all, build_in_box, load_bots
 from arena.checks import check_host
 from arena.limits import Limits
-from arena.sandbox import (
-    ISOLATING_SANDBOXES,
-    Program,
-    Sandbox,
-    SandboxChoice,
-    SandboxError,
-    make_sandbox,
-    programs_of,
-    unavailable_reason,
-    wait_readable,
-)
 from tests.cli_workspace import Place
 from tests.disk import small_disk
 
@@ -39,10 +29,10 @@ ROOT = Path(__file__).parents[2]
 
 
 class Builder:
-    def __init__(self, folder: Path, choice: SandboxChoice) -> None:
+    def __init__(self, folder: Path, choice: sandbox.SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
-        self.sandbox: Sandbox = make_sandbox(choice, folder / "scratch")
+        self.sandbox: sandbox.Sandbox = sandbox.make_sandbox(choice, folder / "scratch")
         self.logs = folder / "logs"
 
     def bot(self, script: str, run: str = "./bot", name: str = "b") -> Bot:
@@ -50,11 +40,11 @@ class Builder:
         home.mkdir()
         (home / "build.sh").write_text(script)
         (home / "bot.toml").write_text(f'run = "{run}"\nbuild = ["sh", "build.sh"]\n')
-        return load_bots([str(home)], programs_of(self.choice.name))[0][0]
+        return load_bots([str(home)], sandbox.programs_of(self.choice.name))[0][0]
 
     def build(self, *bots: Bot, timeout_s: float = LIMIT_S) -> list[Bot]:
         where = self.folder / "built"
-        return build_in_box(bots, self.sandbox, programs_of(self.choice.name), where, self.logs, timeout_s)
+        return build_in_box(bots, self.sandbox, sandbox.programs_of(self.choice.name), where, self.logs, timeout_s)
 
     def refusal(self, script: str, timeout_s: float = LIMIT_S) -> str:
         with pytest.raises(BotError) as refused:
@@ -63,17 +53,17 @@ class Builder:
         return str(refused.value)
 
 
-@pytest.fixture(params=ISOLATING_SANDBOXES)
+@pytest.fixture(params=sandbox.ISOLATING_SANDBOXES)
 def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Builder]:
-    needs(request.param, unavailable_reason(request.param))
-    made = Builder(tmp_path, SandboxChoice(request.param))
+    needs(request.param, sandbox.unavailable_reason(request.param))
+    made = Builder(tmp_path, sandbox.SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
 
 @pytest.fixture
 def bubblewrap_builder(tmp_path: Path, bubblewrap: None) -> Iterator[Builder]:
-    made = Builder(tmp_path, SandboxChoice("bubblewrap"))
+    made = Builder(tmp_path, sandbox.SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
@@ -88,23 +78,23 @@ def test_a_noexec_file_system_is_a_host_problem(
 ) -> None:
     """A box runs a copy; a plain process can't be started, and `arena doctor` reports it."""
     with small_disk(tmp_path / "disk", needs, "noexec") as disk:
-        builder = Builder(disk, SandboxChoice("bubblewrap"))
+        builder = Builder(disk, sandbox.SandboxChoice("bubblewrap"))
         [built] = builder.build(builder.bot(GOOD))
         assert load_bots([str(built.path)])[0][0].name == "00-b", "it isn't asked to be made executable"
-        program = Program(built.argv, built.cwd, files=built.path)
+        program = sandbox.Program(built.argv, built.cwd, files=built.path)
         box = builder.sandbox.start(program, Limits())
-        assert wait_readable(box.stdout, LIMIT_S)
+        assert sandbox.wait_readable(box.stdout, LIMIT_S)
         assert os.read(box.stdout, 9) == b"hi\n"
         box.close()
         builder.sandbox.close()
-        plain = make_sandbox(SandboxChoice("process"), disk / "plain")
-        with pytest.raises(SandboxError, match="mounted noexec"):
+        plain = sandbox.make_sandbox(sandbox.SandboxChoice("process"), disk / "plain")
+        with pytest.raises(sandbox.SandboxError, match="mounted noexec"):
             plain.start(program, Limits())
         plain.close()
         monkeypatch.setattr("tempfile.tempdir", str(disk))
         [output] = [
             finding
-            for finding in check_host(dict.fromkeys(("process", *ISOLATING_SANDBOXES)), tmp_path)
+            for finding in check_host(dict.fromkeys(("process", *sandbox.ISOLATING_SANDBOXES)), tmp_path)
             if finding.check == "disk"
         ]
         assert "mounted noexec" in output.message
@@ -150,7 +140,7 @@ def test_a_build_may_edit_its_copy_of_the_files(builder: Builder) -> None:
     assert (built.path / "build.sh").read_text().endswith("# edited\n")
     assert not (built.path / "old" / "gone").exists()
     assert (bot.path / "list").read_text() == "one\n"
-    assert built.digest == load_bots([str(built.path)], programs_of(builder.choice.name))[0][0].digest
+    assert built.digest == load_bots([str(built.path)], sandbox.programs_of(builder.choice.name))[0][0].digest
 
 
 def test_a_folder_with_two_names_is_built_once(bubblewrap_builder: Builder) -> None:

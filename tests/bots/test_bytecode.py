@@ -8,18 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from arena import sandbox
 from arena.bots import Bot, BytecodeCache, load_bots, parse_bytecode
 from arena.limits import Limits
-from arena.sandbox import (
-    ISOLATING_SANDBOXES,
-    Program,
-    Sandbox,
-    SandboxChoice,
-    make_sandbox,
-    programs_of,
-    unavailable_reason,
-    wait_readable,
-)
 from tests.cli_workspace import QUICK_BOT, Place
 
 Needs = Callable[[str, str | None], None]
@@ -29,10 +20,10 @@ LIMIT_S = 60.0
 
 
 class Compiler:
-    def __init__(self, folder: Path, choice: SandboxChoice) -> None:
+    def __init__(self, folder: Path, choice: sandbox.SandboxChoice) -> None:
         self.folder = folder
         self.choice = choice
-        self.sandbox: Sandbox = make_sandbox(choice, folder / "scratch")
+        self.sandbox: sandbox.Sandbox = sandbox.make_sandbox(choice, folder / "scratch")
 
     def bot(self, name: str, **modules: str) -> Bot:
         """Write a bot in Python that prints a value of its module `other`."""
@@ -44,7 +35,7 @@ class Compiler:
             path = home / f"{module.replace('_in_', '/')}.py"
             path.parent.mkdir(exist_ok=True)
             path.write_text(source)
-        return load_bots([str(home)], programs_of(self.choice.name))[0][0]
+        return load_bots([str(home)], sandbox.programs_of(self.choice.name))[0][0]
 
     def compiled(self, bot: Bot) -> Files:
         made = BytecodeCache()
@@ -53,25 +44,25 @@ class Compiler:
         return found
 
     def printed(self, bot: Bot, bytecode: Files) -> str:
-        box = self.sandbox.start(Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
+        box = self.sandbox.start(sandbox.Program(bot.argv, bot.cwd, files=bot.path, bytecode=bytecode), Limits())
         try:
-            assert wait_readable(box.stdout, LIMIT_S)
+            assert sandbox.wait_readable(box.stdout, LIMIT_S)
             return os.read(box.stdout, 4_096).decode()
         finally:
             box.close()
 
 
-@pytest.fixture(params=ISOLATING_SANDBOXES)
+@pytest.fixture(params=sandbox.ISOLATING_SANDBOXES)
 def builder(request: pytest.FixtureRequest, tmp_path: Path, needs: Needs) -> Iterator[Compiler]:
-    needs(request.param, unavailable_reason(request.param))
-    made = Compiler(tmp_path, SandboxChoice(request.param))
+    needs(request.param, sandbox.unavailable_reason(request.param))
+    made = Compiler(tmp_path, sandbox.SandboxChoice(request.param))
     yield made
     made.sandbox.close()
 
 
 @pytest.fixture
 def bubblewrap_compiler(tmp_path: Path, bubblewrap: None) -> Iterator[Compiler]:
-    made = Compiler(tmp_path, SandboxChoice("bubblewrap"))
+    made = Compiler(tmp_path, sandbox.SandboxChoice("bubblewrap"))
     yield made
     made.sandbox.close()
 
@@ -130,7 +121,7 @@ def test_only_folders_that_python_runs_in_a_box_are_compiled(bubblewrap_compiler
     bot = bubblewrap_compiler.bot("b", other="VALUE = 1\n")
     bare = load_bots([str(bot.path / "bot.py")])[0][0]
     for other, choice in (
-        (bot, SandboxChoice("process")),
+        (bot, sandbox.SandboxChoice("process")),
         (bare, bubblewrap_compiler.choice),
         (replace(bot, argv=("sh",)), bubblewrap_compiler.choice),
     ):

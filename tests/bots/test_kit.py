@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BotError, digest_of, is_missing_kit, is_older, load_bots, relocate_bot, with_kit
+from arena import bots
 from tests.cli_workspace import Place
 from tests.kits.table import KITS
 
@@ -41,26 +41,26 @@ def write_folder(folder: Path) -> Path:
 
 @pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_bot_gets_the_kit_in_a_copy_of_its_folder(make: Callable[[Path], Path], tmp_path: Path) -> None:
-    ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
-    before = digest_of(tmp_path / "mine")
-    assert is_missing_kit(bot, True)
-    copy = with_kit(bot, True, tmp_path / "copy")
-    assert digest_of(tmp_path / "mine") == before
+    ((bot,), _) = bots.load_bots([str(make(tmp_path / "mine"))])
+    before = bots.digest_of(tmp_path / "mine")
+    assert bots.is_missing_kit(bot, True)
+    copy = bots.with_kit(bot, True, tmp_path / "copy")
+    assert bots.digest_of(tmp_path / "mine") == before
     assert (tmp_path / "copy" / "coup_kit.py").read_bytes() == KITS[0].file.read_bytes()
     assert (copy.path, copy.cwd, copy.name) == (tmp_path / "copy", tmp_path / "copy", bot.name)
-    assert copy.digest == digest_of(tmp_path / "copy") != bot.digest
-    assert not is_missing_kit(copy, True)
+    assert copy.digest == bots.digest_of(tmp_path / "copy") != bot.digest
+    assert not bots.is_missing_kit(copy, True)
     (tmp_path / "copy" / "coup_kit.py").write_bytes(b"")
-    assert digest_of(tmp_path / "copy") != copy.digest
+    assert bots.digest_of(tmp_path / "copy") != copy.digest
 
 
 @pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tmp_path: Path) -> None:
     """In a box it is compiled with the bot's own modules: tests/bots/test_bytecode.py."""
-    ((bot,), _) = load_bots([str(make(tmp_path / "mine"))])
-    boxed, plain = (with_kit(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
+    ((bot,), _) = bots.load_bots([str(make(tmp_path / "mine"))])
+    boxed, plain = (bots.with_kit(bot, isolates, tmp_path / f"{isolates}") for isolates in (True, False))
     assert not (boxed.path / "__pycache__").exists()
-    assert plain.digest == boxed.digest == digest_of(plain.path)
+    assert plain.digest == boxed.digest == bots.digest_of(plain.path)
     code = "import sys; sys.path[0] = sys.argv[1]; import coup_kit"
     done = subprocess.run(
         [sys.executable, "-v", "-c", code, str(plain.path)], capture_output=True, text=True, check=True
@@ -72,11 +72,11 @@ def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tm
 def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
     path = make(tmp_path / "mine")
     (tmp_path / "mine" / "coup_kit.py").write_bytes(b"# mine\n")
-    ((bot,), _) = load_bots([str(path)])
-    copy = with_kit(bot, True, tmp_path / "copy")
+    ((bot,), _) = bots.load_bots([str(path)])
+    copy = bots.with_kit(bot, True, tmp_path / "copy")
     assert (copy.cwd / "coup_kit.py").read_bytes() == b"# mine\n"
     assert (copy is bot) == (make is write_folder)
-    assert with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
+    assert bots.with_kit(bot, False, tmp_path / "other") is bot, "as a plain process it finds the files next to it"
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,10 @@ def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_
 )
 def test_a_bare_file_asks_for_a_kit_by_importing_it(name: str, text: bytes, asks: bool, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(text)
-    ((bot,), _) = load_bots([f"mine={tmp_path / name}"]) if name != "bot" else load_bots([str(tmp_path / name)])
-    assert (bot.kit is not None) == asks == is_missing_kit(bot, True)
+    ((bot,), _) = (
+        bots.load_bots([f"mine={tmp_path / name}"]) if name != "bot" else bots.load_bots([str(tmp_path / name)])
+    )
+    assert (bot.kit is not None) == asks == bots.is_missing_kit(bot, True)
 
 
 @pytest.mark.parametrize("text", [b"\n", b" ", b"import ", b"require(", b"from\t"])
@@ -104,7 +106,7 @@ def test_a_large_file_is_searched_for_its_kit_at_once(tmp_path: Path, text: byte
     bot = tmp_path / "bot.py"
     bot.write_bytes(text * ((1 << 20) // len(text)))
     began = time.process_time()
-    load_bots([str(bot)])
+    bots.load_bots([str(bot)])
     assert time.process_time() - began < 10
 
 
@@ -115,22 +117,22 @@ def test_a_folder_with_the_name_of_the_kit_is_refused(tmp_path: Path, make: Call
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nkit = "python"\n')
     make(tmp_path / "bot" / "coup_kit.py")
-    ((bot,), _) = load_bots([str(tmp_path / "bot")])
-    with pytest.raises(BotError, match="isn't a file"):
-        with_kit(bot, True, tmp_path / "copy")
+    ((bot,), _) = bots.load_bots([str(tmp_path / "bot")])
+    with pytest.raises(bots.BotError, match="isn't a file"):
+        bots.with_kit(bot, True, tmp_path / "copy")
 
 
 def test_an_unknown_kit_is_refused(tmp_path: Path) -> None:
     (write_folder(tmp_path / "mine") / "bot.toml").write_text(TOML.replace('python"', 'pyton"', 1))
-    with pytest.raises(BotError, match=r'unknown kit "pyton"; did you mean python\?\nSet kit to one of python, '):
-        load_bots([str(tmp_path / "mine")])
+    with pytest.raises(bots.BotError, match=r'unknown kit "pyton"; did you mean python\?\nSet kit to one of python, '):
+        bots.load_bots([str(tmp_path / "mine")])
 
 
 def test_a_bare_file_next_to_the_arenas_environment_is_played_by_its_python(tmp_path: Path) -> None:
     """As in a clone, whose folder .venv is below that of mybot.py."""
     write_file(tmp_path / "mine")
-    ([bot], _) = load_bots([str(tmp_path / "mine" / "bot.py")])
-    moved = relocate_bot(bot, Path("/"), tmp_path / "copy")
+    ([bot], _) = bots.load_bots([str(tmp_path / "mine" / "bot.py")])
+    moved = bots.relocate_bot(bot, Path("/"), tmp_path / "copy")
     assert (moved.argv[0], moved.path) == (bot.argv[0], tmp_path / "copy" / bot.path.relative_to("/"))
 
 
@@ -150,7 +152,7 @@ def test_check_reports_a_kit_that_is_older_than_the_arenas(place: Place) -> None
     folder = write_folder(place.folder / "mine")
     text = KITS[0].file.read_text()
     (folder / "coup_kit.py").write_text(text)
-    assert not is_older(load_bots([str(folder)])[0][0])
+    assert not bots.is_older(bots.load_bots([str(folder)])[0][0])
     (folder / "coup_kit.py").write_text(text.replace("kit version", "kit of version"))
     checked = place.call("check", "mine", "--quick", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0

@@ -24,15 +24,7 @@ from typing import Any
 
 import pytest
 
-from arena.bots import (
-    MAX_UPLOAD_BYTES,
-    BotArchive,
-    BotCache,
-    BotError,
-    PortableBot,
-    read_submission,
-    read_submission_in_process,
-)
+from arena import bots
 from tests.cases import each
 
 RUN = b'run = "python3 bot.py"\n'
@@ -80,10 +72,10 @@ def good_tar(*more: Row) -> bytes:
     return tarred(*files(GOOD), *more)
 
 
-def submit(folder: Path, data: bytes, name: str = "upload") -> BotArchive:
+def submit(folder: Path, data: bytes, name: str = "upload") -> bots.BotArchive:
     path = folder / "temporary"
     path.write_bytes(data)
-    return read_submission(path, name)
+    return bots.read_submission(path, name)
 
 
 @pytest.fixture(autouse=True)
@@ -96,9 +88,9 @@ def check_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "o
     assert not (tmp_path / "evil").exists()
 
 
-def unpack(bundle: BotArchive, folder: Path) -> dict[str, bytes]:
-    cache = BotCache(Path(tempfile.mkdtemp(dir=folder)))
-    bot = PortableBot("bot", bundle.digest, ("python3",), bundle.file)
+def unpack(bundle: bots.BotArchive, folder: Path) -> dict[str, bytes]:
+    cache = bots.BotCache(Path(tempfile.mkdtemp(dir=folder)))
+    bot = bots.PortableBot("bot", bundle.digest, ("python3",), bundle.file)
     cache.put(bot, io.BytesIO(bundle.archive))
     place = cache.place(bot)
     if bundle.file is not None:
@@ -114,13 +106,13 @@ def test_a_bot_is_the_same_whichever_way_it_is_submitted(tmp_path: Path) -> None
     (folder / "data").mkdir(parents=True)
     for name, content in {**GOOD, "data/book": b"\0" * 100_000}.items():
         (folder / name).write_bytes(content)
-    found = {read_submission(folder), read_submission(folder / "bot.toml")}
+    found = {bots.read_submission(folder), bots.read_submission(folder / "bot.toml")}
     for kind in ("zip", "tar", "gztar", "bztar", "xztar"):
         for how in ({"root_dir": folder}, {"root_dir": tmp_path, "base_dir": "mybot"}):
             made = shutil.make_archive(str(tmp_path / "made" / "mybot"), kind, **how)
-            found.add(read_submission(Path(made)))
+            found.add(bots.read_submission(Path(made)))
             os.rename(made, tmp_path / "mislabelled.py")
-            found.add(read_submission(tmp_path / "mislabelled.py", "mybot"))
+            found.add(bots.read_submission(tmp_path / "mislabelled.py", "mybot"))
     (bundle,) = found
     assert (bundle.name, bundle.file) == ("mybot", None)
     assert unpack(bundle, tmp_path) == {**GOOD, "data/book": b"\0" * 100_000}
@@ -131,13 +123,13 @@ def test_a_name_that_is_not_utf_8_is_named_as_such(tmp_path: Path, name: bytes) 
     """Explorer writes the names of its country; what they mean isn't in the archive."""
     place = b"z" * len(name)
     data = zipped({**GOOD, place.decode(): b"x"}).replace(place, name)
-    with pytest.raises(BotError, match=r"isn't UTF-8\.\nRename the file with ASCII letters"):
+    with pytest.raises(bots.BotError, match=r"isn't UTF-8\.\nRename the file with ASCII letters"):
         submit(tmp_path, data)
 
 
 def test_names_that_differ_only_by_a_backslash_are_one_name_in_a_zip_of_windows(tmp_path: Path) -> None:
     data = zipped({**GOOD, "a/b": b"1", "a|b": b"2"}, system=0).replace(b"a|b", b"a\\b")
-    with pytest.raises(BotError, match=r"b is in the archive twice\.\n"):
+    with pytest.raises(bots.BotError, match=r"b is in the archive twice\.\n"):
         submit(tmp_path, data)
 
 
@@ -146,7 +138,7 @@ def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -
     slashes = zipped({**GOOD, "lib/": b"", "lib/util.py": b"1"}, system=0)
     taken = submit(tmp_path, slashes.replace(b"lib/", b"lib\\"))
     assert taken.digest == submit(tmp_path, slashes).digest
-    with pytest.raises(BotError, match="points outside of its folder"):
+    with pytest.raises(bots.BotError, match="points outside of its folder"):
         submit(tmp_path, zipped({**GOOD, "..|evil": b"x"}, system=0).replace(b"..|evil", b"..\\evil"))
 
 
@@ -209,7 +201,7 @@ def test_links_within_the_folder_are_kept_and_hard_links_become_files(tmp_path: 
 def test_an_archive_in_the_archive_is_a_file_like_any_other(tmp_path: Path) -> None:
     nested = zipped({"big": bytes(1 << 20)})
     assert unpack(submit(tmp_path, zipped({**GOOD, "data.zip": nested})), tmp_path)["data.zip"] == nested
-    with pytest.raises(BotError, match="is an archive, too"):
+    with pytest.raises(bots.BotError, match="is an archive, too"):
         submit(tmp_path, zipped({"r/r.zip": nested}))
 
 
@@ -314,7 +306,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "zip: overlapping entries": (overlapping(1000), "overlap"),
     "zip: many entries": (zipped({str(number): b"" for number in range(2001)}, zipfile.ZIP_STORED), "2000 files"),
     "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
-    "too large an upload": (bytes([35]) * (MAX_UPLOAD_BYTES + 1), "larger than 16 MB"),
+    "too large an upload": (bytes([35]) * (bots.MAX_UPLOAD_BYTES + 1), "larger than 16 MB"),
     # damage
     "empty": (b"", "the file is empty"),
     "zip: empty": (zipped({}), "no file"),
@@ -370,8 +362,8 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 def test_a_small_archive_of_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
     monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_UNPACKED_BYTES", SOME)
     data = BOMBS[bomb]()
-    assert len(data) < MAX_UPLOAD_BYTES
-    with pytest.raises(BotError, match="more than 4 MB"):
+    assert len(data) < bots.MAX_UPLOAD_BYTES
+    with pytest.raises(bots.BotError, match="more than 4 MB"):
         submit(tmp_path, data)
 
 
@@ -382,7 +374,7 @@ def test_the_headers_of_a_tar_are_bounded_together(tmp_path: Path, kind: str) ->
     empty = entry.tobuf() * 9000
     entry.type, entry.size = tarfile.XHDTYPE, 1 << 16
     many = (entry.tobuf() + b"8 abc=1\n" * (1 << 13)) * 64 if kind == "pax headers" else empty
-    with pytest.raises(BotError, match=r"a header is too long|twice"):
+    with pytest.raises(bots.BotError, match=r"a header is too long|twice"):
         submit(tmp_path, gzip.compress(many + TAR))
 
 
@@ -391,7 +383,7 @@ def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None
     lies = change_rows(change_rows(zipped({"big": bytes(much)}), 24, "<L", 10), 22, "<L", 10, b"PK\3\4")
     tracemalloc.start()
     try:
-        with pytest.raises(BotError, match="damaged"):
+        with pytest.raises(bots.BotError, match="damaged"):
             submit(tmp_path, lies)
         assert tracemalloc.get_traced_memory()[1] < much / 4
     finally:
@@ -400,7 +392,7 @@ def test_a_zip_that_lies_about_its_sizes_takes_no_memory(tmp_path: Path) -> None
 
 @each(("data", "words"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_refusal_has_two_lines(tmp_path: Path, data: bytes, words: str) -> None:
-    with pytest.raises(BotError, match=words) as refused:
+    with pytest.raises(bots.BotError, match=words) as refused:
         submit(tmp_path, data)
     what, do = str(refused.value).split("\n")
     assert what.isprintable()
@@ -413,29 +405,29 @@ def test_a_folder_that_is_too_large_or_unreadable_is_refused(tmp_path: Path) -> 
     folder.mkdir()
     for name, content in GOOD.items():
         (folder / name).write_bytes(content)
-    assert unpack(read_submission(folder), tmp_path) == GOOD
+    assert unpack(bots.read_submission(folder), tmp_path) == GOOD
     (folder / "link").symlink_to("/etc/passwd")
-    with pytest.raises(BotError, match="outside of its folder"):
-        read_submission(folder)
+    with pytest.raises(bots.BotError, match="outside of its folder"):
+        bots.read_submission(folder)
     (folder / "link").unlink()
     with (folder / "long").open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(BotError, match="more than 64 MB"):
-        read_submission(folder)
+    with pytest.raises(bots.BotError, match="more than 64 MB"):
+        bots.read_submission(folder)
     (folder / "long").unlink()
     for number in range(2001):
         (folder / str(number)).touch()
-    with pytest.raises(BotError, match="2000 files"):
-        read_submission(folder)
+    with pytest.raises(bots.BotError, match="2000 files"):
+        bots.read_submission(folder)
     os.mkfifo(tmp_path / "fifo")
     for path, words in ((tmp_path / "fifo", "isn't a file"), (tmp_path / "gone", "is gone|doesn't exist")):
-        with pytest.raises(BotError, match=words):
-            read_submission(path)
+        with pytest.raises(bots.BotError, match=words):
+            bots.read_submission(path)
 
 
 def test_a_files_own_name_may_be_too_long_for_this_machine(tmp_path: Path) -> None:
     """The client chooses the name; that isn't an error of the machine."""
-    with pytest.raises(BotError, match="longer than 255 bytes"):
+    with pytest.raises(bots.BotError, match="longer than 255 bytes"):
         submit(tmp_path, BOT, "ä" * 127 + ".py")
 
 
@@ -466,7 +458,7 @@ def test_folders_of_paths_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_ARCHIVE_ENTRIES", 200)
     names = [f"{number}/" + "a/" * 98 for number in range(30)]
     made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
-    with pytest.raises(BotError, match="200 files and folders"):
+    with pytest.raises(bots.BotError, match="200 files and folders"):
         submit(tmp_path, made)
 
 
@@ -508,7 +500,7 @@ def test_a_damaged_archive_is_accepted_or_refused_in_two_lines(tmp_path: Path, s
     for _ in range(100):
         try:
             submit(tmp_path, damage_archive(draw, GOODS))
-        except BotError as problem:
+        except bots.BotError as problem:
             said.append(str(problem))
     assert {len(words.splitlines()) for words in said} == {2}
     assert 50 < len(said) < 100
@@ -518,13 +510,13 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
     for number, data in enumerate(GOODS[:3]):
         path = tmp_path / f"upload{number}"
         path.write_bytes(data)
-        assert read_submission_in_process(path, "mybot.py") == read_submission(path, "mybot.py")
+        assert bots.read_submission_in_process(path, "mybot.py") == bots.read_submission(path, "mybot.py")
     (tmp_path / "empty").write_bytes(b"")
     for wrong in (tmp_path / "empty", tmp_path / "missing"):
-        with pytest.raises(BotError) as here:
-            read_submission(wrong)
-        with pytest.raises(BotError) as apart:
-            read_submission_in_process(wrong)
+        with pytest.raises(bots.BotError) as here:
+            bots.read_submission(wrong)
+        with pytest.raises(bots.BotError) as apart:
+            bots.read_submission_in_process(wrong)
         assert str(here.value) == str(apart.value)
 
 
@@ -536,13 +528,13 @@ def test_a_submission_over_the_limits_of_the_reader_is_refused(
 ) -> None:
     path = tmp_path / "bot.tar.xz"
     path.write_bytes(lzma.compress(good_tar(("zeros", tarfile.REGTYPE, bytes(60 << 20))), preset=0))
-    with pytest.raises(BotError, match=words):
-        read_submission_in_process(path, **limits)
+    with pytest.raises(bots.BotError, match=words):
+        bots.read_submission_in_process(path, **limits)
 
 
 def test_a_reader_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     path = tmp_path / "bot.tar.gz"
     path.write_bytes(gzip.compress(b"") * ((48 << 20) // 20))
-    with pytest.raises(BotError, match="more than 1 s or"):
-        read_submission_in_process(path, max_bytes=64 << 20, cpu_s=1)
+    with pytest.raises(bots.BotError, match="more than 1 s or"):
+        bots.read_submission_in_process(path, max_bytes=64 << 20, cpu_s=1)

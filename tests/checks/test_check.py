@@ -15,32 +15,22 @@ from typing import Any
 
 import pytest
 
+from arena import checks, coup
 from arena.bots import load_bots
-from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts, check_all, request_kinds, smoke_test
-from arena.coup import (
-    PRESETS,
-    CertainCards,
-    KeyedRng,
-    Ruleset,
-    apply_moves,
-    deal_game,
-    list_legal_moves,
-    view_from_seat,
-)
 from arena.referee import MatchSettings, Timing, make_legal_moves, wire
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer, make_reply_script
 
 Message = dict[str, Any]
-PATIENT, PATIENT_S = Timeouts(60.0, 60.0), 60.0  # for scripts that answer, on a machine that may be busy
-SHORT, SHORT_S = Timeouts(0.4, 0.4), 0.6  # for silent scripts
+PATIENT, PATIENT_S = checks.Timeouts(60.0, 60.0), 60.0  # for scripts that answer, on a machine that may be busy
+SHORT, SHORT_S = checks.Timeouts(0.4, 0.4), 0.6  # for silent scripts
 
 
-def check_bot(argument: str, settings: CheckSettings) -> Generator[CheckStep, None, None]:
+def check_bot(argument: str, settings: checks.CheckSettings) -> Generator[checks.CheckStep, None, None]:
     """Check the bot of a command-line argument, and yield the steps.
 
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends the check's processes.
     """
-    check = BotCheck(settings)
+    check = checks.BotCheck(settings)
     for number, step in enumerate(chain(check.steps_before_run(argument), check.steps_of_run()), 1):
         yield replace(step, number=number)
 
@@ -64,25 +54,27 @@ def answering(answer: Callable[[Message], object] | None = None) -> Script:
 def run_check(
     folder: Path,
     script: Script,
-    patience: Timeouts = PATIENT,
+    patience: checks.Timeouts = PATIENT,
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
-    rules: tuple[Ruleset, ...] = tuple(PRESETS.values()),
+    rules: tuple[coup.Ruleset, ...] = tuple(coup.PRESETS.values()),
     clock: Callable[[], float] = time.monotonic,
-) -> list[CheckStep]:
+) -> list[checks.CheckStep]:
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
     sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
-    settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience)
+    settings = checks.CheckSettings(
+        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience
+    )
     steps = list(check_bot(str(file), replace(settings, rules=rules, clock=clock)))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
 
 
-def find_failure(steps: list[CheckStep]) -> CheckStep:
-    (failed,) = [step for step in steps if step.severity is Severity.FAIL]
+def find_failure(steps: list[checks.CheckStep]) -> checks.CheckStep:
+    (failed,) = [step for step in steps if step.severity is checks.Severity.FAIL]
     return failed
 
 
@@ -90,17 +82,17 @@ def test_a_healthy_bot_passes_every_step_and_is_asked_every_kind_of_request(tmp_
     """It always chooses the first legal move, which alone doesn't cause every kind."""
     for answer, output in ((None, []), (lambda message: {"id": message["id"], "choice": 0}, ["choices"])):
         steps = run_check(tmp_path, answering(answer))
-        assert [step.check for step in steps if step.severity is not Severity.OK] == output
+        assert [step.check for step in steps if step.severity is not checks.Severity.OK] == output
         (table,) = [step.timings for step in steps if step.timings]
         asked = {kind: (int(asked), int(answered)) for kind, asked, answered in table[1:]}
-        assert asked.keys() == frozenset().union(*(request_kinds(rules) for rules in PRESETS.values()))
+        assert asked.keys() == frozenset().union(*(checks.request_kinds(rules) for rules in coup.PRESETS.values()))
         assert all(asked == answered > 0 for asked, answered in asked.values())
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", coup.PRESETS)
 def test_the_requests_of_one_ruleset_alone_are_all_tested(tmp_path: Path, name: str) -> None:
-    steps = run_check(tmp_path, answering(), rules=(PRESETS[name],))
-    assert [step for step in steps if step.severity is Severity.FAIL] == []
+    steps = run_check(tmp_path, answering(), rules=(coup.PRESETS[name],))
+    assert [step for step in steps if step.severity is checks.Severity.FAIL] == []
     (table,) = [step.timings for step in steps if step.timings]
     assert {kind for kind, _, _ in table[1:]} >= {"turn", "challenge", "lose"}
 
@@ -114,30 +106,30 @@ def test_a_turn_that_returns_nothing_is_reported(tmp_path: Path) -> None:
 
     for answer, found in ((last, ["choices"]), (rich, [])):
         steps = run_check(tmp_path, answering(answer))
-        assert [step.check for step in steps if step.severity is not Severity.OK] == found
+        assert [step.check for step in steps if step.severity is not checks.Severity.OK] == found
     assert not found
     [step] = [step for step in run_check(tmp_path, answering(last)) if step.check == "choices"]
     assert "in its turns the bot always plays legal[0]" in step.message
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", coup.PRESETS)
 def test_the_kinds_of_a_game_are_those_of_random_games(name: str) -> None:
-    rules = PRESETS[name]
+    rules = coup.PRESETS[name]
     seats = 2 if rules.problem(2) is None else 3
     rng, found = random.Random(name), set()
     for game in range(60):
-        chance = KeyedRng(b"kinds", game)
-        state = deal_game(rules, seats, chance)
+        chance = coup.KeyedRng(b"kinds", game)
+        state = coup.deal_game(rules, seats, chance)
         while asked := state.board.phase.asked:
-            sight = view_from_seat(state, asked[0])
+            sight = coup.view_from_seat(state, asked[0])
             line = wire.PhaseRequests(state.board, game).line(
-                sight, CertainCards(), 1, [], make_legal_moves(list_legal_moves(sight)), 1, 1
+                sight, coup.CertainCards(), 1, [], make_legal_moves(coup.list_legal_moves(sight)), 1, 1
             )
             found.add(json.loads(line)["kind"])
-            state, _ = apply_moves(
-                state, [rng.choice(list_legal_moves(view_from_seat(state, seat))) for seat in asked], chance
+            state, _ = coup.apply_moves(
+                state, [rng.choice(coup.list_legal_moves(coup.view_from_seat(state, seat))) for seat in asked], chance
             )
-    assert found == request_kinds(rules)
+    assert found == checks.request_kinds(rules)
 
 
 WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
@@ -276,12 +268,14 @@ def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) 
                 peer.burn(0.05)
             peer.send(polite(json.loads(line)) or b"")
 
-    fails, plays = Severity.FAIL, Severity.OK
+    fails, plays = checks.Severity.FAIL, checks.Severity.OK
     for script, level in ((ScriptPeer.wait, fails), (silent_after_hello, fails), (computes, plays)):
         sandbox = InProcessSandbox({load_bots([str(file)])[0][0].argv[0]: script}, True)
-        settings = CheckSettings(sandbox, SandboxChoice("process"), tmp_path / "scratch", idle_s=0.4, leave_s=PATIENT_S)
+        settings = checks.CheckSettings(
+            sandbox, SandboxChoice("process"), tmp_path / "scratch", idle_s=0.4, leave_s=PATIENT_S
+        )
         settings = replace(settings, hello_s=PATIENT_S, timeouts=PATIENT)
-        step = smoke_test(load_bots([str(file)])[0][0], settings, lambda: None)
+        step = checks.smoke_test(load_bots([str(file)])[0][0], settings, lambda: None)
         assert step.severity is level
         assert level is plays or "within" in step.message
 
@@ -297,7 +291,7 @@ def test_a_failed_build_gets_the_advice_of_its_output(tmp_path: Path, printed: s
     (tmp_path / "bot").mkdir()
     text = f"echo '{printed}' >&2; exit 1"
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "./bot"\nbuild = ["sh", "-c", {json.dumps(text)}]\n')
-    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch")
+    settings = checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch")
     failed = find_failure(list(check_bot(str(tmp_path / "bot"), settings)))
     assert failed.check == "build"
     assert failed.advice.startswith(words)
@@ -316,8 +310,8 @@ def test_a_slow_answer_is_not_reported_as_unflushed(tmp_path: Path) -> None:
 
 
 def test_a_bot_may_think_as_long_as_a_matchs_bank_allows(tmp_path: Path) -> None:
-    allowed = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).timeouts
-    assert allowed == Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
+    allowed = checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).timeouts
+    assert allowed == checks.Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)
 
 
 def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -> None:
@@ -332,9 +326,9 @@ def test_a_slow_bot_is_started_a_few_times_and_asked_all_kinds(tmp_path: Path) -
     steps = run_check(tmp_path, slow)
     (table,) = [step.timings for step in steps if step.timings]
     assert {kind for kind, _, _ in table[1:]} == frozenset().union(
-        *(request_kinds(rules) for rules in PRESETS.values())
+        *(checks.request_kinds(rules) for rules in coup.PRESETS.values())
     )
-    assert next(starts) <= 6 < len(PRESETS)
+    assert next(starts) <= 6 < len(coup.PRESETS)
 
 
 @pytest.mark.parametrize("odd", ["a pointer", "a link", "a virtual environment"])
@@ -352,9 +346,9 @@ def test_files_that_a_ladder_lacks_are_reported(tmp_path: Path, odd: str) -> Non
     else:
         (home / "weights").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
     first = next(
-        check_bot(str(home), CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
+        check_bot(str(home), checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch"))
     )
-    assert first.severity is Severity.WARN
+    assert first.severity is checks.Severity.WARN
     assert ("run python3" in first.advice) == (odd == "a virtual environment")
     assert "weights" in first.message
 
@@ -416,8 +410,8 @@ def test_rare_forms_of_requests_are_asked_with_the_first_rules(tmp_path: Path) -
 
     assert not [
         step
-        for step in run_check(tmp_path, answering(answer), rules=(PRESETS["coup"],))
-        if step.severity is Severity.FAIL
+        for step in run_check(tmp_path, answering(answer), rules=(coup.PRESETS["coup"],))
+        if step.severity is checks.Severity.FAIL
     ]
     assert seen >= {"exchange, 1 of 1 cards", "lose, 1 of 2 cards", "10 players"}
 
@@ -430,7 +424,7 @@ def test_a_request_has_the_time_bank_that_is_left(tmp_path: Path) -> None:
         banks.append(message["clock"]["bank_ms"])
         return {"id": message["id"], "choice": 0}
 
-    run_check(tmp_path, answering(answer), Timeouts(0.0, 1e9), clock=lambda: now[0])
+    run_check(tmp_path, answering(answer), checks.Timeouts(0.0, 1e9), clock=lambda: now[0])
     assert banks[:3] == [10_000, 9900, 9800]
 
 
@@ -442,7 +436,7 @@ def test_the_progress_of_a_slow_bot_is_reported_before_its_first_verdict(tmp_pat
         return {"id": message["id"], "choice": 0}
 
     steps = run_check(tmp_path, answering(answer), clock=lambda: now[0])
-    assert {step.check for step in steps if step.severity is Severity.NOW} == {"more games", "all requests"}
+    assert {step.check for step in steps if step.severity is checks.Severity.NOW} == {"more games", "all requests"}
 
 
 def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
@@ -454,11 +448,11 @@ def test_a_stall_of_the_machine_is_not_a_timeout(tmp_path: Path) -> None:
         return time.monotonic() + next(readings) // 7 * 1000
 
     sandbox = InProcessSandbox({argv[0]: answering()})
-    settings = CheckSettings(
+    settings = checks.CheckSettings(
         sandbox, SandboxChoice("process"), tmp_path, hello_s=PATIENT_S, timeouts=PATIENT, clock=clock
     )
     steps = list(check_bot(str(tmp_path / "bot.py"), settings))
-    assert {step.severity for step in steps} <= {Severity.OK, Severity.NOTE, Severity.NOW}
+    assert {step.severity for step in steps} <= {checks.Severity.OK, checks.Severity.NOTE, checks.Severity.NOW}
 
 
 def test_a_bot_whose_games_cannot_be_repeated_gets_a_note_and_passes(tmp_path: Path) -> None:
@@ -466,7 +460,9 @@ def test_a_bot_whose_games_cannot_be_repeated_gets_a_note_and_passes(tmp_path: P
     steps = run_check(
         tmp_path, answering(lambda message: {"id": message["id"], "choice": rng.randrange(len(message["legal"]))})
     )
-    assert {step.check: step.severity for step in steps if step.severity is not Severity.OK} == {"same seeds": "note"}
+    assert {step.check: step.severity for step in steps if step.severity is not checks.Severity.OK} == {
+        "same seeds": "note"
+    }
 
 
 def test_peak_memory_is_reported_with_its_limit(tmp_path: Path) -> None:
@@ -481,14 +477,16 @@ def test_peak_memory_is_reported_with_its_limit(tmp_path: Path) -> None:
     assert "memory" not in run_check(tmp_path, answering())[-1].message
 
 
-def in_one_folder(folder: Path, script: Script) -> list[tuple[int, CheckStep]]:
+def in_one_folder(folder: Path, script: Script) -> list[tuple[int, checks.CheckStep]]:
     """Check two files of one folder and one that doesn't exist, all with one script."""
     names = [str(folder / name) for name in ("a.py", "none.py", "b.py")]
     for name in (names[0], names[2]):
         Path(name).write_text("")
     sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
-    settings = CheckSettings(sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT)
-    found = list(check_all(names, settings))
+    settings = checks.CheckSettings(
+        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT
+    )
+    found = list(checks.check_all(names, settings))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     return found
 
@@ -505,7 +503,7 @@ def test_several_bots_are_checked_at_once_and_reported_in_order(tmp_path: Path) 
     names = [step.check for place, step in found if place == 0]
     assert [place for place, _ in found] == [0] * len(names) + [1] + [2] * len(names)
     assert [step.number for _, step in found] == [*range(1, len(names) + 1), 1, *range(1, len(names) + 1)]
-    assert [step.severity for _, step in found if step.severity is not Severity.OK] == [Severity.FAIL]
+    assert [step.severity for _, step in found if step.severity is not checks.Severity.OK] == [checks.Severity.FAIL]
 
 
 def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: Path) -> None:
@@ -514,25 +512,25 @@ def test_a_new_file_in_a_folder_of_two_bots_is_attributed_to_neither(tmp_path: P
         answering()(peer)
 
     steps = [step for _, step in in_one_folder(tmp_path, writes) if step.check == "files"]
-    assert [step.severity for step in steps] == [Severity.NOTE] * 2
+    assert [step.severity for step in steps] == [checks.Severity.NOTE] * 2
     assert "or another bot in its folder, wrote next to its program: games.log" in steps[0].message
 
 
 def test_a_slow_start_is_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (
-        CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
+        checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path).hello_s
         == MatchSettings().timing.start_ms / 1000
     )
     monkeypatch.setattr("arena.checks.bot_check.SLOW_S", -1.0)
     (step,) = [step for step in run_check(tmp_path, answering()) if step.check == "hello"]
-    assert step.severity is Severity.NOTE
+    assert step.severity is checks.Severity.NOTE
     assert re.fullmatch(r"it took \d+\.\d s of 60 s to start", step.message)
 
 
 def test_a_missing_bot_fails_the_first_step(tmp_path: Path) -> None:
-    settings = CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
+    settings = checks.CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path)
     (step,) = check_bot(str(tmp_path / "none.py"), settings)
-    assert (step.check, step.severity) == ("file", Severity.FAIL)
+    assert (step.check, step.severity) == ("file", checks.Severity.FAIL)
     assert step.advice == "A bot is a file, or a folder with bot.toml."
 
 
@@ -540,12 +538,15 @@ def test_the_preflight_reports_a_bot_that_is_silent_after_its_hello(tmp_path: Pa
     """It is reported once, after two seconds of silence, before its time is over."""
     (tmp_path / "bot.py").write_text("")
     ((found,), _) = load_bots([str(tmp_path / "bot.py")])
-    for script, level, output in ((answering(), Severity.OK, 0), (silent_after_hello, Severity.FAIL, 1)):
+    for script, level, output in ((answering(), checks.Severity.OK, 0), (silent_after_hello, checks.Severity.FAIL, 1)):
         mute: list[bool] = []
-        settings = CheckSettings(
-            InProcessSandbox({found.argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=Timeouts(2.1, 0.0)
+        settings = checks.CheckSettings(
+            InProcessSandbox({found.argv[0]: script}),
+            SandboxChoice("process"),
+            tmp_path,
+            timeouts=checks.Timeouts(2.1, 0.0),
         )
-        assert smoke_test(found, settings, partial(mute.append, True)).severity is level
+        assert checks.smoke_test(found, settings, partial(mute.append, True)).severity is level
         assert len(mute) == output
 
 
@@ -556,19 +557,19 @@ def test_a_slow_bot_is_asked_less_where_time_is_limited(tmp_path: Path) -> None:
     ticks = count()  # each look at the clock takes a tenth of a second
 
     def asked(enough_s: float) -> tuple[int, str]:
-        settings = CheckSettings(
+        settings = checks.CheckSettings(
             InProcessSandbox({argv[0]: answering()}),
             SandboxChoice("process"),
             tmp_path / "scratch",
-            rules=(PRESETS["coup"],),
+            rules=(coup.PRESETS["coup"],),
             hello_s=1e9,
-            timeouts=Timeouts(1e9, 0.0),
+            timeouts=checks.Timeouts(1e9, 0.0),
             clock=lambda: next(ticks) / 10,
             leave_s=1e9,
             enough_s=enough_s,
         )
         steps = {step.check: step for step in check_bot(str(file), settings)}
-        assert {step.severity for step in steps.values()} <= {Severity.OK, Severity.NOTE}
+        assert {step.severity for step in steps.values()} <= {checks.Severity.OK, checks.Severity.NOTE}
         return int(steps["more games"].message.split()[0]), steps["all requests"].message
 
     games, everything = asked(1e9)
@@ -583,13 +584,13 @@ def test_warnings_of_a_build_that_succeeds_are_shown(tmp_path: Path, said: str) 
     (tmp_path / "bot" / "bot.toml").write_text(f'run = "python3 bot.py"\nbuild = ["echo", "{said}"]\n')
     warned = " warning: " in said
     building = []
-    settings = CheckSettings(
+    settings = checks.CheckSettings(
         InProcessSandbox({}), SandboxChoice("process"), tmp_path / "scratch", on_build=building.append
     )
     with closing(check_bot(str(tmp_path / "bot"), settings)) as steps:
         assert next(steps).check == "file"
         step = next(steps)
-    assert (step.check, step.severity, step.log) == ("build", Severity.OK, said.encode() + b"\n")
+    assert (step.check, step.severity, step.log) == ("build", checks.Severity.OK, said.encode() + b"\n")
     assert step.stderr == ((said.encode(),) if warned else ())
     assert step.message.endswith("with warnings") == warned
     assert [bot.name for bot in building] == ["bot"]
@@ -599,12 +600,12 @@ def test_files_of_a_build_are_not_attributed_to_the_bot(tmp_path: Path) -> None:
     (tmp_path / "bot").mkdir()
     (tmp_path / "bot" / "bot.toml").write_text('run = "python3 bot.py"\nbuild = "touch made"\n')
     argv = load_bots([str(tmp_path / "bot")])[0][0].argv
-    settings = CheckSettings(
+    settings = checks.CheckSettings(
         InProcessSandbox({argv[0]: answering()}), SandboxChoice("process"), tmp_path / "scratch", timeouts=PATIENT
     )
     steps = list(check_bot(str(tmp_path / "bot"), settings))
     assert (tmp_path / "bot" / "made").exists()
-    assert [step for step in steps if step.severity is Severity.FAIL] == []
+    assert [step for step in steps if step.severity is checks.Severity.FAIL] == []
 
 
 @pytest.mark.clock
@@ -619,4 +620,4 @@ def test_waiting_for_a_core_is_not_own_time(tmp_path: Path, starved_s: float) ->
             peer.send(polite(message) or b"")
 
     steps = run_check(tmp_path, script, hello_s=0.1, reports_wait_time=True)
-    assert [step.check for step in steps if step.severity is Severity.FAIL] == ([] if starved_s else ["hello"])
+    assert [step.check for step in steps if step.severity is checks.Severity.FAIL] == ([] if starved_s else ["hello"])

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from arena import sandbox
 from arena.checks import Finding, check_host
-from arena.sandbox import ISOLATING_SANDBOXES, HostProblem, Remedy, SandboxChoice, unavailable_reason, untrusted_problem
 from arena.sandbox.linux import cgroup
 from tests.cli_workspace import Place
 from tests.timing import within
@@ -36,13 +36,13 @@ GOOD = {
     "sys/devices/system/cpu/cpufreq/boost": "0\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
 }
-NO_BWRAP = HostProblem("bubblewrap is missing", Remedy.INSTALL_BWRAP)
-NO_DOCKER = HostProblem("no engine", Remedy.INSTALL_DOCKER)
-WORKS: dict[str, HostProblem | None] = {"process": None, "bubblewrap": None, "docker": NO_DOCKER}
+NO_BWRAP = sandbox.HostProblem("bubblewrap is missing", sandbox.Remedy.INSTALL_BWRAP)
+NO_DOCKER = sandbox.HostProblem("no engine", sandbox.Remedy.INSTALL_DOCKER)
+WORKS: dict[str, sandbox.HostProblem | None] = {"process": None, "bubblewrap": None, "docker": NO_DOCKER}
 
 
 def found(
-    folder: Path, files: dict[str, str | None], tried: dict[str, HostProblem | None] | None = None
+    folder: Path, files: dict[str, str | None], tried: dict[str, sandbox.HostProblem | None] | None = None
 ) -> dict[str, Finding]:
     """Return by name the findings on a host with these files in addition to the good ones; None: no such file."""
     for name, text in {**GOOD, **files}.items():
@@ -117,7 +117,7 @@ def test_findings_are_in_order_of_weight(tmp_path: Path) -> None:
     ],
 )
 def test_the_sandbox_that_auto_chooses_is_reported(
-    tmp_path: Path, bubblewrap: HostProblem | None, docker: HostProblem | None, level: str, text: str
+    tmp_path: Path, bubblewrap: sandbox.HostProblem | None, docker: sandbox.HostProblem | None, level: str, text: str
 ) -> None:
     got = found(tmp_path, {}, {"process": None, "bubblewrap": bubblewrap, "docker": docker})
     assert got["--sandbox auto"].severity == level
@@ -127,7 +127,7 @@ def test_the_sandbox_that_auto_chooses_is_reported(
 
 
 def test_the_command_prints_each_finding_and_exits_0_if_a_sandbox_isolates(place: Place) -> None:
-    works = unavailable_reason("bubblewrap") is None or unavailable_reason("docker") is None
+    works = sandbox.unavailable_reason("bubblewrap") is None or sandbox.unavailable_reason("docker") is None
     ran = place.run("doctor")
     assert ran.code == (0 if works else 1)
     lines = ran.out.splitlines()
@@ -174,15 +174,15 @@ def test_memory_for_the_bots_of_all_cores_is_compared_with_the_machines(
 
 
 def test_a_plain_process_is_never_for_untrusted_bots() -> None:
-    assert untrusted_problem(SandboxChoice("process")) is not None
+    assert sandbox.untrusted_problem(sandbox.SandboxChoice("process")) is not None
 
 
-@pytest.mark.parametrize("name", ISOLATING_SANDBOXES)
+@pytest.mark.parametrize("name", sandbox.ISOLATING_SANDBOXES)
 def test_a_box_with_control_groups_is_for_untrusted_bots(name: str, needs: Needs) -> None:
     """Without them a bot can slow down another, and limits are enforced too late."""
-    problem = untrusted_problem(SandboxChoice(name))
-    assert (problem is None) == (unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
-    assert problem is None or problem in (unavailable_reason(name), cgroup.cgroup_problem())
+    problem = sandbox.untrusted_problem(sandbox.SandboxChoice(name))
+    assert (problem is None) == (sandbox.unavailable_reason(name) is None and cgroup.cgroup_problem() is None)
+    assert problem is None or problem in (sandbox.unavailable_reason(name), cgroup.cgroup_problem())
 
 
 def test_a_terminal_gets_folded_texts_and_whole_commands(place: Place) -> None:
@@ -231,7 +231,7 @@ exec "$@"
 @pytest.mark.boxes
 @pytest.mark.needs("root", None if os.getuid() == 0 else "only root can hide the control groups from a process")
 def test_without_control_groups_no_box_is_for_untrusted_bots(needs: Needs) -> None:
-    needs("bubblewrap", unavailable_reason("bubblewrap"))
+    needs("bubblewrap", sandbox.unavailable_reason("bubblewrap"))
     ran = subprocess.run(
         [
             "unshare",

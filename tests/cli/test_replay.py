@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from arena import referee
 from arena.cli import cli
 from arena.coup import PRESETS, Blocked, Challenged
-from arena.referee import Fault, GameRecord, MatchHeader, Record, read_record, write_record
 from arena.referee import replay_game as replayed
 from arena.replay import list_steps
 from tests.alternate_deals import disguise, redeal
@@ -32,9 +32,9 @@ def record_folder(tmp_path: Path) -> Path:
     return save(tmp_path, random_game(PRESETS["coup"], 4, seed=1))
 
 
-def save(folder: Path, record: Record) -> Path:
+def save(folder: Path, record: referee.Record) -> Path:
     (folder / "records").mkdir()
-    (folder / "records" / f"{record.header.match:06d}.jsonl").write_text(write_record(record), encoding="utf-8")
+    (folder / "records" / f"{record.header.match:06d}.jsonl").write_text(referee.write_record(record), encoding="utf-8")
     return folder
 
 
@@ -54,7 +54,7 @@ def test_a_pause_comes_after_each_turn(record_folder: Path, monkeypatch: pytest.
     turns = sum(line.lstrip()[:1].isdigit() for line in replay(record_folder).stdout.splitlines())
     assert set(pauses) == {0}
     pauses.clear()
-    record = read_record((record_folder / "records" / "000000.jsonl").read_text())
+    record = referee.read_record((record_folder / "records" / "000000.jsonl").read_text())
     command = sys.modules["arena.cli.replay"]
     command.print_narration(command.GameNarrator(record, record.games[0]), pause_s=1.2)
     assert pauses == [1.2] * turns
@@ -91,7 +91,7 @@ def test_hidden_cards_do_not_change_the_output_for_a_seat(
     rng, rules = random.Random(1), PRESETS[name]
     folder = save(tmp_path, random_game(rules, 3, seed=2))
 
-    def elsewhere(header: MatchHeader, game: GameRecord) -> Iterator[Any]:
+    def elsewhere(header: referee.MatchHeader, game: referee.GameRecord) -> Iterator[Any]:
         for step in replayed(header, game):
             before, after = (redeal(state, seat, rng) for state in (step.before, step.after))
             yield changed(step, before=before, after=after, events=tuple(disguise(step.events, seat, rng, rules)))
@@ -153,7 +153,7 @@ def test_an_unknown_game_or_bot_is_refused_with_a_list(record_folder: Path, argu
 
 
 def test_a_wrong_record_is_refused(tmp_path: Path) -> None:
-    whole = write_record(random_game(PRESETS["coup"], 2, seed=1))
+    whole = referee.write_record(random_game(PRESETS["coup"], 2, seed=1))
     for name, text, said in [
         ("cut", whole[:-20], "cut off"),
         ("later", whole.replace('{"record":4', '{"record":9', 1), "version 9"),
@@ -214,7 +214,9 @@ def test_the_page_of_lost_games_opens_with_the_view_of_the_bot(record_folder: Pa
 def test_a_seats_games_are_not_chosen_by_faults_that_only_another_knows(tmp_path: Path) -> None:
     """The choice of games would reveal them."""
     record = random_game(PRESETS["coup"], 4, seed=1)
-    record_folder = save(tmp_path, changed(record, games=(changed(record.games[0], faults=(Fault(1, "late_reply"),)),)))
+    record_folder = save(
+        tmp_path, changed(record, games=(changed(record.games[0], faults=(referee.Fault(1, "late_reply"),)),))
+    )
     assert replay(record_folder, "--faults").exit_code == 0
     assert replay(record_folder, "--faults", "--seat", "bot1").exit_code == 0
     assert replay(record_folder, "--faults", "--seat", "bot2").exit_code == 2

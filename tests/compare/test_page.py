@@ -6,24 +6,17 @@ from typing import Any
 
 import pytest
 
+from arena.compare import report
 from arena.compare.html_report import comparison_page
-from arena.compare.report import (
-    ComparedSide,
-    CompareReport,
-    DivergenceGroup,
-    DivergencePosition,
-    InterimResult,
-    OpponentDifference,
-)
 from arena.rating import Estimate
 from tests.chromium import Reader
 
 NASTY = "<img src=x onerror=window.hit=1>"
 
 
-def answer() -> CompareReport:
+def answer() -> report.CompareReport:
     """Return a report with all that a page can show."""
-    position = DivergencePosition(
+    position = report.DivergencePosition(
         match=4,
         new_match=5,
         game=3,
@@ -35,7 +28,7 @@ def answer() -> CompareReport:
         old_won=1.0,
         new_won=0.0,
     )
-    row = DivergenceGroup(
+    row = report.DivergenceGroup(
         request="its turn",
         old="take tax",
         new="steal from the richest (2 cards) (bluff)",
@@ -46,12 +39,12 @@ def answer() -> CompareReport:
         contribution=-0.1,
         examples=(position,),
     )
-    return CompareReport(
+    return report.CompareReport(
         error=NASTY,
         verdict="worse",
         verdict_text="NEW is worse by 2 to 18 points",
-        old=ComparedSide(argument=NASTY, resolved=f"/home/{NASTY}", win_rate=0.4, faults=0, forfeits=0),
-        new=ComparedSide(argument="new", resolved="/home/new", win_rate=0.3, faults=3, forfeits=3),
+        old=report.ComparedSide(argument=NASTY, resolved=f"/home/{NASTY}", win_rate=0.4, faults=0, forfeits=0),
+        new=report.ComparedSide(argument="new", resolved="/home/new", win_rate=0.3, faults=3, forfeits=3),
         opponents=[NASTY, "honest", "counter", "bluffer"],
         run="a folder/out",
         rules="coup",
@@ -65,12 +58,12 @@ def answer() -> CompareReport:
         discordant_pairs=10,
         max_pairs=1500,
         blocks_left=None,
-        interim_results=[InterimResult(blocks=at, difference=Estimate(-0.1, -0.3, 0.1)) for at in (1, 2)],
+        interim_results=[report.InterimResult(blocks=at, difference=Estimate(-0.1, -0.3, 0.1)) for at in (1, 2)],
         identical_pairs=5,
         diverged_by_opponent={NASTY: 3},
         opponent_contribution=0.01,
         divergences=[row],
-        by_opponent=[OpponentDifference(bot=NASTY, blocks=2, difference=Estimate(-0.1))],
+        by_opponent=[report.OpponentDifference(bot=NASTY, blocks=2, difference=Estimate(-0.1))],
     )
 
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from arena import referee
 from arena.coup import PRESETS
 from arena.limits import Limits
-from arena.referee import MatchSettings, MatchSpec, Record, Timing, read_record, sent_lines, write_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, ScriptPeer
 
@@ -31,9 +31,9 @@ def read_matches() -> dict[str, Any]:
     return matches
 
 
-def lines_to(record: Record, bot: int) -> list[Line]:
+def lines_to(record: referee.Record, bot: int) -> list[Line]:
     """Return what a bot was sent, by the arena of today."""
-    return [json.loads(sent.line) for sent in sent_lines(record, bot)]
+    return [json.loads(sent.line) for sent in referee.sent_lines(record, bot)]
 
 
 def names_in(values: Any) -> Iterator[str]:
@@ -79,7 +79,7 @@ def seats(preset: str) -> int:
     return 2 if PRESETS[preset].max_seats == 2 else 4
 
 
-def play(preset: str) -> Record:
+def play(preset: str) -> referee.Record:
     """Play the match again: bots of 1.0 at the table of today."""
     count = seats(preset)
 
@@ -98,20 +98,24 @@ def play(preset: str) -> Record:
 
     rotations = tuple(tuple((seat + game) % count for seat in range(count)) for game in range(GAMES))
     names = tuple(f"bot-{bot}" for bot in range(count))
-    settings = MatchSettings(rules=PRESETS[preset], timing=Timing(own=True), open_names=preset == "coup")
-    timings = (Timing(own=True), *[Timing(own=True, limit_ms=900)] * (count - 1)) if preset == "coup" else ()
+    settings = referee.MatchSettings(
+        rules=PRESETS[preset], timing=referee.Timing(own=True), open_names=preset == "coup"
+    )
+    timings = (
+        (referee.Timing(own=True), *[referee.Timing(own=True, limit_ms=900)] * (count - 1)) if preset == "coup" else ()
+    )
     digests = tuple(f"{bot:064x}" for bot in range(count)) if preset == "coup" else ()
-    spec = MatchSpec(0, bytes([len(preset)]) * 32, names, rotations, settings, timings, digests)
+    spec = referee.MatchSpec(0, bytes([len(preset)]) * 32, names, rotations, settings, timings, digests)
     return play_match(spec, launch).record
 
 
 def make() -> None:
     matches = {}
     for preset in PRESETS:
-        text = write_record(play(preset))
+        text = referee.write_record(play(preset))
         matches[preset] = {
             "record": text,
-            "sent": [lines_to(read_record(text), bot) for bot in READERS[: seats(preset)]],
+            "sent": [lines_to(referee.read_record(text), bot) for bot in READERS[: seats(preset)]],
         }
     FILE.write_bytes(gzip.compress(json.dumps(matches).encode(), 9, mtime=0))
 

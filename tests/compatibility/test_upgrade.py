@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
+from ladder import store
 from ladder.ladder import open_ladder
 from ladder.maintenance import restore_backup
-from ladder.store import METADATA, NEWEST_REVISION, Database, clone_from_file, end_runner, register_runner
 from ladder.upgrade import upgrade_ladder
 from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
 from tests.compatibility.test_promises import ROOT, missing
 
-NEXT = str(int(NEWEST_REVISION) + 1).zfill(4)
+NEXT = str(int(store.NEWEST_REVISION) + 1).zfill(4)
 MOVE = """
     op.execute("UPDATE users SET initials = upper(substr(login, 1, 1))")
     op.execute("INSERT INTO contacts (user_id, address) SELECT id, coalesce(email, login) FROM users")
@@ -39,8 +39,8 @@ def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     file = restore_file(folder)
     if request.param == "postgresql":
         url = str(request.getfixturevalue("postgres_url"))
-        with closing(Database(url)) as target:
-            clone_from_file(file, target)
+        with closing(store.Database(url)) as target:
+            store.clone_from_file(file, target)
         file.unlink()
         toml = folder / "ladder.toml"
         toml.write_text(toml.read_text().replace("sqlite:///ladder.db", url))
@@ -86,17 +86,17 @@ def all_rows(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     with closing(open_any(folder)) as database, database.engine.connect() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(select(table))), key=repr)
-            for table in METADATA.sorted_tables
+            for table in store.METADATA.sorted_tables
         }
 
 
-def open_any(folder: Path) -> Database:
+def open_any(folder: Path) -> store.Database:
     url = json.loads(
         next(
             line for line in (folder / "ladder.toml").read_text().splitlines() if line.startswith("database")
         ).partition("=")[2]
     )
-    return Database(url.replace("sqlite:///ladder.db", f"sqlite:///{folder}/ladder.db"))
+    return store.Database(url.replace("sqlite:///ladder.db", f"sqlite:///{folder}/ladder.db"))
 
 
 def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> None:
@@ -118,25 +118,27 @@ def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_versi
     rows = all_rows(old)
     shown = show(old)
     refused = arena(next_version, "standings", old, fails=2)
-    assert f"the database has schema {NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused.stderr
+    assert (
+        f"the database has schema {store.NEWEST_REVISION}, and this version of the arena uses {NEXT}" in refused.stderr
+    )
     assert "arena ladder upgrade LADDER" in refused.stderr
-    assert f"schema {NEWEST_REVISION}" in arena(next_version, "doctor", old, fails=1).stdout
+    assert f"schema {store.NEWEST_REVISION}" in arena(next_version, "doctor", old, fails=1).stdout
     plan = arena(next_version, "upgrade", old, "--dry-run", "--json")
     assert json.loads(plan.stdout) == {
-        "before": NEWEST_REVISION, "after": NEXT, "backup": None,
+        "before": store.NEWEST_REVISION, "after": NEXT, "backup": None,
         "changes": [{"revision": NEXT, "title": "Store contacts."}],
     }  # fmt: skip
     assert all_rows(old) == rows
     assert not list(old.glob("*.tar"))
 
     with closing(open_any(old)) as database:
-        runner = database.write(lambda connection: register_runner(connection, 1, 0.0))
+        runner = database.write(lambda connection: store.register_runner(connection, 1, 0.0))
         refused = arena(next_version, "upgrade", old, fails=2)
         assert f"other processes use the ladder: runner {runner[:8]}, process " in refused.stderr
-        database.write(lambda connection: end_runner(connection, runner))
+        database.write(lambda connection: store.end_runner(connection, runner))
         database.write(
             lambda connection: connection.execute(
-                METADATA.tables["runners"].delete().where(METADATA.tables["runners"].c.id == runner)
+                store.METADATA.tables["runners"].delete().where(store.METADATA.tables["runners"].c.id == runner)
             )
         )
     assert all_rows(old) == rows

@@ -14,50 +14,7 @@ from typing import Any, get_args
 
 import pytest
 
-from arena.coup import (
-    FIELD_BY_NAME,
-    FIELDS,
-    FORFEIT,
-    PRESETS,
-    Action,
-    ActionDeclared,
-    Allegiance,
-    BlockWindow,
-    Board,
-    ChallengeWindow,
-    ChoosingSide,
-    CoinReason,
-    Coins,
-    DecidingKeepShown,
-    Drafting,
-    Event,
-    Examining,
-    Exchanging,
-    GameEnding,
-    KeyedRng,
-    Losing,
-    LossReason,
-    Lost,
-    Over,
-    Phase,
-    Proving,
-    Resolved,
-    Revealing,
-    Role,
-    Ruleset,
-    State,
-    StatementMade,
-    Turn,
-    apply_moves,
-    deal_game,
-    event_for_seat,
-    format_move,
-    list_legal_moves,
-    parse_move,
-    replace_fields,
-    rules_sections,
-    view_from_seat,
-)
+from arena import coup
 from tests.cases import each
 from tests.games import say
 
@@ -66,19 +23,19 @@ Scenario = dict[str, Any]
 FOLDER = Path(__file__).parent / "scenarios"
 KEY = bytes(32)
 
-KINDS: dict[type[Phase], str] = {
-    Drafting: "draft",
-    ChoosingSide: "allegiance",
-    Turn: "turn",
-    ChallengeWindow: "challenge",
-    BlockWindow: "block",
-    Proving: "prove",
-    DecidingKeepShown: "keep_shown",
-    Losing: "lose",
-    Exchanging: "exchange",
-    Revealing: "examine_show",
-    Examining: "examine_decide",
-    Over: "over",
+KINDS: dict[type[coup.Phase], str] = {
+    coup.Drafting: "draft",
+    coup.ChoosingSide: "allegiance",
+    coup.Turn: "turn",
+    coup.ChallengeWindow: "challenge",
+    coup.BlockWindow: "block",
+    coup.Proving: "prove",
+    coup.DecidingKeepShown: "keep_shown",
+    coup.Losing: "lose",
+    coup.Exchanging: "exchange",
+    coup.Revealing: "examine_show",
+    coup.Examining: "examine_decide",
+    coup.Over: "over",
 }
 
 TOP = {"id", "rules", "with", "cites", "note", "given", "moves", "events", "then"}
@@ -105,15 +62,15 @@ SCENARIOS = dict(load())
 # ---------------------------------------------------------------- from words to values and back
 
 
-def rules_of(scenario: Scenario) -> Ruleset:
-    return replace_fields(PRESETS[scenario["rules"]], scenario.get("with", {}))
+def rules_of(scenario: Scenario) -> coup.Ruleset:
+    return coup.replace_fields(coup.PRESETS[scenario["rules"]], scenario.get("with", {}))
 
 
-def cards(text: str) -> tuple[Role, ...]:
-    return tuple(Role(word) for word in text.split())
+def cards(text: str) -> tuple[coup.Role, ...]:
+    return tuple(coup.Role(word) for word in text.split())
 
 
-def state_of(rules: Ruleset, given: Scenario) -> State:
+def state_of(rules: coup.Ruleset, given: Scenario) -> coup.State:
     """Build the state at the start of a turn. See scenarios/README.md for the fields and their defaults."""
     hands = tuple(tuple(sorted(cards(hand))) for hand in given["hands"])
     seats = len(hands)
@@ -134,7 +91,7 @@ def state_of(rules: Ruleset, given: Scenario) -> State:
         deck = (*sorted(left.elements()), *reversed(top))
     actor = given.get("actor", 0)
     choosing = given.get("phase") == "allegiance"
-    board = Board(
+    board = coup.Board(
         rules=rules,
         turn=given.get("turn", 1),
         actor=actor,
@@ -142,36 +99,36 @@ def state_of(rules: Ruleset, given: Scenario) -> State:
         coins=tuple(given.get("coins", [rules.start_coins if hand else 0 for hand in hands])),
         influence=tuple(map(len, hands)),
         revealed=tuple(revealed),
-        phase=ChoosingSide((actor,)) if choosing else Turn((actor,)),
-        sides=tuple(Allegiance(side) for side in given.get("sides", [])),
+        phase=coup.ChoosingSide((actor,)) if choosing else coup.Turn((actor,)),
+        sides=tuple(coup.Allegiance(side) for side in given.get("sides", [])),
         reserve=given.get("reserve", 0),
     )
     assert len(board.coins) == len(board.revealed) == seats
     assert len(board.sides) == (seats if rules.reformation and not choosing else 0)
-    return State(board, hands, deck, (), 0)
+    return coup.State(board, hands, deck, (), 0)
 
 
-def asks(state: State) -> str:
+def asks(state: coup.State) -> str:
     phase = state.board.phase
     return " ".join((KINDS[type(phase)], *map(str, phase.asked)))
 
 
-def ended(phase: Phase) -> str:
-    assert isinstance(phase, Over)
-    assert phase.winner == (None if phase.ending is not GameEnding.LAST_STANDING else phase.survivors[0])
+def ended(phase: coup.Phase) -> str:
+    assert isinstance(phase, coup.Over)
+    assert phase.winner == (None if phase.ending is not coup.GameEnding.LAST_STANDING else phase.survivors[0])
     return " ".join((phase.ending, *map(str, phase.survivors)))
 
 
-def menu(state: State, seat: int) -> list[str]:
-    return [format_move(move) for move in list_legal_moves(view_from_seat(state, seat))]
+def menu(state: coup.State, seat: int) -> list[str]:
+    return [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(state, seat))]
 
 
-def count_cards(state: State) -> Counter[Role]:
+def count_cards(state: coup.State) -> Counter[coup.Role]:
     places = (*state.hands, *state.board.revealed, *state.discards, state.deck, state.drawn)
     return Counter(role for place in places for role in place)
 
 
-def matches(hand: tuple[Role, ...], pattern: str) -> bool:
+def matches(hand: tuple[coup.Role, ...], pattern: str) -> bool:
     """Return whether the hand has these cards; a `?` in the pattern stands for any card."""
     words = Counter(pattern.split())
     unknown = words.pop("?", 0)
@@ -182,9 +139,9 @@ def matches(hand: tuple[Role, ...], pattern: str) -> bool:
 
 
 class Played:
-    def __init__(self, state: State, chance: KeyedRng, words: list[str]) -> None:
+    def __init__(self, state: coup.State, chance: coup.KeyedRng, words: list[str]) -> None:
         self.first = self.state = state
-        self.events: list[Event] = []
+        self.events: list[coup.Event] = []
         self.asks = [asks(state)]
         moves = iter(words)
         while word := next(moves, None):
@@ -193,21 +150,21 @@ class Played:
             answers = [word, *(next(moves, "?") for _ in seats[1:])]
             assert "?" not in answers, f"{self.asks[-1]!r} needs {len(seats)} answers, not {answers}"
             for seat, answer in zip(seats, answers, strict=True):
-                assert answer == format_move(FORFEIT) or answer in menu(self.state, seat), (
+                assert answer == coup.format_move(coup.FORFEIT) or answer in menu(self.state, seat), (
                     f"{answer!r} is not legal for seat {seat} ({self.asks[-1]!r}): {menu(self.state, seat)}"
                 )
-            self.state, events = apply_moves(self.state, [parse_move(answer) for answer in answers], chance)
+            self.state, events = coup.apply_moves(self.state, [coup.parse_move(answer) for answer in answers], chance)
             self.events += events
             self.asks.append(asks(self.state))
 
 
-def begin(scenario: Scenario, game: int) -> tuple[State, KeyedRng]:
+def begin(scenario: Scenario, game: int) -> tuple[coup.State, coup.KeyedRng]:
     rules, given = rules_of(scenario), scenario["given"]
-    chance = KeyedRng(KEY, game)
+    chance = coup.KeyedRng(KEY, game)
     if "hands" in given:
         assert rules.problem(len(given["hands"])) is None
         return state_of(rules, given), chance
-    return deal_game(rules, given["seats"], chance, given.get("starter", 0)), chance
+    return coup.deal_game(rules, given["seats"], chance, given.get("starter", 0)), chance
 
 
 def check(scenario: Scenario, played: Played) -> None:
@@ -244,20 +201,22 @@ def check(scenario: Scenario, played: Played) -> None:
     for seat, moves in then.get("legal_lacks", {}).items():
         assert not set(moves) & set(menu(state, int(seat)))
     for seat, words in then.get("hears", {}).items():
-        copies = [say(event_for_seat(event, None if seat == "spectator" else int(seat))) for event in played.events]
+        copies = [
+            say(coup.event_for_seat(event, None if seat == "spectator" else int(seat))) for event in played.events
+        ]
         assert copies[-len(words) :] == words
 
 
 def conserve(played: Played) -> None:
     """Check invariants of every game: no card appears or vanishes, and an event reports each coin that moves."""
     before, after = played.first, played.state
-    if isinstance(before.board.phase, Drafting) and after.discards:
+    if isinstance(before.board.phase, coup.Drafting) and after.discards:
         assert count_cards(after) == Counter(before.board.rules.roles * before.board.rules.copies(2))
-    elif not isinstance(before.board.phase, Drafting):
+    elif not isinstance(before.board.phase, coup.Drafting):
         assert count_cards(after) == count_cards(before)
     purses = list(before.board.coins)
     for event in played.events:
-        if isinstance(event, Coins):
+        if isinstance(event, coup.Coins):
             purses[event.seat] += event.delta
     assert tuple(purses) == after.board.coins
     assert min(purses) >= 0
@@ -284,7 +243,7 @@ def test_each_scenario_ends_as_its_document_says(scenario: Scenario) -> None:
         "first_sides": lambda game: game.first.board.sides[game.first.board.actor],
         "some_hands": lambda game: " / ".join(" ".join(hand) for hand in game.state.hands),
         "some_sides": lambda game: " ".join(game.state.board.sides),
-        "some_events": lambda game: say([event for event in game.events if not isinstance(event, Resolved)][-1]),
+        "some_events": lambda game: say([event for event in game.events if not isinstance(event, coup.Resolved)][-1]),
     }
     for name in several.keys() & then.keys():
         assert sorted(set(map(several[name], games))) == then[name], name
@@ -314,22 +273,22 @@ def used(name: str) -> set[object]:
     return {getattr(rules_of(scenario), name) for scenario in SCENARIOS.values()}
 
 
-@pytest.mark.parametrize("name", [rule.name for rule in FIELDS])
+@pytest.mark.parametrize("name", [rule.name for rule in coup.FIELDS])
 def test_every_value_of_every_field_of_a_ruleset_has_a_scenario(name: str) -> None:
     values = used(name)
-    if FIELD_BY_NAME[name].span or not FIELD_BY_NAME[name].options:
-        assert getattr(Ruleset(), name) in values
+    if coup.FIELD_BY_NAME[name].span or not coup.FIELD_BY_NAME[name].options:
+        assert getattr(coup.Ruleset(), name) in values
         assert len(values) > 1
-    assert {option.value for option in FIELD_BY_NAME[name].options} <= values
+    assert {option.value for option in coup.FIELD_BY_NAME[name].options} <= values
 
 
 def test_every_field_is_in_the_table_of_fields() -> None:
     """The test before this one would overlook other fields."""
-    assert set(FIELD_BY_NAME) == {field.name for field in fields(Ruleset) if field.init}
+    assert set(coup.FIELD_BY_NAME) == {field.name for field in fields(coup.Ruleset) if field.init}
 
 
 def test_every_preset_has_a_scenario() -> None:
-    assert {scenario["rules"] for scenario in SCENARIOS.values()} == set(PRESETS)
+    assert {scenario["rules"] for scenario in SCENARIOS.values()} == set(coup.PRESETS)
 
 
 def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None:
@@ -340,17 +299,21 @@ def test_every_action_kind_of_request_and_kind_of_event_has_a_scenario() -> None
         played = Played(*begin(scenario, 0), scenario.get("moves", []))
         kinds |= {ask.split()[0] for ask in played.asks}
         output |= {type(event) for event in played.events}
-        reasons |= {event.reason for event in played.events if isinstance(event, Coins | Lost)}
-        moves |= {event.action for event in played.events if isinstance(event, ActionDeclared)}
-    assert moves == set(Action)
+        reasons |= {event.reason for event in played.events if isinstance(event, coup.Coins | coup.Lost)}
+        moves |= {event.action for event in played.events if isinstance(event, coup.ActionDeclared)}
+    assert moves == set(coup.Action)
     assert kinds == set(KINDS.values())
-    assert output == set(get_args(Event)) - {StatementMade}  # words are the referee's: no step of the engine makes one
-    assert reasons == {*CoinReason, *LossReason}
+    assert output == set(get_args(coup.Event)) - {
+        coup.StatementMade
+    }  # words are the referee's: no step of the engine makes one
+    assert reasons == {*coup.CoinReason, *coup.LossReason}
 
 
 def test_every_section_that_a_sheet_cites_has_a_scenario() -> None:
     """`presets` and `documents` only describe the others."""
-    played = {field.section for field in FIELDS}
-    played |= {output.section for rules in PRESETS.values() for _, rows in rules_sections(rules) for output in rows}
+    played = {field.section for field in coup.FIELDS}
+    played |= {
+        output.section for rules in coup.PRESETS.values() for _, rows in coup.rules_sections(rules) for output in rows
+    }
     cited = {section for scenario in SCENARIOS.values() for section in scenario["cites"]}
     assert played - {"presets", "documents"} <= cited

@@ -19,17 +19,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import (
-    FORFEIT,
-    PRESETS,
-    KeyedRng,
-    Role,
-    apply_moves,
-    deal_game,
-    format_move,
-    list_legal_moves,
-    view_from_seat,
-)
+from arena import coup
 from tests.games import say
 
 Scene = Any  # the class in conftest.py
@@ -106,7 +96,7 @@ def test_a_seat_that_forfeits_leaves_at_once(scene: Scene, case: Case) -> None:
 def test_a_forfeit_turns_up_the_remaining_cards(scene: Scene) -> None:
     """Rule (b)."""
     played = scene(HANDS, "7 2 2 2").play("coup:1; lose:contessa; #")
-    assert played.board.revealed[1] == (Role.CONTESSA, Role.ASSASSIN)
+    assert played.board.revealed[1] == (coup.Role.CONTESSA, coup.Role.ASSASSIN)
     assert played.messages[-2:] == ["1 forfeits assassin", "1 -2 exile"]
 
 
@@ -128,18 +118,18 @@ def test_keys_give_the_same_games() -> None:
     """
     digest = sha256()
     for game in range(100):
-        rules = list(PRESETS.values())[game % len(PRESETS)]
+        rules = list(coup.PRESETS.values())[game % len(coup.PRESETS)]
         numbers = [seats for seats in range(2, 11) if rules.problem(seats) is None]
-        seats = numbers[game // len(PRESETS) % len(numbers)]
-        chance = KeyedRng(sha256(f"{game}".encode()).digest(), game)
-        state = deal_game(rules, seats, chance)
+        seats = numbers[game // len(coup.PRESETS) % len(numbers)]
+        chance = coup.KeyedRng(sha256(f"{game}".encode()).digest(), game)
+        state = coup.deal_game(rules, seats, chance)
         while state.board.phase.asked:
             moves = []
             for seat in state.board.phase.asked:
                 lot = digest.digest()[seat]
-                menu = list_legal_moves(view_from_seat(state, seat))
-                moves.append(menu[lot % len(menu)] if lot else FORFEIT)
-            state, events = apply_moves(state, moves, chance)
+                menu = coup.list_legal_moves(coup.view_from_seat(state, seat))
+                moves.append(menu[lot % len(menu)] if lot else coup.FORFEIT)
+            state, events = coup.apply_moves(state, moves, chance)
             cards = map("+".join, (*state.hands, state.deck))
-            digest.update("\n".join([*map(format_move, moves), *map(say, events), *cards]).encode())
+            digest.update("\n".join([*map(coup.format_move, moves), *map(say, events), *cards]).encode())
     assert digest.hexdigest() == DIGEST

@@ -12,50 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from arena.coup import (
-    COUP,
-    FIELDS,
-    FORFEIT,
-    PRESETS,
-    Action,
-    ActionDeclared,
-    ActionMove,
-    BlockWindow,
-    Board,
-    CardExamined,
-    CertainCards,
-    CertainHand,
-    Challenged,
-    ChallengeWindow,
-    Drafted,
-    Event,
-    Examining,
-    Exchanged,
-    Exchanging,
-    HandShown,
-    KeyedRng,
-    Knowledge,
-    LossReason,
-    Lost,
-    MoveOrForfeit,
-    Proving,
-    Role,
-    Ruleset,
-    Shown,
-    State,
-    Turn,
-    Unproven,
-    View,
-    apply_moves,
-    chance_held,
-    concerning,
-    event_for_seat,
-    list_legal_moves,
-    replace_fields,
-    seat_counts,
-    to_json_value,
-    view_from_seat,
-)
+from arena import coup
 from tests.cases import each
 from tests.games import GAMES, Game, Step, played
 
@@ -63,32 +20,32 @@ Scene = Any  # the class in conftest.py
 
 
 class World(NamedTuple):
-    hands: tuple[tuple[Role, ...], ...]
-    deck: tuple[Role, ...]
-    drawn: tuple[Role, ...] = ()
-    discards: tuple[tuple[Role, ...], ...] = ()
-    seen: Role | None = None
+    hands: tuple[tuple[coup.Role, ...], ...]
+    deck: tuple[coup.Role, ...]
+    drawn: tuple[coup.Role, ...] = ()
+    discards: tuple[tuple[coup.Role, ...], ...] = ()
+    seen: coup.Role | None = None
 
 
-COMPILED = not str(sys.modules[KeyedRng.__module__].__file__).endswith(".py")
+COMPILED = not str(sys.modules[coup.KeyedRng.__module__].__file__).endswith(".py")
 INTERPRETED = pytest.mark.needs("interpreted", "a compiled KeyedRng has no subclasses" if COMPILED else None)
 
 
-class Tops(KeyedRng):
+class Tops(coup.KeyedRng):
     """Chance that shuffles given cards to the top of the deck."""
 
-    def __init__(self, tops: Sequence[Role], number: int) -> None:
+    def __init__(self, tops: Sequence[coup.Role], number: int) -> None:
         self.tops = tops
         self.drawn = number
 
-    def shuffled(self, cards: Sequence[Role], purpose: str, event: int) -> list[Role]:  # type: ignore[override]
+    def shuffled(self, cards: Sequence[coup.Role], purpose: str, event: int) -> list[coup.Role]:  # type: ignore[override]
         return ordered(cards, self.tops)
 
     def number(self, purpose: str, event: int, below: int) -> int:
         return self.drawn % below
 
 
-def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
+def ordered(cards: Sequence[coup.Role], tops: Sequence[coup.Role]) -> list[coup.Role]:
     """Return cards in an order in which those of `tops` that are among them are drawn first."""
     left, first = [*cards], []
     for role in tops:
@@ -98,7 +55,7 @@ def ordered(cards: Sequence[Role], tops: Sequence[Role]) -> list[Role]:
     return [*sorted(left), *reversed(first)]
 
 
-def possible_starts(state: State, seat: int) -> set[World]:
+def possible_starts(state: coup.State, seat: int) -> set[World]:
     if state.board.rules.draft:
         return {World(state.hands, tuple(sorted(state.deck)))}
     hidden = Counter([*state.deck, *(card for other, hand in enumerate(state.hands) if other != seat for card in hand)])
@@ -116,68 +73,71 @@ def follow_worlds(worlds: set[World], step: Step, seat: int) -> set[World]:
     """Return the worlds that are possible after a step for a seat: the engine plays on each world in all ways."""
     before, after = step.before, step.after
     board, rules = before.board, before.board.rules
-    output = [event_for_seat(event, seat) for event in step.events]
+    output = [coup.event_for_seat(event, seat) for event in step.events]
     if not (
-        any(isinstance(event, (*concerning(rules), Challenged)) for event in output)
+        any(isinstance(event, (*coup.concerning(rules), coup.Challenged)) for event in output)
         or before.drawn != after.drawn
         or before.seen != after.seen
-        or isinstance(board.phase, Proving)
+        or isinstance(board.phase, coup.Proving)
     ):
         return worlds
-    shuffled = sum(len(e.roles) if isinstance(e, HandShown) else 1 for e in output if has_return_first(e, rules))
+    shuffled = sum(len(e.roles) if isinstance(e, coup.HandShown) else 1 for e in output if has_return_first(e, rules))
     at_first = (
-        2 if any(isinstance(e, Drafted) for e in output) else any(is_replaced(e) for e in output) and not shuffled
+        2 if any(isinstance(e, coup.Drafted) for e in output) else any(is_replaced(e) for e in output) and not shuffled
     )
     if after.drawn and not before.drawn:
         shuffled, at_first = (shuffled + len(after.drawn), 0) if shuffled else (0, len(after.drawn))
     shuffles = [*product(rules.roles, repeat=shuffled)]
-    now = view_from_seat(after, seat)
+    now = coup.view_from_seat(after, seat)
     found: set[World] = set()
     for world in worlds:
         for top, shuffle in product(set(permutations(world.deck, at_first)), shuffles):
             deck = ordered(world.deck, top)
-            state = State(board, world.hands, tuple(deck), world.drawn, before.events, world.discards, world.seen)
+            state = coup.State(board, world.hands, tuple(deck), world.drawn, before.events, world.discards, world.seen)
             for answers in ways(state, step, seat):
                 for number in range(2 if after.seen is not None else 1):
-                    end, events = apply_moves(state, answers, Tops(shuffle, number))
-                    if view_from_seat(end, seat) == now and [event_for_seat(event, seat) for event in events] == output:
+                    end, events = coup.apply_moves(state, answers, Tops(shuffle, number))
+                    if (
+                        coup.view_from_seat(end, seat) == now
+                        and [coup.event_for_seat(event, seat) for event in events] == output
+                    ):
                         found.add(World(end.hands, tuple(sorted(end.deck)), end.drawn, end.discards, end.seen))
     return found
 
 
-def is_replaced(event: Event) -> bool:
+def is_replaced(event: coup.Event) -> bool:
     """Return whether an event is an examination after which the card was replaced."""
-    return isinstance(event, CardExamined) and event.replaced
+    return isinstance(event, coup.CardExamined) and event.replaced
 
 
-def has_return_first(event: Event, rules: Ruleset) -> bool:
+def has_return_first(event: coup.Event, rules: coup.Ruleset) -> bool:
     """Return whether cards went back to the deck before others were drawn."""
     if is_replaced(event):
-        return to_json_value(rules.examine_replace) == "return_first"
-    return isinstance(event, HandShown) or (isinstance(event, Shown) and event.replaced)
+        return coup.to_json_value(rules.examine_replace) == "return_first"
+    return isinstance(event, coup.HandShown) or (isinstance(event, coup.Shown) and event.replaced)
 
 
-def ways(state: State, step: Step, seat: int) -> Iterator[list[MoveOrForfeit]]:
+def ways(state: coup.State, step: Step, seat: int) -> Iterator[list[coup.MoveOrForfeit]]:
     """Yield all answers that are possible for a seat that doesn't see them."""
     phase = state.board.phase
-    open_window = isinstance(phase, ChallengeWindow | BlockWindow)
-    choices: list[Sequence[MoveOrForfeit]] = [
+    open_window = isinstance(phase, coup.ChallengeWindow | coup.BlockWindow)
+    choices: list[Sequence[coup.MoveOrForfeit]] = [
         [answer]
-        if open_window or other == seat or answer == FORFEIT
-        else list_legal_moves(view_from_seat(state, other))
+        if open_window or other == seat or answer == coup.FORFEIT
+        else coup.list_legal_moves(coup.view_from_seat(state, other))
         for other, answer in zip(phase.asked, step.answers, strict=True)
     ]
     yield from map(list, product(*choices))
 
 
-def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, int]]:
+def certain(worlds: set[World], view: coup.View) -> tuple[coup.CertainCards, dict[coup.Role, int]]:
     """Return what is true in all worlds; and for each role the cards that then must be in the deck by their number."""
     board, rules = view.board, view.board.rules
     copies = 3 if rules.draft else rules.copies(board.seats)
     face_up = [card for cards in board.revealed for card in cards]
     mine = [*view.cards, *view.drawn, *view.discards]
     unseen = {role: copies - [*face_up, *mine].count(role) for role in rules.roles}
-    players, places = [], Counter[Role]()
+    players, places = [], Counter[coup.Role]()
     for seat, influence in enumerate(board.influence):
         if seat == view.seat or not influence:
             continue
@@ -185,7 +145,7 @@ def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, in
         has = tuple(role for role in rules.roles for _ in range(min(hand.count(role) for hand in hands)))
         lacks = tuple(role for role in rules.roles if unseen[role] and not any(role in hand for hand in hands))
         if has or lacks:
-            players.append(CertainHand(seat, has, lacks))
+            players.append(coup.CertainHand(seat, has, lacks))
         for role in rules.roles:
             places[role] += has.count(role) + (0 if role in lacks else influence - len(has))
     hidden = {cards for world in worlds for seat, cards in enumerate(world.discards) if seat != view.seat}
@@ -193,22 +153,24 @@ def certain(worlds: set[World], view: View) -> tuple[CertainCards, dict[Role, in
         places[role] += any(role in cards for cards in hidden)
     least = {role: min(world.deck.count(role) for world in worlds) for role in rules.roles}
     deck = tuple(role for role in rules.roles for _ in range(least[role]))
-    return CertainCards(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
+    return coup.CertainCards(tuple(players), deck), {role: unseen[role] - places[role] for role in rules.roles}
 
 
-def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, CertainCards, set[World]]]:
+def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, coup.CertainCards, set[World]]]:
     """Yield the steps before which a seat is asked, with its knowledge and all deals that it can't rule out."""
     worlds = possible_starts(steps[0].before, seat)
-    knowledge: Knowledge | None = None
-    news: list[Event] = []
+    knowledge: coup.Knowledge | None = None
+    news: list[coup.Event] = []
     for step in steps:
         if seat in step.before.board.phase.asked:
-            view = view_from_seat(step.before, seat)
-            knowledge = knowledge or Knowledge(view)
+            view = coup.view_from_seat(step.before, seat)
+            knowledge = knowledge or coup.Knowledge(view)
             yield step, knowledge.known(view, news), worlds
             news = []
         news += [
-            event_for_seat(event, seat) for event in step.events if type(event) in concerning(step.before.board.rules)
+            coup.event_for_seat(event, seat)
+            for event in step.events
+            if type(event) in coup.concerning(step.before.board.rules)
         ]
         worlds = follow_worlds(worlds, step, seat)
         assert World(step.after.hands, tuple(sorted(step.after.deck)), *step.after[3:4], *step.after[5:]) in worlds
@@ -216,7 +178,12 @@ def follow_game(steps: Sequence[Step], seat: int) -> Iterator[tuple[Step, Certai
 
 def games() -> list[tuple[Game, int]]:
     """List small games, with the observing seat: of every preset at two and three seats, and of random rules."""
-    two = [(name, 2, seed, 0.01 * (seed % 2)) for name in PRESETS for seed in (3,) if 2 in seat_counts(PRESETS[name])]
+    two = [
+        (name, 2, seed, 0.01 * (seed % 2))
+        for name in coup.PRESETS
+        for seed in (3,)
+        if 2 in coup.seat_counts(coup.PRESETS[name])
+    ]
     some = [("random 100", 2, 100, 0.0), ("random 111", 2, 111, 0.0), ("random 4", 2, 4, 0.0), ("random 0", 3, 0, 0.0)]
     three = [(name, 3, 2, 0.0) for name in ("classroom", "inquisitor", "treason", "blog", "reformation-inquisitor")]
     return [(game, seat) for seat, game in enumerate([*two, *three, *some])]
@@ -226,7 +193,7 @@ def check(game: Game, seat: int) -> Counter[str]:
     """Play a game, check that a seat knows exactly what is certain, and count what it knows."""
     counted = Counter[str]()
     for step, known, worlds in follow_game(played(*game), seat):
-        exact, by_number = certain(worlds, view_from_seat(step.before, seat))
+        exact, by_number = certain(worlds, coup.view_from_seat(step.before, seat))
         assert known.players == exact.players
         output, least = Counter(known.deck), Counter(exact.deck)
         assert not output - least
@@ -245,22 +212,22 @@ def test_a_seat_knows_exactly_what_is_true_in_every_possible_deal() -> None:
 
 
 @INTERPRETED
-@pytest.mark.parametrize("name", sorted(PRESETS))
+@pytest.mark.parametrize("name", sorted(coup.PRESETS))
 def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
-    for seed in range(2) if 4 in seat_counts(PRESETS[name]) else ():
+    for seed in range(2) if 4 in coup.seat_counts(coup.PRESETS[name]) else ():
         check((name, 4, seed, 0.0), seed)
 
 
 @each("game", GAMES)
 def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
-    news: list[list[Event]] = [[] for _ in range(game[1])]
-    minds: dict[int, Knowledge] = {}
-    before: dict[int, CertainCards] = {}
+    news: list[list[coup.Event]] = [[] for _ in range(game[1])]
+    minds: dict[int, coup.Knowledge] = {}
+    before: dict[int, coup.CertainCards] = {}
     for step in played(*game):
         hands, board = step.before.hands, step.before.board
         for seat in board.phase.asked:
-            view = view_from_seat(step.before, seat)
-            known = minds.setdefault(seat, Knowledge(view)).known(view, news[seat])
+            view = coup.view_from_seat(step.before, seat)
+            known = minds.setdefault(seat, coup.Knowledge(view)).known(view, news[seat])
             news[seat] = []
             if known is before.get(seat):
                 continue
@@ -270,15 +237,15 @@ def test_certain_knowledge_is_true_in_every_game(game: Game) -> None:
                 assert [*player.has, *player.lacks]
                 assert not Counter(player.has) - Counter(hands[player.seat])
                 assert not {*player.lacks} & {*hands[player.seat]}
-                assert {chance_held(view, known, player.seat, role) for role in player.has} <= {1}
-                assert {chance_held(view, known, player.seat, role) for role in player.lacks} <= {0}
+                assert {coup.chance_held(view, known, player.seat, role) for role in player.has} <= {1}
+                assert {coup.chance_held(view, known, player.seat, role) for role in player.lacks} <= {0}
             for other, role in product(range(game[1]), board.rules.roles):
-                chance = chance_held(view, known, other, role)
+                chance = coup.chance_held(view, known, other, role)
                 assert 0 <= chance <= 1
                 assert chance not in (0, 1) or (role in hands[other]) == chance
         for seat in range(game[1]):
             news[seat] += [
-                event_for_seat(event, seat) for event in step.events if type(event) in concerning(board.rules)
+                coup.event_for_seat(event, seat) for event in step.events if type(event) in coup.concerning(board.rules)
             ]
 
 
@@ -298,28 +265,28 @@ IN_DECK: list[tuple[Game, int, str]] = [
 @each("game, count, digest", IN_DECK)
 def test_seats_know_the_cards_of_the_deck_that_do_not_follow_from_the_rest(game: Game, count: int, digest: str) -> None:
     steps = played(*game)
-    kinds = concerning(steps[0].before.board.rules)
-    minds: dict[int, Knowledge] = {}
-    news: list[list[Event]] = [[] for _ in range(game[1])]
+    kinds = coup.concerning(steps[0].before.board.rules)
+    minds: dict[int, coup.Knowledge] = {}
+    news: list[list[coup.Event]] = [[] for _ in range(game[1])]
     known: list[list[str]] = []
     for step in steps:
         for seat in step.before.board.phase.asked:
-            view = view_from_seat(step.before, seat)
-            known.append([*minds.setdefault(seat, Knowledge(view)).known(view, news[seat]).deck])
+            view = coup.view_from_seat(step.before, seat)
+            known.append([*minds.setdefault(seat, coup.Knowledge(view)).known(view, news[seat]).deck])
             news[seat] = []
         for seat, heard in enumerate(news):
-            heard += [event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+            heard += [coup.event_for_seat(event, seat) for event in step.events if type(event) in kinds]
     assert (sum(map(len, known)), hashlib.sha256(json.dumps(known).encode()).hexdigest()[:12]) == (count, digest)
 
 
 def test_at_five_seats_facts_about_several_hands_are_kept(scene: Scene) -> None:
     """I have a duke; C had one when B had put one back; so D and E had none."""
     game = scene("duke captain / duke assassin / duke contessa / contessa contessa / captain captain", actor=1)
-    mind = Knowledge(game.sees(0))
+    mind = coup.Knowledge(game.sees(0))
     game.play("tax; - - ! -; show:duke; lose:captain; tax; ! - - -; show:duke; lose:contessa")
-    kinds = concerning(COUP)
-    known = mind.known(game.sees(0), [event_for_seat(event, 0) for event in game.events if type(event) in kinds])
-    assert known.players == tuple(CertainHand(seat, (), (Role.DUKE,)) for seat in (3, 4))
+    kinds = coup.concerning(coup.COUP)
+    known = mind.known(game.sees(0), [coup.event_for_seat(event, 0) for event in game.events if type(event) in kinds])
+    assert known.players == tuple(coup.CertainHand(seat, (), (coup.Role.DUKE,)) for seat in (3, 4))
 
 
 @INTERPRETED
@@ -331,16 +298,19 @@ def test_a_player_that_draws_no_card_still_lacks_a_role(scene: Scene) -> None:
     """I hold an ambassador and return two; B exchanges; C still lacks it, at ten seats, too."""
     for others in ("captain duke / duke duke", "captain duke / duke duke" + " / assassin contessa" * 2):
         game = scene(f"ambassador captain / {others}", deck="assassin captain ambassador ambassador")
-        mind = Knowledge(game.sees(0))
+        mind = coup.Knowledge(game.sees(0))
         count = len(others.split("/"))
         game.play(f"exchange; {'- ' * count}")
         mind.known(game.sees(0), [])
         game.play("keep:ambassador+captain")
         game.play(f"exchange; {'- ' * count}; keep:captain+duke")
         known = mind.known(
-            game.sees(0), [event_for_seat(event, 0) for event in game.events if type(event) in concerning(COUP)]
+            game.sees(0),
+            [coup.event_for_seat(event, 0) for event in game.events if type(event) in coup.concerning(coup.COUP)],
         )
-        assert known.players == tuple(CertainHand(seat, (), (Role.AMBASSADOR,)) for seat in range(2, count + 1))
+        assert known.players == tuple(
+            coup.CertainHand(seat, (), (coup.Role.AMBASSADOR,)) for seat in range(2, count + 1)
+        )
         assert known.deck == ()
 
 
@@ -351,67 +321,69 @@ CASES = Path(__file__).with_name("cases.jsonl")
 
 @each("case", [json.loads(line) for line in CASES.read_text().splitlines()], lambda case: case["case"])
 def test_knowledge_after_each_request_of_the_cases(case: dict[str, Any]) -> None:
-    rules = replace_fields(COUP, {})
+    rules = coup.replace_fields(coup.COUP, {})
     mind = None
     for step in case["steps"]:
         line = step["line"]
         if line["type"] == "hello":
-            fields = {rule.name: rule for rule in FIELDS}
+            fields = {rule.name: rule for rule in coup.FIELDS}
             output = {name: value for name, value in line["ruleset"].items() if name in fields and name != "seats"}
-            rules = replace_fields(COUP, output)
+            rules = coup.replace_fields(coup.COUP, output)
         elif line["type"] == "game_start":
-            mind = Knowledge(view_of(rules, line))
+            mind = coup.Knowledge(view_of(rules, line))
         elif line["type"] == "request":
             assert mind is not None
             view = view_of(rules, line)
             heard = filter(None, map(event_of, line["events"]))
-            known = mind.known(view, [event for event in heard if type(event) in concerning(rules)])
+            known = mind.known(view, [event for event in heard if type(event) in coup.concerning(rules)])
             knows = step.get("knows", {})
             for seat, chances in knows.get("odds", {}).items():
                 for role, chance in chances.items():
-                    holds = chance_held(view, known, int(seat), Role(role.removeprefix("not_")))
+                    holds = coup.chance_held(view, known, int(seat), coup.Role(role.removeprefix("not_")))
                     assert (1 - holds if role.startswith("not_") else holds) == pytest.approx(float(Fraction(chance)))
             for seat, cards in knows.get("known", {}).items():
                 assert [role for player in known.players if player.seat == int(seat) for role in player.has] == cards
 
 
-def view_of(rules: Ruleset, line: dict[str, Any]) -> View:
+def view_of(rules: coup.Ruleset, line: dict[str, Any]) -> coup.View:
     state, you = line["state"], line["you"]
     players = state["players"]
     pending = (
-        ActionMove(Action(line["pending"]["action"]), line["pending"].get("target")) if "pending" in line else None
+        coup.ActionMove(coup.Action(line["pending"]["action"]), line["pending"].get("target"))
+        if "pending" in line
+        else None
     )
     past: Any = None
-    phase: Any = Turn((0,))
+    phase: Any = coup.Turn((0,))
     if pending is not None:
-        phase = Exchanging((0,), pending, past) if "drawn" in you else Examining((0,), pending)
+        phase = coup.Exchanging((0,), pending, past) if "drawn" in you else coup.Examining((0,), pending)
     coins, influence = (tuple(player[name] for player in players) for name in ("coins", "influence"))
     revealed = tuple(hand(player["revealed"]) for player in players)
-    board = Board(rules, state["turn"], state["actor"], state["deck"], coins, influence, revealed, phase)
-    seen = Role(you["seen"]) if "seen" in you else None
-    return View(board, you["seat"], hand(you["cards"]), hand(you.get("drawn", ())), (), seen)
+    board = coup.Board(rules, state["turn"], state["actor"], state["deck"], coins, influence, revealed, phase)
+    seen = coup.Role(you["seen"]) if "seen" in you else None
+    return coup.View(board, you["seat"], hand(you["cards"]), hand(you.get("drawn", ())), (), seen)
 
 
-def hand(roles: Sequence[str]) -> tuple[Role, ...]:
-    return tuple(map(Role, roles))
+def hand(roles: Sequence[str]) -> tuple[coup.Role, ...]:
+    return tuple(map(coup.Role, roles))
 
 
-def event_of(output: dict[str, Any]) -> Event | None:
+def event_of(output: dict[str, Any]) -> coup.Event | None:
     seat, role = output["seat"], output.get("role")
     cards = hand(output["cards"]) if "cards" in output else None
     match output["event"]:
         case "action" if output["action"] == "exchange":
-            return ActionDeclared(seat, Action.EXCHANGE, None, Role.AMBASSADOR)
+            return coup.ActionDeclared(seat, coup.Action.EXCHANGE, None, coup.Role.AMBASSADOR)
         case "shown":
-            return Shown(seat, Role(role), cards, output.get("replaced", True))
+            return coup.Shown(seat, coup.Role(role), cards, output.get("replaced", True))
         case "unproven":
-            return Unproven(seat, Role(role.removeprefix("not_")), role.startswith("not_"))
+            return coup.Unproven(seat, coup.Role(role.removeprefix("not_")), role.startswith("not_"))
         case "lost":
-            return Lost(seat, Role(role), LossReason(output["reason"]))
+            return coup.Lost(seat, coup.Role(role), coup.LossReason(output["reason"]))
         case "exchanged":
-            return Exchanged(seat, output["count"], cards)
+            return coup.Exchanged(seat, output["count"], cards)
         case "examined":
-            return CardExamined(seat, output["target"], output["replaced"], role and Role(role), cards)
+            return coup.CardExamined(seat, output["target"], output["replaced"], role and coup.Role(role), cards)
     return None
 
 
@@ -419,12 +391,12 @@ def event_of(output: dict[str, Any]) -> Event | None:
 def test_nothing_false_is_certain_after_a_forfeit_within_an_exchange(seed: int) -> None:
     """Pages of replays ask at every step, for every seat; a seat that is out knows nothing."""
     steps = played("andy-as-written", 5, seed, 0.2)
-    minds = [Knowledge(view_from_seat(steps[0].before, seat)) for seat in range(5)]
+    minds = [coup.Knowledge(coup.view_from_seat(steps[0].before, seat)) for seat in range(5)]
     for step in steps:
-        kinds = concerning(step.after.board.rules)
+        kinds = coup.concerning(step.after.board.rules)
         for seat, mind in enumerate(minds):
-            news = [event_for_seat(event, seat) for event in step.events if type(event) in kinds]
-            for player in mind.known(view_from_seat(step.after, seat), news).players:
+            news = [coup.event_for_seat(event, seat) for event in step.events if type(event) in kinds]
+            for player in mind.known(coup.view_from_seat(step.after, seat), news).players:
                 hand = Counter(step.after.hands[player.seat])
                 assert not Counter(player.has) - hand
                 assert not {*player.lacks} & {*hand}

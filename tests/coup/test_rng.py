@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, KeyedRng, Role, Show, apply_moves, deal_game, derive_key, draw_number, permute
+from arena import coup
 
 Scene = Any  # the class in conftest.py
 
@@ -33,29 +33,33 @@ def test_each_label_and_key_has_a_stream_of_its_own() -> None:
           for game in (0, 1, 11) for event in (0, 1, 11)),
         *("handles", "bot|0", "bot|1", "seats"),
     ]  # fmt: skip
-    numbers = {draw_number(key, label) for key in (KEY, bytes(32)) for label in labels}
+    numbers = {coup.draw_number(key, label) for key in (KEY, bytes(32)) for label in labels}
     assert len(numbers) == 2 * len(labels)
-    seeds = {derive_key(KEY, label) for label in labels}
+    seeds = {coup.derive_key(KEY, label) for label in labels}
     assert len(seeds) == len(labels)
 
 
 def test_a_draw_depends_on_its_label_alone_not_on_those_before_it() -> None:
-    cards = [role for role in COUP.roles for _ in range(3)]
-    fresh = KeyedRng(KEY, 3).shuffled(cards, "reshuffle", 17)
-    used = KeyedRng(KEY, 3)
+    cards = [role for role in coup.COUP.roles for _ in range(3)]
+    fresh = coup.KeyedRng(KEY, 3).shuffled(cards, "reshuffle", 17)
+    used = coup.KeyedRng(KEY, 3)
     for event in range(20):
         used.shuffled(cards, "reshuffle", event)
         used.number("default 2", event, 2)
     assert used.shuffled(cards, "reshuffle", 17) == fresh
-    assert KeyedRng(KEY, 3).number("default 2", 17, 1000) == used.number("default 2", 17, 1000)
+    assert coup.KeyedRng(KEY, 3).number("default 2", 17, 1000) == used.number("default 2", 17, 1000)
 
 
 @pytest.mark.parametrize("other", [("deal", 3, 17), ("reshuffle", 4, 17), ("reshuffle", 3, 18)])
 def test_another_purpose_game_or_moment_is_another_order(other: tuple[str, int, int]) -> None:
     purpose, game, event = other
     items = list(range(25))
-    assert KeyedRng(KEY, game).shuffled(items, purpose, event) != KeyedRng(KEY, 3).shuffled(items, "reshuffle", 17)
-    assert KeyedRng(KEY, game).number(purpose, event, 1 << 64) != KeyedRng(KEY, 3).number("reshuffle", 17, 1 << 64)
+    assert coup.KeyedRng(KEY, game).shuffled(items, purpose, event) != coup.KeyedRng(KEY, 3).shuffled(
+        items, "reshuffle", 17
+    )
+    assert coup.KeyedRng(KEY, game).number(purpose, event, 1 << 64) != coup.KeyedRng(KEY, 3).number(
+        "reshuffle", 17, 1 << 64
+    )
 
 
 def test_streams_next_to_each_other_are_independent() -> None:
@@ -67,15 +71,17 @@ def test_streams_next_to_each_other_are_independent() -> None:
     ]:
         pairs: Counter[tuple[int, int]] = Counter()
         for game in range(4000):
-            a, b = (KeyedRng(KEY, 10 * game + one[1]).shuffled([0, 1], one[0], one[2])[0] for one in (first, second))
+            a, b = (
+                coup.KeyedRng(KEY, 10 * game + one[1]).shuffled([0, 1], one[0], one[2])[0] for one in (first, second)
+            )
             pairs[a, b] += 1
         assert chi_square(list(pairs.values()), [1000.0] * 4) < CRITICAL[3]
 
 
 def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
-    cards = [Role.DUKE, Role.DUKE, Role.CAPTAIN]
-    shuffled = KeyedRng(KEY, 0).shuffled(cards, "deal", 0)
-    assert cards == [Role.DUKE, Role.DUKE, Role.CAPTAIN]
+    cards = [coup.Role.DUKE, coup.Role.DUKE, coup.Role.CAPTAIN]
+    shuffled = coup.KeyedRng(KEY, 0).shuffled(cards, "deal", 0)
+    assert cards == [coup.Role.DUKE, coup.Role.DUKE, coup.Role.CAPTAIN]
     assert Counter(shuffled) == Counter(cards)
 
 
@@ -83,27 +89,27 @@ def test_a_shuffle_leaves_its_argument_alone_and_keeps_every_card() -> None:
 
 
 def test_each_number_below_n_factorial_is_one_permutation() -> None:
-    assert {tuple(permute("abcd", number)) for number in range(24)} == set(permutations("abcd"))
-    assert permute("abcd", 5) == permute("abcd", 5 + 24)
-    assert permute([], 7) == []
+    assert {tuple(coup.permute("abcd", number)) for number in range(24)} == set(permutations("abcd"))
+    assert coup.permute("abcd", 5) == coup.permute("abcd", 5 + 24)
+    assert coup.permute([], 7) == []
 
 
 def test_more_items_than_one_draw_can_order_are_refused() -> None:
     """The limit is 40, since all orders share 256 bits."""
-    assert len(permute(range(40), 1 << 255)) == 40
+    assert len(coup.permute(range(40), 1 << 255)) == 40
     with pytest.raises(ValueError, match="41 items"):
-        permute(range(41), 0)
+        coup.permute(range(41), 0)
 
 
 def test_a_shuffle_is_uniform_over_all_orders() -> None:
-    orders = Counter(tuple(KeyedRng(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
+    orders = Counter(tuple(coup.KeyedRng(KEY, 0).shuffled("abcd", "reshuffle", event)) for event in range(12_000))
     counts = [orders[order] for order in permutations("abcd")]
     assert chi_square(counts, [500.0] * 24) < CRITICAL[23]
 
 
 def test_a_number_is_uniform() -> None:
     for below, freedom in ((2, 1), (6, 5)):
-        counts = Counter(KeyedRng(KEY, game).number("default 1", 12, below) for game in range(6000))
+        counts = Counter(coup.KeyedRng(KEY, game).number("default 1", 12, below) for game in range(6000))
         assert sorted(counts) == list(range(below))
         assert chi_square(list(counts.values()), [6000 / below] * below) < CRITICAL[freedom]
 
@@ -111,8 +117,8 @@ def test_a_number_is_uniform() -> None:
 @pytest.mark.parametrize("seat", [0, 5])
 def test_each_of_the_fifteen_hands_has_its_probability(seat: int) -> None:
     """rules.md#deal: two of 15 cards. A pair has 3 ways out of 105, two different roles have 9."""
-    hands = Counter(deal_game(COUP, 6, KeyedRng(KEY, game)).hands[seat] for game in range(4000))
-    kinds = list(combinations_with_replacement(COUP.roles, 2))
+    hands = Counter(coup.deal_game(coup.COUP, 6, coup.KeyedRng(KEY, game)).hands[seat] for game in range(4000))
+    kinds = list(combinations_with_replacement(coup.COUP.roles, 2))
     expected = [4000 * (3 if a == b else 9) / comb(15, 2) for a, b in kinds]
     assert chi_square([hands[kind] for kind in kinds], expected) < CRITICAL[14]
 
@@ -125,8 +131,8 @@ def test_a_shown_card_is_drawn_again_with_its_probability(scene: Scene, dukes: i
     games = 6000
     same = 0
     for game in range(games):
-        after, _ = apply_moves(asked, [Show(Role.DUKE)], KeyedRng(KEY, game))
-        same += Role.DUKE in after.hands[0]
+        after, _ = coup.apply_moves(asked, [coup.Show(coup.Role.DUKE)], coup.KeyedRng(KEY, game))
+        same += coup.Role.DUKE in after.hands[0]
     expected = games * (dukes + 1) / (dukes + others + 1)
     assert chi_square([same, games - same], [expected, games - expected]) < CRITICAL[1]
 
@@ -137,7 +143,7 @@ def test_a_reshuffle_makes_every_returned_card_as_likely_as_the_others(scene: Sc
     places: Counter[int | None] = Counter()
     games = 5000
     for game in range(games):
-        after, _ = apply_moves(asked, [Show(Role.DUKE)], KeyedRng(KEY, game))
-        places[after.deck.index(Role.DUKE) if Role.DUKE in after.deck else None] += 1
+        after, _ = coup.apply_moves(asked, [coup.Show(coup.Role.DUKE)], coup.KeyedRng(KEY, game))
+        places[after.deck.index(coup.Role.DUKE) if coup.Role.DUKE in after.deck else None] += 1
     assert set(places) == {0, 1, 2, 3, None}
     assert chi_square([places[place] for place in (0, 1, 2, 3, None)], [games / 5] * 5) < CRITICAL[4]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import GameEnding, KeyedRng, Over, Role, format_move, list_legal_moves, pick_default_move
+from arena import coup
 
 Scene = Any  # the class in conftest.py
 
@@ -42,9 +42,9 @@ def test_the_game_ends_at_once_when_one_player_is_left(
     hands, coins, script, output, winner = case
     played = scene(hands, coins).play(script)
     assert played.messages == output
-    assert played.board.phase == Over((), GameEnding.LAST_STANDING, winner, (winner,))
+    assert played.board.phase == coup.Over((), coup.GameEnding.LAST_STANDING, winner, (winner,))
     assert (played.board.turn, played.board.actor) == (1, 0)
-    assert list_legal_moves(played.sees(winner)) == ()
+    assert coup.list_legal_moves(played.sees(winner)) == ()
 
 
 # --- windows --------------------------------------------------------------------------------------------------------
@@ -93,12 +93,12 @@ def test_the_deck_is_shuffled_after_every_exchange_also_where_all_own_cards_are_
     tops = Counter()
     for number in range(60):
         played = scene(
-            "duke duke / contessa contessa", deck="captain ambassador assassin", chance=KeyedRng(KEY, number)
+            "duke duke / contessa contessa", deck="captain ambassador assassin", chance=coup.KeyedRng(KEY, number)
         )
         played.play("exchange; -; keep:duke+duke")
         assert Counter(played.state.deck) == Counter(["captain", "ambassador", "assassin"])
         tops[played.state.deck[-1]] += 1
-    assert min(tops[role] for role in (Role.AMBASSADOR, Role.ASSASSIN, Role.CAPTAIN)) > 5
+    assert min(tops[role] for role in (coup.Role.AMBASSADOR, coup.Role.ASSASSIN, coup.Role.CAPTAIN)) > 5
 
 
 # --- what is played for a seat that gives no move -----------------------------------------------------------------
@@ -124,14 +124,14 @@ def test_the_default_move(scene: Scene, case: tuple[str, str, int, str, int, str
     played = scene(hands, coins, actor=actor)
     if script:
         played.play(script)
-    move = pick_default_move(played.sees(seat), lambda below: below - 1)
-    assert format_move(move) == word
-    assert move in list_legal_moves(played.sees(seat))
+    move = coup.pick_default_move(played.sees(seat), lambda below: below - 1)
+    assert coup.format_move(move) == word
+    assert move in coup.list_legal_moves(played.sees(seat))
 
 
 def test_the_default_loss_is_drawn_among_the_cards(scene: Scene) -> None:
     played = scene(THREE, "7 2 2").play("coup:1")
     drawn = []
     for number in range(2):
-        drawn.append(format_move(pick_default_move(played.sees(1), lambda below, number=number: number)))
+        drawn.append(coup.format_move(coup.pick_default_move(played.sees(1), lambda below, number=number: number)))
     assert drawn == ["lose:assassin", "lose:contessa"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import FORFEIT, PRESETS, KeyedRng, apply_moves, deal_game, list_legal_moves, view_from_seat
+from arena import coup
 
 
 def field_names(value: Any) -> tuple[str, ...]:
@@ -14,19 +14,19 @@ def field_names(value: Any) -> tuple[str, ...]:
 
 
 def yield_values(name: str, games: int) -> Iterator[Any]:
-    rules = PRESETS[name]
+    rules = coup.PRESETS[name]
     seats = 2 if rules.draft else 3
     rng = random.Random(name)
     for game in range(games):
-        chance = KeyedRng(b"values", game)
-        state = deal_game(rules, seats, chance)
+        chance = coup.KeyedRng(b"values", game)
+        state = coup.deal_game(rules, seats, chance)
         while state.board.phase.asked:
-            sights = [view_from_seat(state, seat) for seat in state.board.phase.asked]
-            moves = [rng.choice(list_legal_moves(sight)) for sight in sights]
+            sights = [coup.view_from_seat(state, seat) for seat in state.board.phase.asked]
+            moves = [rng.choice(coup.list_legal_moves(sight)) for sight in sights]
             yield from (state, state.board, state.board.phase, *sights, *moves)
             if rng.random() < 0.02:
-                moves[0] = FORFEIT
-            state, events = apply_moves(state, moves, chance)
+                moves[0] = coup.FORFEIT
+            state, events = coup.apply_moves(state, moves, chance)
             yield from events
             claim = getattr(state.board.phase, "claim", None)
             if claim is not None:
@@ -49,7 +49,7 @@ def test_no_value_of_a_game_can_be_changed(name: str) -> None:
 
 def test_values_of_different_kinds_are_never_equal() -> None:
     found: dict[Any, type] = {}
-    for name in PRESETS:
+    for name in coup.PRESETS:
         for value in yield_values(name, 5):
             kind = found.setdefault(value, type(value))
             assert kind is type(value), f"{value} equals a {kind.__name__}"

@@ -21,32 +21,7 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test, parallel_api_test, seed_test
 
-from arena.coup import (
-    COUP,
-    PASS,
-    PRESETS,
-    ActionDeclared,
-    Blocked,
-    BlockWindow,
-    Challenged,
-    ChallengeWindow,
-    Event,
-    KeyedRng,
-    MoveOrForfeit,
-    Proving,
-    Ruleset,
-    Shown,
-    State,
-    Unproven,
-    apply_moves,
-    deal_game,
-    derive_key,
-    format_move,
-    list_legal_moves,
-    replace_fields,
-    seat_counts,
-    view_from_seat,
-)
+from arena import coup
 from arena.env import ObservationEncoder, env, parallel_env, raw_env
 from arena.local import LocalPlayer, play_match
 from arena.referee import MatchSettings, MatchSpec
@@ -59,7 +34,12 @@ Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
     *(("coup", seats, 1) for seats in (2, 3, 6, 10)),
-    *((name, seats, 1) for name, rules in PRESETS.items() if name != "coup" for seats in [*seat_counts(rules)][1::5]),
+    *(
+        (name, seats, 1)
+        for name, rules in coup.PRESETS.items()
+        if name != "coup"
+        for seats in [*coup.seat_counts(rules)][1::5]
+    ),
     ("duel", 2, 1),
     *(("duel", 2, seed) for seed in range(2, 6)),
     *((f"random {seed}", 2 + seed % 5, seed) for seed in range(700, 712)),
@@ -68,21 +48,21 @@ GAMES: list[Game] = [
 dictionaries = pytest.mark.filterwarnings("ignore:Observation (space for each agent|is not a NumPy)")
 
 
-Step = tuple[State, list[MoveOrForfeit], tuple[Event, ...]]  # state, answers, next state
+Step = tuple[coup.State, list[coup.MoveOrForfeit], tuple[coup.Event, ...]]  # state, answers, next state
 
 
-def play_calmly(rules: Ruleset, seats: int, seed: int) -> Iterator[Step]:
+def play_calmly(rules: coup.Ruleset, seats: int, seed: int) -> Iterator[Step]:
     rng = random.Random(seed)
-    chance = KeyedRng(bytes([seats, seed % 256]) * 16, 0)
-    state = deal_game(rules, seats, chance)
+    chance = coup.KeyedRng(bytes([seats, seed % 256]) * 16, 0)
+    state = coup.deal_game(rules, seats, chance)
     while asked := state.board.phase.asked:
-        answers: list[MoveOrForfeit] = []
+        answers: list[coup.MoveOrForfeit] = []
         for seat in asked:
-            moves = list_legal_moves(view_from_seat(state, seat))
-            calm = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
-            proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
-            answers.append(PASS if calm else moves[0] if proves else rng.choice(moves))
-        after, events = apply_moves(state, answers, chance)
+            moves = coup.list_legal_moves(coup.view_from_seat(state, seat))
+            calm = isinstance(state.board.phase, coup.ChallengeWindow | coup.BlockWindow) and rng.random() < 0.75
+            proves = isinstance(state.board.phase, coup.Proving) and rng.random() < 0.8
+            answers.append(coup.PASS if calm else moves[0] if proves else rng.choice(moves))
+        after, events = coup.apply_moves(state, answers, chance)
         yield state, answers, events
         state = after
 
@@ -120,8 +100,8 @@ def test_unseen_cards_change_no_number_of_an_observation(game: Game) -> None:
         ]
         true, *others = watchers
         for seat in range(seats):
-            here = true.observe(view_from_seat(state, seat))
-            there = others[seat].observe(view_from_seat(redeal(state, seat, rng), seat))
+            here = true.observe(coup.view_from_seat(state, seat))
+            there = others[seat].observe(coup.view_from_seat(redeal(state, seat, rng), seat))
             assert here.tobytes() == there.tobytes()
         true.add(events)
         for seat in range(seats):
@@ -160,7 +140,7 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
         watcher = watcher or ObservationEncoder(state)
         board = state.board
         for seat in {board.phase.asked[0], (board.actor + 1) % seats}:
-            sight = view_from_seat(state, seat)
+            sight = coup.view_from_seat(state, seat)
             array = watcher.observe(sight)
             assert len(array) == max(place.stop for place, _ in fields.values())
             read = {field: array[place].tolist() for field, (place, _) in fields.items()}
@@ -203,15 +183,15 @@ def test_every_field_agrees_with_the_view(game: Game) -> None:
                 ]
         for event in events:
             match event:
-                case ActionDeclared(seat, _, _, claimed, denies) if claimed:
+                case coup.ActionDeclared(seat, _, _, claimed, denies) if claimed:
                     counts["denied" if denies else "claimed", seat, "" if denies else claimed] += 1
-                case Blocked(seat, claimed):
+                case coup.Blocked(seat, claimed):
                     counts["claimed", seat, claimed] += 1
-                case Challenged(seat):
+                case coup.Challenged(seat):
                     counts["challenges", seat, ""] += 1
-                case Shown(seat, role):
+                case coup.Shown(seat, role):
                     counts["shown", seat, role] += 1
-                case Unproven(seat, role, False):
+                case coup.Unproven(seat, role, False):
                     counts["caught", seat, role] += 1
         watcher.add(events)
 
@@ -237,7 +217,7 @@ def lit_words(read: dict[str, list[int]], fields: dict[str, tuple[slice, str]], 
     return [word for word, on in zip(words, read[name], strict=True) if on]
 
 
-def counted_roles(rules: Ruleset, counted: list[int]) -> list[str]:
+def counted_roles(rules: coup.Ruleset, counted: list[int]) -> list[str]:
     return [role for role, count in zip(rules.roles, counted, strict=True) for _ in range(count)]
 
 
@@ -304,7 +284,7 @@ def test_the_mask_allows_what_is_legal_and_nothing_else(game: Game) -> None:
         seat = int(agent.removeprefix("player_"))
         words = {table.action_words[action] for action in np.flatnonzero(observed["action_mask"])}
         assert {notation_of(word, seat, seats) for word in words} == {
-            format_move(move) for move in list_legal_moves(view_from_seat(state, seat))
+            coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(state, seat))
         }
         for other in set(range(seats)) - set(state.board.phase.asked):
             mask = table.observe(f"player_{other}")["action_mask"]
@@ -371,7 +351,7 @@ def test_the_winner_is_rewarded_and_the_others_are_not(seats: int) -> None:
 
 def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
     """A draw of j survivors is 1/j of a win to each (`Ruleset.limit`)."""
-    rules = replace_fields(COUP, {"turn_limit": 2})
+    rules = coup.replace_fields(coup.COUP, {"turn_limit": 2})
     game = env(rules=rules, seats=4)
     game.reset(seed=1)
     while not any(game.truncations.values()):
@@ -390,7 +370,7 @@ def test_a_draw_truncates_the_survivors_who_share_the_reward() -> None:
 
 def test_the_winner_starts_the_next_game_and_seat_0_after_a_draw() -> None:
     rng = random.Random(5)
-    game = env(rules=replace_fields(COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
+    game = env(rules=coup.replace_fields(coup.COUP, {"turn_limit": 14, "first_player": "last_winner"}), seats=3)
     game.reset(seed=5)
     ends: list[int | None] = []
     while not any(ended is None and won for won, ended in pairwise(ends)):
@@ -565,10 +545,10 @@ def test_an_opponent_gets_the_messages_of_a_match(form: Any, rules: str, seats: 
     """`arena.local` deals the same cards. An opponent gets the end of the last game in the next one."""
     spec = MatchSpec(
         match=0,
-        key=derive_key(b"arena.env", "seed|3"),
+        key=coup.derive_key(b"arena.env", "seed|3"),
         bots=tuple(map(str, range(seats))),
         seatings=(tuple(range(seats)),) * 4,
-        settings=MatchSettings(rules=PRESETS[rules]),
+        settings=MatchSettings(rules=coup.PRESETS[rules]),
     )
     there = [Dice(seat) for seat in range(seats)]
     play_match(spec, [LocalPlayer(str(seat), dice) for seat, dice in enumerate(there)], keep_moves=False)
@@ -731,7 +711,7 @@ def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> No
 
 def test_an_agent_that_is_out_before_a_draw_is_terminated_without_reward() -> None:
     for limit in range(8, 60):
-        game = env(rules=replace_fields(COUP, {"turn_limit": limit}), seats=3)
+        game = env(rules=coup.replace_fields(coup.COUP, {"turn_limit": limit}), seats=3)
         game.reset(seed=1)
         while not any((*game.truncations.values(), *game.terminations.values())):
             mask = game.last()[0]["action_mask"]

@@ -6,21 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from arena.coup import (
-    FORFEIT,
-    PRESETS,
-    CertainCards,
-    KeyedRng,
-    MoveOrForfeit,
-    Pass,
-    View,
-    apply_moves,
-    chance_held,
-    deal_game,
-    derive_key,
-    list_legal_moves,
-    view_from_seat,
-)
+from arena import coup
 from arena.referee import MatchSettings, MatchSpec, hello, make_legal_moves, wire
 
 Message = dict[str, Any]
@@ -30,7 +16,7 @@ GAMES = 3  # of each of `matches`
 # A match a preset; between them they have every number of seats.
 MATCHES = [
     (preset, max(rules.min_seats, min(2 + place % 9, rules.max_seats)))
-    for place, (preset, rules) in enumerate(PRESETS.items())
+    for place, (preset, rules) in enumerate(coup.PRESETS.items())
 ]
 
 
@@ -44,34 +30,34 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
     """Return all messages to bot 0, and the engine's truth of it; see `truths`."""
     games = 16 if preset == "andy" else games  # to keep a shown card is rare
     rng = random.Random(f"{preset} {seats}")
-    rules = PRESETS[preset]
+    rules = coup.PRESETS[preset]
     seatings = tuple(tuple(rng.sample(range(seats), seats)) for _ in range(games))
     spec = MatchSpec(0, bytes(32), tuple(map(str, range(seats))), seatings, MatchSettings(rules=rules))
     lines, truth = [hello(spec, 0)], list[Any]()
     asked = 0
     for game, seating in enumerate(seatings):
         me = seating.index(0)
-        chance = KeyedRng(derive_key(bytes(32), f"{preset} {seats}"), game)
-        state = deal_game(rules, seats, chance)
+        chance = coup.KeyedRng(coup.derive_key(bytes(32), f"{preset} {seats}"), game)
+        state = coup.deal_game(rules, seats, chance)
         feed = wire.LineCursor(seats)
         lines.append(
             wire.encode_game_start(
-                view_from_seat(state, me), game, spec.game_seed(0, game), [spec.handles[bot] for bot in seating]
+                coup.view_from_seat(state, me), game, spec.game_seed(0, game), [spec.handles[bot] for bot in seating]
             )
         )
         while state.board.phase.asked:
             question = wire.PhaseRequests(state.board, game)
-            answers: list[MoveOrForfeit] = []
+            answers: list[coup.MoveOrForfeit] = []
             for seat in state.board.phase.asked:
-                moves = list_legal_moves(view_from_seat(state, seat))
+                moves = coup.list_legal_moves(coup.view_from_seat(state, seat))
                 if seat == me:
                     asked += 1
-                    sight, menu = view_from_seat(state, me), make_legal_moves(moves)
+                    sight, menu = coup.view_from_seat(state, me), make_legal_moves(moves)
                     known, events = feed.known(sight), feed.take(me)
                     lines.append(question.line(sight, known, asked, events, menu, 500, 10_000))
                     truth.append(_chances(sight, known))
                 answers.append(_answer(rng, moves, seat == me))
-            state, happened = apply_moves(state, answers, chance)
+            state, happened = coup.apply_moves(state, answers, chance)
             feed.add(happened)
         lines.append(wire.encode_game_over(game, state.board, feed.take(me)))
         truth.append({"cards": sorted(state.hands[me]), "influence": [len(hand) for hand in state.hands]})
@@ -82,21 +68,21 @@ def _played(preset: str, seats: int, games: int) -> tuple[list[Message], list[An
     return messages, truth
 
 
-def _chances(sight: View, known: CertainCards) -> list[dict[str, float]]:
+def _chances(sight: coup.View, known: coup.CertainCards) -> list[dict[str, float]]:
     board = sight.board
     found = []
     for seat in range(board.seats):
-        chances = {role.value: chance_held(sight, known, seat, role) for role in board.rules.roles}
+        chances = {role.value: coup.chance_held(sight, known, seat, role) for role in board.rules.roles}
         found.append({**chances, "not_duke": 1 - chances["duke"]})
     return found
 
 
-def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> MoveOrForfeit:
+def _answer(rng: random.Random, moves: tuple[Any, ...], own: bool) -> coup.MoveOrForfeit:
     if not own and rng.random() < 0.003:
-        return FORFEIT
-    if isinstance(moves[0], Pass) and rng.random() < 0.7:
+        return coup.FORFEIT
+    if isinstance(moves[0], coup.Pass) and rng.random() < 0.7:
         return moves[0]
-    answer: MoveOrForfeit = rng.choice(moves)
+    answer: coup.MoveOrForfeit = rng.choice(moves)
     return answer
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from sqlalchemy import Connection, func, select
 
 from arena.referee import MAX_SAMPLES_PER_FAULT, game_results, read_record
+from ladder import store
 from ladder.ladder import Ladder
 from ladder.standings import StandingsUpdater
 from ladder.standings.computation import Standings, StandingsRow
-from ladder.store import MAX_ATTEMPTS, MAX_LOST_RUNNERS, METADATA, find_latest_snapshot, find_record, match_results
 
 ALIKE = 1e-9  # as `arena ladder rerate` allows between updated and new standings
 
-matches, match_players, games = (METADATA.tables[name] for name in ("matches", "match_players", "games"))
+matches, match_players, games = (store.METADATA.tables[name] for name in ("matches", "match_players", "games"))
 versions, bots, check_steps, audit_log = (
-    METADATA.tables[name] for name in ("versions", "bots", "check_steps", "audit_log")
+    store.METADATA.tables[name] for name in ("versions", "bots", "check_steps", "audit_log")
 )
 failed_attempts, runners, records, fault_samples = (
-    METADATA.tables[name] for name in ("failed_attempts", "runners", "records", "fault_samples")
+    store.METADATA.tables[name] for name in ("failed_attempts", "runners", "records", "fault_samples")
 )
 
 
@@ -26,7 +26,7 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
     """Assert all invariants. `quiet`: the last runner stopped gracefully, left no lease, and updated the standings."""
     with ladder.database.read() as connection:
         found = [*problems(connection), *(left_open(connection) if quiet else ())]
-        board = find_latest_snapshot(connection)
+        board = store.find_latest_snapshot(connection)
     assert found == [], found
     if not quiet:
         return
@@ -90,11 +90,12 @@ def _ends(connection: Connection) -> Iterator[str]:
             "it has no known cause": row.outcome in (None, "played", "abandoned", "cancelled"),
             "it has a runner, or lacks one": (row.status == "leased") == (row.runner is not None),
             "it has a number among the played": played == (row.end_sequence is not None),
-            "it has too many attempts": row.attempts <= MAX_ATTEMPTS and row.lost_runners <= MAX_LOST_RUNNERS,
+            "it has too many attempts": row.attempts <= store.MAX_ATTEMPTS
+            and row.lost_runners <= store.MAX_LOST_RUNNERS,
             "its attempts aren't its voids": failed[row.id]
             >= row.attempts,  # a final's abandoned match that plays again starts at 0
             "it was abandoned for nothing": abandoned
-            == (row.attempts == MAX_ATTEMPTS or row.lost_runners == MAX_LOST_RUNNERS)
+            == (row.attempts == store.MAX_ATTEMPTS or row.lost_runners == store.MAX_LOST_RUNNERS)
             == bool(last[row.id]),
             "it rates wrongly": row.is_rated == rates,
         }
@@ -117,11 +118,11 @@ def _counts(connection: Connection) -> Iterator[str]:
         if row.match not in played and (row.games, row.wins, row.forfeits, row.faults, row.requests) != (0, 0, 0, 0, 0):
             yield f"match {row.match} wasn't played, and has sums"
     for match in sorted(played):
-        record = find_record(connection, match)
+        record = store.find_record(connection, match)
         if record is None:
             yield f"match {match} has no record"
             continue
-        results = match_results(connection, match)
+        results = store.match_results(connection, match)
         if results != game_results(read_record(record)):
             yield f"the results of match {match} aren't those of its record"
         of_seats = seats[match]

@@ -13,10 +13,10 @@ from arena.checks import CheckStep, Severity
 from arena.coup import PRESETS
 from arena.referee import MatchSettings
 from arena.sandbox import SandboxChoice
+from ladder import store
 from ladder.bots import BotPage, serialize_step, submit_bot, submit_reference, view_bot
 from ladder.ladder import Ladder, LadderFormat, create_ladder, open_ladder, set_frozen
 from ladder.permissions import Viewer
-from ladder.store import METADATA, User, finish_check, get_version_by_id, save_users, set_active_version
 from tests.cli_workspace import ROOT, Place
 
 STEP = serialize_step(CheckStep("file", Severity.OK, ""))
@@ -48,19 +48,21 @@ def ladder_in(
 
 
 def owners(ladder: Ladder, *logins: str) -> None:
-    people = [User(login, login, f"pseudonym of {login}") for login in logins]
-    ladder.database.write(lambda connection: save_users(connection, people, 1.0))
+    people = [store.User(login, login, f"pseudonym of {login}") for login in logins]
+    ladder.database.write(lambda connection: store.save_users(connection, people, 1.0))
 
 
 def pass_all(ladder: Ladder, command: Sequence[str] = WORDS) -> None:
     """Accept and activate all versions that wait, for tests of what follows a check."""
-    versions = METADATA.tables["versions"]
+    versions = store.METADATA.tables["versions"]
 
     def act(connection: Connection) -> None:
         now = ladder.clock()
         for version in connection.scalars(select(versions.c.id).where(versions.c.status == "queued")).all():
-            finish_check(connection, version, [STEP], None, command, None, now)
-            set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", now)
+            store.finish_check(connection, version, [STEP], None, command, None, now)
+            store.set_active_version(
+                connection, store.get_version_by_id(connection, version), "ladder", "it passed", now
+            )
 
     ladder.database.write(act)
 
@@ -116,7 +118,7 @@ def run_two(place: Place, folder: Path) -> None:
 
 
 def played(ladder: Ladder) -> int:
-    matches = METADATA.tables["matches"]
+    matches = store.METADATA.tables["matches"]
     query = select(func.count()).where(matches.c.outcome == "played")
     return ladder.database.read_with_retry(lambda connection: connection.scalar(query) or 0)
 

@@ -8,20 +8,11 @@ import pytest
 from sqlalchemy import Connection, update
 
 from arena.checks import Finding, Severity
+from ladder import store
 from ladder.bots import submit_bot
 from ladder.ladder import Ladder
 from ladder.maintenance import check_ladder
 from ladder.standings import rebuild_standings
-from ladder.store import (
-    METADATA,
-    RATED,
-    User,
-    claim_match,
-    queue_matches,
-    record_failed_attempt,
-    register_runner,
-    save_users,
-)
 from tests.cli_workspace import Place
 from tests.ladder.small_ladder import play, small_ladder
 
@@ -73,16 +64,18 @@ def test_a_clock_that_was_ahead_and_was_corrected_is_no_problem(ladder: Ladder) 
 
 def test_leases_of_a_dead_runner_are_found(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
-        queue_matches(connection, RATED, [[1, 2]], 3.0)
-        runner = register_runner(connection, 2, 4.0)
-        claim_match(connection, runner, [], 1.0)
-        dead = update(METADATA.tables["runners"]).values(process_start="long ago")  # another process had its number
+        store.queue_matches(connection, store.RATED, [[1, 2]], 3.0)
+        runner = store.register_runner(connection, 2, 4.0)
+        store.claim_match(connection, runner, [], 1.0)
+        dead = update(store.METADATA.tables["runners"]).values(
+            process_start="long ago"
+        )  # another process had its number
         connection.execute(dead)
 
     ladder.database.write(act)
     assert failed_findings(ladder) == ["runner"]
     assert "tasks: 1: ended" in found(ladder)["runner"].message
-    ladder.database.write(lambda connection: register_runner(connection, 2, 5.0))
+    ladder.database.write(lambda connection: store.register_runner(connection, 2, 5.0))
     assert failed_findings(ladder) == []
 
 
@@ -90,20 +83,20 @@ def test_a_runner_may_hold_more_tasks_than_it_runs_at_a_time(ladder: Ladder) -> 
     """It holds one more than it runs, so that no worker waits."""
 
     def act(connection: Connection) -> None:
-        ids = queue_matches(connection, RATED, [[1, 2]] * 2, 3.0)
-        runner = register_runner(connection, 1, 4.0)
+        ids = store.queue_matches(connection, store.RATED, [[1, 2]] * 2, 3.0)
+        runner = store.register_runner(connection, 1, 4.0)
         for held in ([], ids[:1]):
-            claim_match(connection, runner, held, 1.0)
+            store.claim_match(connection, runner, held, 1.0)
 
     ladder.database.write(act)
     assert found(ladder)["runner"].message.endswith("tasks: 2; it runs 1 at a time")
 
 
 def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place) -> None:
-    ladder.database.write(lambda connection: save_users(connection, [User("ada", "Ada", "Quiet Fox")], 1.0))
+    ladder.database.write(lambda connection: store.save_users(connection, [store.User("ada", "Ada", "Quiet Fox")], 1.0))
     submit_bot(ladder, place.bot("mine.py"), "ada")
     assert failed_findings(ladder) == []
-    versions = METADATA.tables["versions"]
+    versions = store.METADATA.tables["versions"]
     waits = update(versions).where(versions.c.status == "queued").values(submitted_at=ladder.clock() - 700)
     ladder.database.write(lambda connection: connection.execute(waits))
     assert failed_findings(ladder) == ["submissions"]
@@ -111,22 +104,22 @@ def test_a_submission_that_waits_too_long_is_found(ladder: Ladder, place: Place)
 
 def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
-        [match] = queue_matches(connection, RATED, [[1, 2]], 3.0)
-        runner = register_runner(connection, 2, 4.0)
+        [match] = store.queue_matches(connection, store.RATED, [[1, 2]], 3.0)
+        runner = store.register_runner(connection, 2, 4.0)
         for _ in range(3):
-            claim_match(connection, runner, [], 1.0)
-            record_failed_attempt(connection, match, runner, "no\x1b[2J space", ladder.clock())
+            store.claim_match(connection, runner, [], 1.0)
+            store.record_failed_attempt(connection, match, runner, "no\x1b[2J space", ladder.clock())
 
     ladder.database.write(act)
     assert failed_findings(ladder) == ["abandoned"]
     assert r"no\x1b[2J space" in found(ladder)["abandoned"].message
-    late = update(METADATA.tables["matches"]).where(METADATA.tables["matches"].c.outcome == "abandoned")
+    late = update(store.METADATA.tables["matches"]).where(store.METADATA.tables["matches"].c.outcome == "abandoned")
     ladder.database.write(lambda connection: connection.execute(late.values(ended_at=ladder.clock() - 8 * DAY)))
     assert failed_findings(ladder) == []
 
 
 def test_manually_changed_sums_are_found(ladder: Ladder) -> None:
-    sums = METADATA.tables["match_players"]
+    sums = store.METADATA.tables["match_players"]
     changed = update(sums).where(sums.c.match == 3, sums.c.slot == 0).values(wins=2.0)
     ladder.database.write(lambda connection: connection.execute(changed))
     assert failed_findings(ladder, deep=True) == ["sums"]

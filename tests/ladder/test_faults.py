@@ -23,11 +23,11 @@ from arena.bots import BotError
 from arena.checks import Severity
 from arena.referee import MatchSettings, Timing
 from arena.run import open_executor
+from ladder import store
 from ladder.bots import submit_bot
 from ladder.ladder import Ladder, open_ladder
 from ladder.maintenance import check_ladder, restore_backup
 from ladder.runner import LadderRunner
-from ladder.store import active_versions, find_bot, find_latest_snapshot, get_archive, list_audit_entries, versions_of
 from ladder.tasks import AttemptFailed, CheckFinished, ClockBehind, MatchFinished, VersionAutoDisabled
 from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
@@ -149,7 +149,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         ladder.clock = lambda: next(clock)
         events = list(LadderRunner(ladder, pool, matches=3).events())
         assert [event for event in events if isinstance(event, ClockBehind)] == []
-        before = ladder.database.read_with_retry(find_latest_snapshot)
+        before = ladder.database.read_with_retry(store.find_latest_snapshot)
         clock = itertools.count(1_800_000_000.0 - 2 * 86_400, 0.1)
         owners(ladder, "eve")
         submit_bot(ladder, place.bot("eve.py"), "eve")
@@ -160,7 +160,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
         [behind] = [event for event in events if isinstance(event, ClockBehind)]
         assert behind.seconds == pytest.approx(2 * 86_400, abs=100)
         list(LadderRunner(ladder, pool, matches=3).events())
-        assert ladder.database.read_with_retry(find_latest_snapshot) != before
+        assert ladder.database.read_with_retry(store.find_latest_snapshot) != before
         assert played(ladder) >= 6
         require_sound(ladder)
 
@@ -201,7 +201,7 @@ def test_a_runner_that_is_often_killed_updates_ratings(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         process = start_runner(place, folder)
         began = time.monotonic()
-        place.wait(lambda: ladder.database.read_with_retry(find_latest_snapshot) is not None, process=process)
+        place.wait(lambda: ladder.database.read_with_retry(store.find_latest_snapshot) is not None, process=process)
         assert time.monotonic() - began < 8
         process.kill()
         place.end(process)
@@ -247,21 +247,21 @@ def test_a_bot_that_forfeits_repeatedly_is_auto_disabled(place: Place, what: str
                 assert event == VersionAutoDisabled("eve@1", "it forfeited games in its last 2 matches")
                 service.stop()
         with ladder.database.read() as connection:
-            bot = find_bot(connection, "eve")
+            bot = store.find_bot(connection, "eve")
             assert bot is not None
             assert bot.active_version_id is None
-            output = list_audit_entries(connection, bot=bot.id)[-1]
+            output = store.list_audit_entries(connection, bot=bot.id)[-1]
             assert (output.actor, output.action, output.reason) == (
                 "ladder",
                 "auto_disable",
                 "it forfeited games in its last 2 matches",
             )
-            assert len(active_versions(connection)) == 4
+            assert len(store.active_versions(connection)) == 4
         list(LadderRunner(ladder, pool, matches=2).events())
         submit_bot(ladder, place.bot("eve.py"), "eve")
         list(LadderRunner(ladder, pool, until="idle").events())
         with ladder.database.read() as connection:
-            assert "eve@2" in [version.version_ref for version in active_versions(connection)]
+            assert "eve@2" in [version.version_ref for version in store.active_versions(connection)]
         require_sound(ladder)
 
 
@@ -294,7 +294,7 @@ def test_a_truncated_upload_is_refused_with_a_message(place: Place, kind: str) -
             with pytest.raises(BotError):
                 submit_bot(ladder, path, "eve", "eve")
             with ladder.database.read() as connection:
-                assert find_bot(connection, "eve") is None
+                assert store.find_bot(connection, "eve") is None
         path.write_bytes(whole)
         assert submit_bot(ladder, path, "eve", "eve").version_ref == "eve@1"
         require_sound(ladder)
@@ -315,11 +315,11 @@ def test_a_killed_submission_is_stored_completely_or_not_at_all(place: Place) ->
         assert place.run("ladder", "submit", folder, place.bot("eve.py"), "--owner", "eve").code == 0
         assert place.end(start_runner(place, folder, "--until", "idle")).code == 0
         with ladder.database.read() as connection:
-            found = find_bot(connection, "eve")
+            found = store.find_bot(connection, "eve")
             assert found is not None
-            versions = versions_of(connection, found.id)
+            versions = store.versions_of(connection, found.id)
             assert [version.number for version in versions] == list(range(1, len(versions) + 1))
-            assert all(get_archive(connection, version.digest, version.single_file_name) for version in versions)
+            assert all(store.get_archive(connection, version.digest, version.single_file_name) for version in versions)
             assert [version.status for version in versions] == ["accepted"] * len(versions)
         require_sound(ladder)
     place.require_nothing_left()

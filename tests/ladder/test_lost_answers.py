@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from sqlalchemy import Connection
 
+from ladder import users
 from ladder.bots import activate_version, disable_bot, submit_bot, submit_reference
 from ladder.grading import create_final, get_final_state, retry_final, reveal_final_results
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
@@ -19,23 +20,6 @@ from ladder.matches import set_void
 from ladder.standings import rebuild_standings
 from ladder.store import Database, claim_check, finish_check, register_runner
 from ladder.tasks import queue_challenges
-from ladder.users import (
-    approve_applicant,
-    authenticate_secret,
-    create_account,
-    import_users,
-    issue_secret,
-    merge_users,
-    parse_roster,
-    refuse_applicant,
-    remove_password,
-    revoke_credential,
-    set_password,
-    set_suspended,
-    set_withdrawn,
-    sign_in_by_link,
-    sign_in_by_password,
-)
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, hand_in, make_ladder, serve
 from tests.ladder.small_ladder import rows
@@ -55,21 +39,21 @@ def reference(ladder: Ladder) -> None:
 
 
 def signed_in(ladder: Ladder) -> None:
-    sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "teacher").secret)
+    users.sign_in_by_link(ladder, users.issue_secret(ladder, "bob", "link", "teacher").secret)
 
 
 def token(ladder: Ladder) -> None:
-    issued = issue_secret(ladder, "bob", "token", "teacher")
-    revoke_credential(ladder, issued.id, "teacher", "lost")
+    issued = users.issue_secret(ladder, "bob", "token", "teacher")
+    users.revoke_credential(ladder, issued.id, "teacher", "lost")
 
 
 def password(ladder: Ladder) -> None:
-    session = sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "teacher").secret)
-    bob = authenticate_secret(ladder, session.secret, "session")
-    set_password(ladder, bob, "a horse in a boat")
-    set_password(ladder, bob, "a boat on a horse", "a horse in a boat")
-    sign_in_by_password(ladder, "bob", "a boat on a horse")
-    remove_password(ladder, bob, "a boat on a horse")
+    session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "bob", "link", "teacher").secret)
+    bob = users.authenticate_secret(ladder, session.secret, "session")
+    users.set_password(ladder, bob, "a horse in a boat")
+    users.set_password(ladder, bob, "a boat on a horse", "a horse in a boat")
+    users.sign_in_by_password(ladder, "bob", "a boat on a horse")
+    users.remove_password(ladder, bob, "a boat on a horse")
 
 
 def final(ladder: Ladder) -> None:
@@ -82,26 +66,28 @@ def final(ladder: Ladder) -> None:
 
 def suspended(ladder: Ladder) -> object:
     asked = (("ada", True, "copied"), ("bob", True, "copied"), ("bob", False, "did not"))
-    return [set_suspended(ladder, login, out, "teacher", why) for login, out, why in asked]
+    return [users.set_suspended(ladder, login, out, "teacher", why) for login, out, why in asked]
 
 
 def signed_up(ladder: Ladder) -> object:
-    return create_account(ladder, issue_secret(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", "").id
+    return users.create_account(
+        ladder, users.issue_secret(ladder, "staff", "join", "teacher", "ask").secret, "cyd", "Cyd", ""
+    ).id
 
 
 def approved(ladder: Ladder) -> object:
     signed_up(ladder)
-    return approve_applicant(ladder, "cyd", "teacher")
+    return users.approve_applicant(ladder, "cyd", "teacher")
 
 
 def refused(ladder: Ladder) -> object:
     signed_up(ladder)
-    return refuse_applicant(ladder, "cyd", "teacher", "unknown")
+    return users.refuse_applicant(ladder, "cyd", "teacher", "unknown")
 
 
 def merged(ladder: Ladder) -> object:
-    left = [set_withdrawn(ladder, "bob", gone, "teacher", "on request") for gone in (True, False, True)]
-    return [*left, merge_users(ladder, "bob", "ada", "teacher", "one person")]
+    left = [users.set_withdrawn(ladder, "bob", gone, "teacher", "on request") for gone in (True, False, True)]
+    return [*left, users.merge_users(ladder, "bob", "ada", "teacher", "one person")]
 
 
 def checked(ladder: Ladder) -> None:
@@ -132,8 +118,8 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "void": lambda ladder: set_void(ladder, 1, True, "teacher", "wrong"),
     "suspend": suspended,
     "leave and merge": merged,
-    "people": lambda ladder: import_users(
-        ladder, parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv"), "staff", "a roster"
+    "people": lambda ladder: users.import_users(
+        ladder, users.parse_roster(b"login,section\nada,B\ncyd,A\n", "roster.csv"), "staff", "a roster"
     ),
     "sign in": signed_in,
     "token": token,

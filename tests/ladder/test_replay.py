@@ -9,11 +9,11 @@ from sqlalchemy import Connection, delete, update
 
 from arena.referee import read_record
 from arena.replay import make_replay_object
+from ladder import store
 from ladder.bots import view_bot
 from ladder.ladder import open_ladder
 from ladder.matches import find_record_text, list_matches, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.store import FINAL, METADATA, RATED, Final, cancel_queued_matches, insert_final, queue_matches, reveal_final
 from tests.ladder.small_ladder import play
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -73,12 +73,14 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
         table = ladder.database.read_with_retry(
             lambda connection: list(version_ids_by_ref(connection, ("one@1", "two@1")).values())
         )
-        [cancelled] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 2.0))
-        ladder.database.write(lambda connection: cancel_queued_matches(connection, "it is late", 3.0))
-        [waiting] = ladder.database.write(lambda connection: queue_matches(connection, RATED, [table], 4.0))
+        [cancelled] = ladder.database.write(
+            lambda connection: store.queue_matches(connection, store.RATED, [table], 2.0)
+        )
+        ladder.database.write(lambda connection: store.cancel_queued_matches(connection, "it is late", 3.0))
+        [waiting] = ladder.database.write(lambda connection: store.queue_matches(connection, store.RATED, [table], 4.0))
         with ladder.reading(viewer) as context:
             gone = list_matches(context, kind="qualifying").items[0].id
-        records = METADATA.tables["records"]
+        records = store.METADATA.tables["records"]
         ladder.database.write(lambda connection: connection.execute(delete(records).where(records.c.match == gone)))
         with ladder.reading(viewer) as context:
             for match, why in {
@@ -97,11 +99,11 @@ def test_a_match_without_a_replay_has_a_reason(own: Term, viewer: Viewer) -> Non
 
 def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
     with closing(open_ladder(own.path)) as ladder:
-        [match] = play(ladder, 1, kind=FINAL)
+        [match] = play(ladder, 1, kind=store.FINAL)
 
         def seal(connection: Connection) -> int:
-            final = insert_final(connection, Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
-            matches = METADATA.tables["matches"]
+            final = store.insert_final(connection, store.Final("last", bytes(32), (), 1, None, 2.0, False, 2.0))
+            matches = store.METADATA.tables["matches"]
             connection.execute(update(matches).where(matches.c.id == match).values(final=final.id))
             return final.id
 
@@ -111,4 +113,4 @@ def test_the_record_of_a_final_is_sealed_until_its_end(own: Term) -> None:
                 with ladder.reading(viewer) as context:
                     assert (view_match_replay(context, match) is None) is not (revealed or viewer.staff)
                     assert (find_record_text(context, match) is None) is not viewer.staff
-            ladder.database.write(lambda connection: reveal_final(connection, final))
+            ladder.database.write(lambda connection: store.reveal_final(connection, final))

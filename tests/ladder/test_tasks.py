@@ -10,17 +10,9 @@ from sqlalchemy import Connection
 
 from arena.referee import ArenaError
 from arena.workers import CallTimeoutError
+from ladder import store
 from ladder.bots import disable_bot, submit_bot, submit_reference
 from ladder.ladder import Ladder, open_ladder
-from ladder.store import (
-    CHALLENGE,
-    active_versions,
-    claim_check,
-    end_runner,
-    get_version_by_id,
-    queue_matches,
-    register_runner,
-)
 from ladder.tasks import TaskSource
 from ladder.worker import Task, VersionCheckJob
 from tests.cli_workspace import BOT, Place
@@ -51,7 +43,7 @@ def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
 
 
 def queue_of(ladder: Ladder, width: int) -> TaskSource:
-    runner = ladder.database.write(lambda connection: register_runner(connection, width, 1.0))
+    runner = ladder.database.write(lambda connection: store.register_runner(connection, width, 1.0))
     return TaskSource(ladder, runner, lambda: width)
 
 
@@ -106,15 +98,15 @@ def test_a_version_whose_check_takes_too_long_is_rejected_at_once(ladder: Ladder
     assert isinstance(task, Task)
     assert queue.failed(task, CallTimeoutError("the worker process ended with -14"))
     with ladder.database.read() as connection:
-        version = get_version_by_id(connection, task.id)
+        version = store.get_version_by_id(connection, task.id)
     assert version.status == "rejected"
     assert "took more than 1020 s" in (version.rejection_reason or "")
 
 
 def test_a_challenge_is_the_next_match(ladder: Ladder) -> None:
     def act(connection: Connection) -> int:
-        table = [version.id for version in active_versions(connection)][:2]
-        return queue_matches(connection, CHALLENGE, [table], 1.0)[0]
+        table = [version.id for version in store.active_versions(connection)][:2]
+        return store.queue_matches(connection, store.CHALLENGE, [table], 1.0)[0]
 
     queue = queue_of(ladder, 2)
     assert take_kinds(queue, 1) == "e"
@@ -126,10 +118,10 @@ def test_a_challenge_is_the_next_match(ladder: Ladder) -> None:
 
 def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
     """Its tasks were queued again while it is still busy with them."""
-    runner = ladder.database.write(lambda connection: register_runner(connection, 4, 1.0))
+    runner = ladder.database.write(lambda connection: store.register_runner(connection, 4, 1.0))
     queue = TaskSource(ladder, runner, lambda: 4)
     assert take_kinds(queue, 4) == "eemm"
-    ladder.database.write(lambda connection: end_runner(connection, runner))
+    ladder.database.write(lambda connection: store.end_runner(connection, runner))
     assert take_kinds(queue, 2) == "mm"
     ids = [(task.is_check, task.id) for task in queue.running]
     assert len(set(ids)) == 6
@@ -137,11 +129,13 @@ def test_a_runner_that_was_assumed_dead_repeats_nothing(ladder: Ladder) -> None:
 
 def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun: Path, place: Place) -> None:
     """After three attempts its qualifying match has ended, and the same files may be submitted again."""
-    other, now = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0)), []
+    other, now = ladder.database.write(lambda connection: store.register_runner(connection, 9, 1.0)), []
     queue = queue_of(ladder, 2)
     clock = ladder.clock = Clock(1e6)
     assert place.wait(queue.take).work.name == "owner0@1"
-    while (found := ladder.database.write(lambda connection: claim_check(connection, other, now, 1.0))) is not None:
+    while (
+        found := ladder.database.write(lambda connection: store.claim_check(connection, other, now, 1.0))
+    ) is not None:
         now.append(found.id)
     [task] = queue.running
     assert not queue.failed(task, ArenaError("the disk burns"))
@@ -154,7 +148,8 @@ def test_a_version_that_no_machine_could_check_is_rejected(ladder: Ladder, begun
         assert queue.failed(task, ArenaError("the disk burns")) == (attempt == 3)
     with ladder.database.read() as connection:
         assert (
-            get_version_by_id(connection, task.id).rejection_reason == "the check couldn't be completed: the disk burns"
+            store.get_version_by_id(connection, task.id).rejection_reason
+            == "the check couldn't be completed: the disk burns"
         )
         assert list(problems(connection)) == []
     assert submit_bot(ladder, begun.parent / "owner0.py", "owner0").version_ref == "owner0@2"
@@ -167,7 +162,7 @@ def test_an_unknown_exception_is_a_failed_attempt(ladder: Ladder, place: Place) 
     task = place.wait(queue.take)
     assert not queue.failed(task, ValueError("unexpected"))
     with ladder.database.read() as connection:
-        assert get_version_by_id(connection, task.id).attempts == 1
+        assert store.get_version_by_id(connection, task.id).attempts == 1
 
 
 def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
@@ -184,11 +179,13 @@ def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, beg
 
     def active(name: str) -> str | None:
         with ladder.database.read() as connection:
-            return next((each.version_ref for each in active_versions(connection) if each.name == name), None)
+            return next((each.version_ref for each in store.active_versions(connection) if each.name == name), None)
 
-    other = ladder.database.write(lambda connection: register_runner(connection, 9, 1.0))
+    other = ladder.database.write(lambda connection: store.register_runner(connection, 9, 1.0))
     late: list[int] = []
-    while (found := ladder.database.write(lambda connection: claim_check(connection, other, late, 1.0))) is not None:
+    while (
+        found := ladder.database.write(lambda connection: store.claim_check(connection, other, late, 1.0))
+    ) is not None:
         late.append(found.id)
     for name in ("owner0", "owner1"):
         (begun.parent / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
@@ -196,8 +193,8 @@ def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, beg
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", "owner1@2")
     disable_bot(ladder, "owner1", "teacher", "copied")
-    ladder.database.write(lambda connection: end_runner(connection, other))
+    ladder.database.write(lambda connection: store.end_runner(connection, other))
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", None)
     with ladder.database.read() as connection:
-        assert [get_version_by_id(connection, version).status for version in late] == ["accepted"] * len(late)
+        assert [store.get_version_by_id(connection, version).status for version in late] == ["accepted"] * len(late)

@@ -19,38 +19,9 @@ from typing import Any
 
 import pytest
 
-from arena import local
-from arena.coup import (
-    COUP,
-    FORFEIT,
-    PASS,
-    PRESETS,
-    BlockWindow,
-    ChallengeWindow,
-    KeyedRng,
-    MoveOrForfeit,
-    Proving,
-    Ruleset,
-    apply_moves,
-    deal_game,
-    list_legal_moves,
-    replace_fields,
-    seat_counts,
-    view_from_seat,
-)
+from arena import coup, local, referee
 from arena.limits import Limits
 from arena.local import BotArgument, JobError, LocalPlayer, Results, Rows, WrongReplyError, play, sweep
-from arena.referee import (
-    MatchSettings,
-    MatchSpec,
-    Record,
-    make_legal_moves,
-    messages,
-    read_record,
-    verify_record,
-    wire,
-    write_record,
-)
 from arena.referee.process import play_match
 from arena.run import RulesetError
 from arena.sandbox import InProcessSandbox, Program, Script, ScriptPeer
@@ -65,7 +36,7 @@ Message = dict[str, Any]
 Game = tuple[str, int, int]  # the ruleset's name, seats, seed
 
 GAMES: list[Game] = [
-    *((name, seats, 0) for name, rules in PRESETS.items() for seats in [*seat_counts(rules)][::3]),
+    *((name, seats, 0) for name, rules in coup.PRESETS.items() for seats in [*coup.seat_counts(rules)][::3]),
     *((f"random {seed}", 2 + seed % 9, seed) for seed in range(500, 515)),
     *((f"random {seed}", 2, seed) for seed in range(600, 606)),  # half of them with a draft
 ]
@@ -99,45 +70,52 @@ class Dice:
 
 
 @cache
-def pairs(rules: Ruleset, seats: int, seed: int) -> list[tuple[Message, bytes]]:
+def pairs(rules: coup.Ruleset, seats: int, seed: int) -> list[tuple[Message, bytes]]:
     """Return all messages of a random game, and the lines that the wire writes at the same moments."""
     return list(_pairs(rules, seats, seed))
 
 
-def _pairs(rules: Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
+def _pairs(rules: coup.Ruleset, seats: int, seed: int) -> Iterator[tuple[Message, bytes]]:
     rng = random.Random(seed)
-    chance = KeyedRng(bytes([seats, seed % 256]) * 16, 3)
-    state = deal_game(rules, seats, chance, seed % seats)
+    chance = coup.KeyedRng(bytes([seats, seed % 256]) * 16, 3)
+    state = coup.deal_game(rules, seats, chance, seed % seats)
     handles = list("ABCDEFGHIJ"[:seats])
-    shown, written = messages.MessageCursor(seats), wire.LineCursor(seats)
+    shown, written = referee.messages.MessageCursor(seats), referee.wire.LineCursor(seats)
     for seat in range(seats):
-        sight = view_from_seat(state, seat)
+        sight = coup.view_from_seat(state, seat)
         dice = f"{seat:032x}"
-        yield messages.make_game_start(sight, 3, dice, handles), wire.encode_game_start(sight, 3, dice, handles)
+        yield (
+            referee.messages.make_game_start(sight, 3, dice, handles),
+            referee.wire.encode_game_start(sight, 3, dice, handles),
+        )
     while asked := state.board.phase.asked:
-        question = wire.PhaseRequests(state.board, 3)
-        answers: list[MoveOrForfeit] = []
+        question = referee.wire.PhaseRequests(state.board, 3)
+        answers: list[coup.MoveOrForfeit] = []
         for seat in asked:
-            sight = view_from_seat(state, seat)
-            moves = list_legal_moves(sight)
-            message = messages.make_request(
-                sight, shown.known(sight), 3, 17, shown.take(seat), make_legal_moves(moves), 500, 8123
+            sight = coup.view_from_seat(state, seat)
+            moves = coup.list_legal_moves(sight)
+            message = referee.messages.make_request(
+                sight, shown.known(sight), 3, 17, shown.take(seat), referee.make_legal_moves(moves), 500, 8123
             )
             yield (
                 message,
-                question.line(sight, written.known(sight), 17, written.take(seat), make_legal_moves(moves), 500, 8123),
+                question.line(
+                    sight, written.known(sight), 17, written.take(seat), referee.make_legal_moves(moves), 500, 8123
+                ),
             )
-            quiet = isinstance(state.board.phase, ChallengeWindow | BlockWindow) and rng.random() < 0.75
-            proves = isinstance(state.board.phase, Proving) and rng.random() < 0.8
+            quiet = isinstance(state.board.phase, coup.ChallengeWindow | coup.BlockWindow) and rng.random() < 0.75
+            proves = isinstance(state.board.phase, coup.Proving) and rng.random() < 0.8
             leaves = seed % 2 == 1 and rng.random() < 0.01
-            answers.append(FORFEIT if leaves else PASS if quiet else moves[0] if proves else rng.choice(moves))
-        state, events = apply_moves(state, answers, chance)
+            answers.append(
+                coup.FORFEIT if leaves else coup.PASS if quiet else moves[0] if proves else rng.choice(moves)
+            )
+        state, events = coup.apply_moves(state, answers, chance)
         shown.add(events)
         written.add(events)
     for seat in range(seats):
         yield (
-            messages.make_game_over(3, state.board, shown.take(seat)),
-            wire.encode_game_over(3, state.board, written.take(seat)),
+            referee.messages.make_game_over(3, state.board, shown.take(seat)),
+            referee.wire.encode_game_over(3, state.board, written.take(seat)),
         )
 
 
@@ -177,7 +155,7 @@ def lists_and_dicts(value: object) -> Iterator[int]:
             yield from lists_and_dicts(item)
 
 
-@pytest.mark.parametrize("name", [name for name, rules in PRESETS.items() if rules.problem(4) is None] + ["duel"])
+@pytest.mark.parametrize("name", [name for name, rules in coup.PRESETS.items() if rules.problem(4) is None] + ["duel"])
 def test_changes_of_a_message_by_a_bot_have_no_effect(name: str) -> None:
     for seed in range(3):
         kept = [message for message, _ in pairs(rules_of(name, 4), 2 if name == "duel" else 4, 10 + 2 * seed)]
@@ -196,10 +174,10 @@ def over_pipes(peer: ScriptPeer) -> None:
             peer.send(json.dumps(reply).encode() + b"\n")
 
 
-def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
+def spec(rules: coup.Ruleset, seats: int, games: int) -> referee.MatchSpec:
     names = tuple("abcdef"[:seats])
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    return MatchSpec(4, bytes(range(32)), names, seatings, MatchSettings(rules=rules))
+    return referee.MatchSpec(4, bytes(range(32)), names, seatings, referee.MatchSettings(rules=rules))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +185,7 @@ def spec(rules: Ruleset, seats: int, games: int) -> MatchSpec:
 )
 def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> None:
     """The same key and bots give the same greetings, IDs, games and events; only times differ."""
-    match = spec(PRESETS[name], seats, 3)
+    match = spec(coup.PRESETS[name], seats, 3)
     script: Script = over_pipes
     sandbox = InProcessSandbox({"bot": script})
     piped = play_match(match, lambda bot: sandbox.start(Program(("bot",), Path()), Limits())).record
@@ -215,7 +193,7 @@ def test_a_match_in_process_is_the_match_over_pipes(name: str, seats: int) -> No
     assert piped.games[0].faults == ()
     assert bool(piped.games[0].statements) == (name == "open-table")
     texts = [
-        write_record(Record(record.header, tuple(replace(game, times=()) for game in record.games)))
+        referee.write_record(referee.Record(record.header, tuple(replace(game, times=()) for game in record.games)))
         for record in (here, piped)
     ]
     assert texts[0] == texts[1]
@@ -256,7 +234,7 @@ def test_every_bot_sits_in_every_seat_equally_often() -> None:
 
 
 def test_win_rates_count_wins_and_parts_of_draws() -> None:
-    results = play([Dice] * 3, games=12, rules=replace_fields(COUP, {"turn_limit": 1}), seed=1)
+    results = play([Dice] * 3, games=12, rules=coup.replace_fields(coup.COUP, {"turn_limit": 1}), seed=1)
     assert {game.reason for game in results.games} == {"turn_limit"}
     assert [share.wins for share in results.win_rates.values()] == [pytest.approx(4.0)] * 3
     results = play([Dice] * 3, games=12, seed=1)
@@ -306,7 +284,7 @@ def test_records_are_those_of_a_run(tmp_path: Path) -> None:
     assert [file.name for file in files] == ["000000.jsonl", "000001.jsonl"]
     assert (tmp_path / "kept").stat().st_mode & 0o77 == 0
     for file in files:
-        verify_record(read_record(file.read_text()))
+        referee.verify_record(referee.read_record(file.read_text()))
     with pytest.raises(ValueError, match="records=True"):
         play([Dice] * 2, games=2, seed=1).save(tmp_path)
 

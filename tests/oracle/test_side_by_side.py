@@ -12,24 +12,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import (
-    FIELDS,
-    PRESETS,
-    CardExamined,
-    Event,
-    KeyedRng,
-    Ruleset,
-    State,
-    apply_moves,
-    changed_fields,
-    deal_game,
-    event_for_seat,
-    format_move,
-    list_legal_moves,
-    parse_move,
-    to_json_value,
-    view_from_seat,
-)
+from arena import coup
 from arena.referee import wire
 
 GAMES = int(os.environ.get("ARENA_SOAK", "1000"))
@@ -49,19 +32,19 @@ VALUES: dict[str, list[Any]] = {
     field.name: [option.value for option in field.options]
     + NUMBERS.get(field.name, [])
     + [None] * (1 + len(NUMBERS.get(field.name, [])) if field.unset_meaning else 0)
-    for field in FIELDS
+    for field in coup.FIELDS
     if field.name != "name"
 }
 
 
-def some_rules(rng: random.Random) -> tuple[Ruleset, int]:
+def some_rules(rng: random.Random) -> tuple[coup.Ruleset, int]:
     """Return rules and a number of seats that can play them: a preset, or each field at random."""
     while True:
         seats = rng.randint(2, MAX_SEATS)
         if rng.random() < 0.2:
-            rules = rng.choice(list(PRESETS.values()))
+            rules = rng.choice(list(coup.PRESETS.values()))
         else:
-            rules = Ruleset("some", **{name: rng.choice(values) for name, values in VALUES.items()})
+            rules = coup.Ruleset("some", **{name: rng.choice(values) for name, values in VALUES.items()})
         if rules.problem(seats) is None:
             return rules, seats
 
@@ -90,15 +73,15 @@ class Mover:
         return self.rng.choice(words)
 
 
-def full(number: int, event: Event) -> dict[str, Any]:
+def full(number: int, event: coup.Event) -> dict[str, Any]:
     """Return an event with all its private parts: those of its own seat, and an examination's also to the target."""
-    line = json.loads(wire.encode_event(number, event_for_seat(event, event.seat)))
-    if isinstance(event, CardExamined):
-        line |= json.loads(wire.encode_event(number, event_for_seat(event, event.target)))
+    line = json.loads(wire.encode_event(number, coup.event_for_seat(event, event.seat)))
+    if isinstance(event, coup.CardExamined):
+        line |= json.loads(wire.encode_event(number, coup.event_for_seat(event, event.target)))
     return line
 
 
-def public(state: State) -> dict[str, Any]:
+def public(state: coup.State) -> dict[str, Any]:
     board = state.board
     return {
         "turn": board.turn,
@@ -112,9 +95,9 @@ def public(state: State) -> dict[str, Any]:
     }
 
 
-def private(state: State, seat: int) -> dict[str, Any]:
+def private(state: coup.State, seat: int) -> dict[str, Any]:
     """Return what only this seat sees, as the oracle writes it."""
-    sight = view_from_seat(state, seat)
+    sight = coup.view_from_seat(state, seat)
     return {
         "cards": list(sight.cards),
         "drawn": list(sight.drawn),
@@ -129,18 +112,20 @@ def play(oracle: Any, seed: int) -> int:
     rules, seats = some_rules(rng)
     starter = rng.randrange(seats) if rules.first_player == "last_winner" else 0
     mover = Mover(rng)
-    chance = KeyedRng(rng.randbytes(32), seed)
+    chance = coup.KeyedRng(rng.randbytes(32), seed)
     history: list[str] = []
 
     def agree(what: str, engine: object, expected: object) -> None:
         if engine != expected:
-            changed = {field.name: to_json_value(getattr(rules, field.name)) for field in changed_fields(rules)}
+            changed = {
+                field.name: coup.to_json_value(getattr(rules, field.name)) for field in coup.changed_fields(rules)
+            }
             raise AssertionError(
                 f"{what} differ\n  engine {engine}\n  oracle {expected}\n"
                 f"  rules {changed}\n  seats {seats}, starter {starter}, seed {seed}\n  words {'; '.join(history)}"
             )
 
-    state = deal_game(rules, seats, chance, starter)
+    state = coup.deal_game(rules, seats, chance, starter)
     second = oracle(rules, seats, chance, starter)
     number = 0
     while True:
@@ -154,11 +139,11 @@ def play(oracle: Any, seed: int) -> int:
             break
         answers = {}
         for seat in asked:
-            words = [format_move(move) for move in list_legal_moves(view_from_seat(state, seat))]
+            words = [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(state, seat))]
             agree(f"legal words of seat {seat}", words, second.legal(seat))
             answers[seat] = mover.word(words)
         history.append(" ".join(f"{seat}={word}" for seat, word in answers.items()))
-        state, happened = apply_moves(state, [parse_move(answers[seat]) for seat in asked], chance)
+        state, happened = coup.apply_moves(state, [coup.parse_move(answers[seat]) for seat in asked], chance)
         events = [full(number + i, event) for i, event in enumerate(happened)]
         agree("events", events, second.apply(answers))
         number += len(events)
@@ -174,7 +159,7 @@ def test_the_random_rules_take_every_value_of_every_field_and_seat_every_number(
         assert values, f"{name}: list some of its numbers"
         assert {getattr(rules, name) for rules, _ in drawn} >= set(values), name
     assert {seats for _, seats in drawn} == set(range(2, MAX_SEATS + 1))
-    assert {rules.name for rules, _ in drawn} == {*PRESETS, "some"}
+    assert {rules.name for rules, _ in drawn} == {*coup.PRESETS, "some"}
 
 
 @pytest.mark.parametrize("run", range(RUNS))

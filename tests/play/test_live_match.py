@@ -17,23 +17,12 @@ from typing import Any
 
 import pytest
 
+from arena import referee, sandbox
 from arena.coup import PRESETS, Action, Ruleset, seat_counts, view_from_seat
 from arena.limits import Limits
 from arena.play import MoveOption, PlayerView, make_move_menu
-from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, messages, read_record, verify_record
 from arena.replay import list_steps
-from arena.sandbox import Box, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
-from arena.tables.live_match import (
-    GameEnded,
-    InteractiveMatch,
-    LineReceived,
-    LiveMatch,
-    MatchEnd,
-    MatchEvent,
-    RecordFolder,
-    StateUpdate,
-    WaitingFor,
-)
+from arena.tables import live_match
 from tests.replay.games import random_game
 from tests.replay.worlds import other_world
 
@@ -42,11 +31,11 @@ WAIT_S = 60.0  # only a failure takes this long
 Chooses = Callable[[PlayerView], int | None]  # the index of a move; None: the person leaves
 
 
-def dice(number: int, talk: bytes = b"") -> Script:
+def dice(number: int, talk: bytes = b"") -> sandbox.Script:
     """Make a bot that plays at random, and says `talk` with its first answer."""
     rng = random.Random(number)
 
-    def script(peer: ScriptPeer) -> None:
+    def script(peer: sandbox.ScriptPeer) -> None:
         said = talk
         for line in peer.lines():
             message = json.loads(line)
@@ -66,33 +55,33 @@ class Table:
 
     def __init__(self, rules: Ruleset, seats: int, choose: Chooses, games: int = 1, talk: bytes = b"") -> None:
         names = (*(f"bot{number}" for number in range(seats - 1)), "person")
-        self.sandbox = InProcessSandbox({name: dice(number, talk) for number, name in enumerate(names)})
+        self.sandbox = sandbox.InProcessSandbox({name: dice(number, talk) for number, name in enumerate(names)})
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-        timings = (*[Timing()] * (seats - 1), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-        spec = MatchSpec(0, bytes([seats]) * 32, names, rows, MatchSettings(rules=rules), timings)
-        self.happened: list[MatchEvent] = []
+        timings = (*[referee.Timing()] * (seats - 1), referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0))
+        spec = referee.MatchSpec(0, bytes([seats]) * 32, names, rows, referee.MatchSettings(rules=rules), timings)
+        self.happened: list[live_match.MatchEvent] = []
         self.sight = PlayerView()
         self.screens: list[str] = []
-        with InteractiveMatch(spec, seats - 1, lambda bot: self.launch(names[bot])) as sitting:
+        with live_match.InteractiveMatch(spec, seats - 1, lambda bot: self.launch(names[bot])) as sitting:
             self.sitting = sitting
             for happening in self.until_the_end():
                 self.take(happening, choose)
-        self.record: Record = sitting.record
+        self.record: referee.Record = sitting.record
 
-    def launch(self, name: str) -> Box:
-        return self.sandbox.start(Program((name,), Path()), Limits())
+    def launch(self, name: str) -> sandbox.Box:
+        return self.sandbox.start(sandbox.Program((name,), Path()), Limits())
 
-    def until_the_end(self) -> Iterator[MatchEvent]:
-        while not self.happened or not isinstance(self.happened[-1], MatchEnd):
+    def until_the_end(self) -> Iterator[live_match.MatchEvent]:
+        while not self.happened or not isinstance(self.happened[-1], live_match.MatchEnd):
             happening = self.sitting.next(WAIT_S)
             assert happening is not None, "the match hangs"
             self.happened.append(happening)
             yield happening
 
-    def take(self, happening: MatchEvent, choose: Chooses) -> None:
-        if isinstance(happening, GameEnded):
+    def take(self, happening: live_match.MatchEvent, choose: Chooses) -> None:
+        if isinstance(happening, live_match.GameEnded):
             self.sitting.resume()
-        if not isinstance(happening, LineReceived):
+        if not isinstance(happening, live_match.LineReceived):
             return
         answer = self.sight.take(happening.message)
         if answer is not None:
@@ -133,10 +122,10 @@ def test_a_person_plays_every_preset_without_a_fault(name: str) -> None:
     rules = PRESETS[name]
     for seats in (min(seat_counts(rules)), max(seat_counts(rules))):
         table = Table(rules, seats, at_random(seats))
-        assert table.happened[-1] == MatchEnd(None)
+        assert table.happened[-1] == live_match.MatchEnd(None)
         assert [fault for game in table.record.games for fault in game.faults] == []
         assert len(table.record.games) == 1
-        verify_record(table.record)
+        referee.verify_record(table.record)
         assert all(box.stdin == -1 for box in table.sandbox.boxes)
 
 
@@ -209,7 +198,9 @@ def test_every_legal_move_is_in_the_menu_once_and_every_letter_names_one_line() 
 
 def test_the_screen_shows_only_the_persons_cards() -> None:
     table = Table(PRESETS["coup"], 4, at_random(3))
-    first = next(line.message for line in table.happened if isinstance(line, LineReceived) and "you" in line.message)
+    first = next(
+        line.message for line in table.happened if isinstance(line, live_match.LineReceived) and "you" in line.message
+    )
     assert f"you   2 coins {' '.join(first['you']['cards'])}" in table.screens[0]
     assert table.screens[0].count("2 coins ?? ??") == 3
 
@@ -331,7 +322,7 @@ def test_a_person_can_leave_at_any_request_and_the_game_is_finished(kind: str) -
     assert [(fault.bot, fault.code) for fault in game.faults] == [(2, "exited")]
     assert game.seating.index(2) not in game.survivors
     assert len(table.record.games) < 6
-    verify_record(table.record)
+    referee.verify_record(table.record)
 
 
 @pytest.mark.parametrize("line", range(8))
@@ -345,7 +336,7 @@ def test_leaving_can_be_completed_after_an_interrupt_at_any_line(line: int) -> N
         return interrupt
 
     class Interrupted(Table):
-        def take(self, happening: MatchEvent, choose: Chooses) -> None:
+        def take(self, happening: live_match.MatchEvent, choose: Chooses) -> None:
             sys.settrace(interrupt)
             try:
                 super().take(happening, choose)
@@ -356,57 +347,57 @@ def test_leaving_can_be_completed_after_an_interrupt_at_any_line(line: int) -> N
 
     found = Interrupted(PRESETS["coup"], 3, lambda sight: None)
     assert [(fault.bot, fault.code) for fault in found.record.games[0].faults] == [(2, "exited")]
-    verify_record(found.record)
+    referee.verify_record(found.record)
 
 
 def test_leaving_does_not_wait_and_keeps_the_games_before() -> None:
     class Impatient(Table):
-        def take(self, happening: MatchEvent, choose: Chooses) -> None:
-            if isinstance(happening, LineReceived) and happening.message.get("game") == 1:
+        def take(self, happening: live_match.MatchEvent, choose: Chooses) -> None:
+            if isinstance(happening, live_match.LineReceived) and happening.message.get("game") == 1:
                 self.sitting.give_up()
             super().take(happening, choose)
 
     found = Impatient(PRESETS["coup"], 3, at_random(1), games=3)
     assert [game.game for game in found.record.games] == [0]
-    verify_record(found.record)
+    referee.verify_record(found.record)
 
 
 def test_a_failed_bot_is_reported_only_after_the_game() -> None:
     """Its default looks chosen, and the truth would reveal something about its cards."""
     found = Table(PRESETS["coup"], 3, at_random(1), talk=b"garbage\n")
-    over = next(each for each in found.happened if isinstance(each, GameEnded))
+    over = next(each for each in found.happened if isinstance(each, live_match.GameEnded))
     before = found.happened[: found.happened.index(over)]  # the box has a thread of its own: lines may come after it
     assert [fault.code for fault in over.game.faults] == ["bad_json", "bad_json"]
-    assert {type(each) for each in before} == {LineReceived, WaitingFor}
+    assert {type(each) for each in before} == {live_match.LineReceived, live_match.WaitingFor}
     assert "bad_json" not in repr(before)
-    verify_record(found.record)
+    referee.verify_record(found.record)
 
 
 def test_stored_records_are_valid_and_private(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1), games=2)
-    file = RecordFolder(tmp_path / "deep" / "folder").save(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
-    again = read_record(file.read_text(encoding="utf-8"))
+    file = live_match.RecordFolder(tmp_path / "deep" / "folder").save(found.record, ((0, 1, b"hello\n"), (1, 1, b"")))
+    again = referee.read_record(file.read_text(encoding="utf-8"))
     assert again == found.record
-    verify_record(again)
-    assert [timing.limit_ms for timing in again.header.timings] == [500, UNTIMED_MS]
+    referee.verify_record(again)
+    assert [timing.limit_ms for timing in again.header.timings] == [500, referee.UNTIMED_MS]
     assert (tmp_path / "deep" / "folder").stat().st_mode & 0o077 == 0
     assert [log.name for log in (tmp_path / "deep" / "folder" / "logs").iterdir()] == ["000000-bot0-1.txt"]
 
 
 def test_records_of_another_session_are_not_overwritten(tmp_path: Path) -> None:
-    RecordFolder(tmp_path / "folder")
+    live_match.RecordFolder(tmp_path / "folder")
     with pytest.raises(FileExistsError):
-        RecordFolder(tmp_path / "folder")
+        live_match.RecordFolder(tmp_path / "folder")
 
 
 def test_an_unused_folder_is_removed(tmp_path: Path) -> None:
     found = Table(PRESETS["coup"], 2, at_random(1))
-    empty, full = RecordFolder(tmp_path / "empty"), RecordFolder(tmp_path / "full")
+    empty, full = live_match.RecordFolder(tmp_path / "empty"), live_match.RecordFolder(tmp_path / "full")
     file = full.save(found.record)
     for each in (empty, full):
         each.discard()
     assert not (tmp_path / "empty").exists()
-    assert read_record(file.read_text(encoding="utf-8")) == found.record
+    assert referee.read_record(file.read_text(encoding="utf-8")) == found.record
 
 
 # --- views and their times --------------------------------------------------------------------------------------------
@@ -414,26 +405,26 @@ def test_an_unused_folder_is_removed(tmp_path: Path) -> None:
 PACE = 0.004  # so that pauses are short and still differ
 
 
-def no_box(bot: int) -> Box:
-    raise SandboxError("no box")
+def no_box(bot: int) -> sandbox.Box:
+    raise sandbox.SandboxError("no box")
 
 
-def frames(record: Record, spec: MatchSpec, viewer: int | None) -> list[str]:
+def frames(record: referee.Record, spec: referee.MatchSpec, viewer: int | None) -> list[str]:
     """Return what a viewer gets of each step of a recorded game, and what its page shows, as JSON."""
-    published: list[StateUpdate] = []
+    published: list[live_match.StateUpdate] = []
     ended = threading.Event()
 
-    def notify(event: MatchEvent) -> None:
-        published.append(event) if isinstance(event, StateUpdate) else ended.set()
+    def notify(event: live_match.MatchEvent) -> None:
+        published.append(event) if isinstance(event, live_match.StateUpdate) else ended.set()
 
-    match = LiveMatch(spec, (), no_box, notify, (viewer,), PACE, people=(0,))
+    match = live_match.LiveMatch(spec, (), no_box, notify, (viewer,), PACE, people=(0,))
     assert ended.wait(10)
     steps = list(list_steps(record.header, record.games[0]))
     begins = steps[0].before
     sight = PlayerView()
-    sight.take({"type": "hello", "ruleset": messages.make_ruleset(spec.settings.rules, spec.seats)})
+    sight.take({"type": "hello", "ruleset": referee.messages.make_ruleset(spec.settings.rules, spec.seats)})
     if viewer is not None:
-        sight.take(messages.make_game_start(view_from_seat(begins, viewer), 0, "seed", spec.handles))
+        sight.take(referee.messages.make_game_start(view_from_seat(begins, viewer), 0, "seed", spec.handles))
     match.moved(0, begins, 0, ())
     for step in steps:
         match.moved(0, step.after, step.first_event, step.events)
@@ -459,7 +450,7 @@ def test_frames_and_their_times_are_independent_of_what_the_viewer_cannot_know(v
             if other is None:
                 continue
             header = record.header
-            spec = MatchSpec(0, header.key, header.bots, (tuple(range(seats)),), header.settings)
+            spec = referee.MatchSpec(0, header.key, header.bots, (tuple(range(seats)),), header.settings)
             mine = frames(record, spec, viewer)
             assert mine == frames(other, spec, viewer)
             found += 1
@@ -475,7 +466,7 @@ def test_all_viewers_read_the_same_about_the_seats_that_are_asked() -> None:
         for seed in range(4):
             record = random_game(PRESETS[name], 3, seed)
             header = record.header
-            spec = MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
+            spec = referee.MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
             steps = list(list_steps(header, record.games[0]))
             views = [[json.loads(frame)[1] for frame in frames(record, spec, viewer)] for viewer in (None, 0, 1, 2)]
             texts = [[(frame["waiting"], frame["asked"]) for frame in view] for view in views]
@@ -499,7 +490,7 @@ def test_only_the_owner_reads_which_cards_came() -> None:
         for seed in range(4):
             record = random_game(PRESETS[name], 3, seed)
             header = record.header
-            spec = MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
+            spec = referee.MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
             steps = list(list_steps(header, record.games[0]))
             for viewer in (None, 0):
                 *_, last = frames(record, spec, viewer)
@@ -527,7 +518,7 @@ def test_a_step_is_shown_for_the_time_of_its_events() -> None:
     """Coins move with the event before them, and a window without objections is an event of its own."""
     record = random_game(PRESETS["coup"], 3, 1)
     header = record.header
-    spec = MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
+    spec = referee.MatchSpec(0, header.key, header.bots, (tuple(range(3)),), header.settings)
     *_, last = frames(record, spec, None)
     steps: dict[int, list[tuple[str, float]]] = {}
     for event in json.loads(last)[1]["events"]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.coup import PRESETS, KeyedRng, Ruleset, State, deal_game, seat_counts
+from arena import coup
 from arena.playground import person_table, trial
 from arena.referee import Record, read_record, verify_record, write_record
 from protocol.kits.coup_kit import Bot, Game
@@ -57,7 +57,7 @@ def record() -> Record:
 
 @pytest.mark.parametrize("rules", ["coup", "duel", "reformation-inquisitor", "open-table", "andy"])
 def test_a_person_plays_a_preset_and_sees_the_own_cards_alone(rules: str) -> None:
-    seats = max(seat_counts(PRESETS[rules]))
+    seats = max(coup.seat_counts(coup.PRESETS[rules]))
     bots = [("honest", "counter", "bluffer", "turtle")[place % 4] for place in range(seats - 1)]
     frames = play(open_table(bots=bots, rules=rules, seed=1))
     for frame in frames:
@@ -78,8 +78,8 @@ def test_a_person_plays_a_preset_and_sees_the_own_cards_alone(rules: str) -> Non
 def test_no_frame_depends_on_the_cards_that_the_person_cannot_see(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bots ignore their cards, so games with other cards are the same until a bot shows one."""
 
-    def swap(rules: Ruleset, seats: int, chance: KeyedRng, starter: int) -> State:
-        state = deal_game(rules, seats, chance, starter)
+    def swap(rules: coup.Ruleset, seats: int, chance: coup.KeyedRng, starter: int) -> coup.State:
+        state = coup.deal_game(rules, seats, chance, starter)
         own = person_table._tables[0]._spec.seatings[0].index(2)
         hidden = [*state.deck, *(card for seat, hand in enumerate(state.hands) if seat != own for card in hand)]
         hidden.sort(reverse=True)

@@ -7,22 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import (
-    DEPTH_LIMIT,
-    INT_DIGITS,
-    LINE_LIMIT,
-    NAME_LIMIT,
-    Greeting,
-    LineBuffer,
-    Malformed,
-    ParsedReply,
-    decode,
-    encode,
-    escape_bytes,
-    parse_hello,
-    parse_reply,
-    usual_reply,
-)
+import protocol
 from tests.cases import each
 
 # ---------------------------------------------------------------- lines
@@ -32,7 +17,7 @@ from tests.cases import each
 def test_lines_are_the_same_however_the_stream_is_cut(chunks: list[bytes], size: int) -> None:
     """SPEC, Lines: a line ends at the newline byte, whatever the pipe does in between."""
     stream = b"\n".join(chunks)
-    buffer = LineBuffer()
+    buffer = protocol.LineBuffer()
     lines = [line for at in range(0, len(stream), size) for line in buffer.feed(stream[at : at + size])]
     *whole, rest = stream.split(b"\n")
     assert lines == whole
@@ -43,7 +28,7 @@ def test_lines_are_the_same_however_the_stream_is_cut(chunks: list[bytes], size:
     "other", [b"\r", b"\x0b", b"\x0c", b"\x85", b"\x1c", "\u2028".encode(), "\u2029".encode(), b"\0"]
 )
 def test_only_a_newline_ends_a_line(other: bytes) -> None:
-    buffer = LineBuffer()
+    buffer = protocol.LineBuffer()
     assert buffer.feed(b"a" + other + b"b") == []
     assert buffer.feed(b"\n") == [b"a" + other + b"b"]
     assert buffer.pending == 0
@@ -51,7 +36,7 @@ def test_only_a_newline_ends_a_line(other: bytes) -> None:
 
 # ---------------------------------------------------------------- decode
 
-DEEPEST = b"[" * (DEPTH_LIMIT - 1) + b"]" * (DEPTH_LIMIT - 1)
+DEEPEST = b"[" * (protocol.DEPTH_LIMIT - 1) + b"]" * (protocol.DEPTH_LIMIT - 1)
 
 GOOD = [
     (b'{"id":41,"choice":1}', {"id": 41, "choice": 1}),
@@ -61,7 +46,7 @@ GOOD = [
     (b'{"a":"\\ud83d\\ude00"}', {"a": "\U0001f600"}),
     ('{"a":"\u2028\x7f"}'.encode(), {"a": "\u2028\x7f"}),
     (b'{"a":"\\\\ud800"}', {"a": "\\ud800"}),
-    (b'{"a":' + b"9" * INT_DIGITS + b"}", {"a": 10**INT_DIGITS - 1}),
+    (b'{"a":' + b"9" * protocol.INT_DIGITS + b"}", {"a": 10**protocol.INT_DIGITS - 1}),
     (b'{"a":1e308,"b":1e-999,"c":-0.5}', {"a": 1e308, "b": 0.0, "c": -0.5}),
     (b'{"a":' + DEEPEST + b"}", json.loads(b'{"a":' + DEEPEST + b"}")),
     (b'{"a":"' + b"[" * 1000 + b'\\"{"}', {"a": "[" * 1000 + '"{'}),
@@ -91,10 +76,10 @@ BAD = [
     ("bad_number", b'{"id":NaN}'),
     ("bad_number", b'{"id":1,"x":[Infinity]}'),
     ("bad_number", b'{"id":1e999}'),
-    ("bad_number", b'{"id":1' + b"0" * INT_DIGITS + b"}"),
-    ("bad_number", b'{"id":-1' + b"0" * INT_DIGITS + b"}"),
+    ("bad_number", b'{"id":1' + b"0" * protocol.INT_DIGITS + b"}"),
+    ("bad_number", b'{"id":-1' + b"0" * protocol.INT_DIGITS + b"}"),
     ("too_deep", b'{"a":[' + DEEPEST + b"]}"),
-    ("too_deep", b"[" * LINE_LIMIT),
+    ("too_deep", b"[" * protocol.LINE_LIMIT),
     ("too_deep", b'{"a":' * 13_000),
     ("lone_surrogate", b'{"a":"\\ud800"}'),
     ("lone_surrogate", b'{"a":"\\udc00\\ud800"}'),
@@ -107,14 +92,14 @@ BAD = [
 
 @pytest.mark.parametrize(("line", "value"), GOOD)
 def test_a_good_line_is_decoded(line: bytes, value: dict[str, Any]) -> None:
-    assert decode(line) == value
+    assert protocol.decode(line) == value
 
 
 @each(("code", "line"), BAD)
 def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
     """SPEC, Faults; the message never contains the line, which may be anything."""
-    problem = decode(line)
-    assert isinstance(problem, Malformed)
+    problem = protocol.decode(line)
+    assert isinstance(problem, protocol.Malformed)
     assert problem.code == code
     assert problem.message.isprintable()
     assert len(problem.message) < 120
@@ -131,8 +116,8 @@ def test_a_bad_line_is_a_named_fault(code: str, line: bytes) -> None:
     ],
 )
 def test_common_mistakes_are_named(line: bytes, hint: str) -> None:
-    problem = decode(line)
-    assert isinstance(problem, Malformed)
+    problem = protocol.decode(line)
+    assert isinstance(problem, protocol.Malformed)
     assert hint in problem.message
 
 
@@ -150,11 +135,11 @@ objects = st.dictionaries(st.sampled_from(["id", "move", "choice", "type"]) | st
 
 @given(objects)
 def test_decoding_an_encoded_object_gives_it_back(value: dict[str, Any]) -> None:
-    line = encode(value)
+    line = protocol.encode(value)
     assert line.endswith(b"\n")
     assert line.count(b"\n") == 1
     assert line.isascii()
-    assert decode(line[:-1]) == value
+    assert protocol.decode(line[:-1]) == value
 
 
 def _text_of(pairs: list[tuple[str, Any]]) -> str:
@@ -183,9 +168,9 @@ def _repeats(value: Any) -> bool:
 @given(pair_lists)
 def test_a_repeated_key_is_found_exactly_at_every_depth(pairs: list[tuple[str, Any]]) -> None:
     """The count of colons is only a shortcut: it must never change the verdict."""
-    found = decode(_text_of(pairs).encode())
+    found = protocol.decode(_text_of(pairs).encode())
     if _repeats(pairs):
-        assert isinstance(found, Malformed)
+        assert isinstance(found, protocol.Malformed)
         assert found.code == "duplicate_key"
     else:
         assert isinstance(found, dict)
@@ -196,11 +181,11 @@ def test_a_repeated_key_is_found_exactly_at_every_depth(pairs: list[tuple[str, A
 )
 def test_no_line_raises(line: bytes) -> None:
     """A parse failure is a value that the referee handles, not an exception."""
-    found = decode(line)
-    assert isinstance(found, dict | Malformed)
+    found = protocol.decode(line)
+    assert isinstance(found, dict | protocol.Malformed)
     if isinstance(found, dict):
-        parse_reply(found)
-        parse_hello(found)
+        protocol.parse_reply(found)
+        protocol.parse_hello(found)
 
 
 # ---------------------------------------------------------------- replies and hellos
@@ -209,17 +194,17 @@ def test_no_line_raises(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("message", "answer"),
     [
-        ({"id": 41, "choice": 1}, ParsedReply(41, None, 1)),
-        ({"id": 0, "choice": -1}, ParsedReply(0, None, -1)),
-        ({"id": 41, "move": {"pass": True}}, ParsedReply(41, {"pass": True}, None)),
-        ({"id": 41, "move": {}}, ParsedReply(41, {}, None)),
-        ({"id": 41, "choice": 1, "note": [None]}, ParsedReply(41, None, 1)),
-        ({"id": 41, "choice": 1, "say": None}, ParsedReply(41, None, 1, None)),
-        ({"id": 41, "move": {}, "say": [{"says": "hold"}]}, ParsedReply(41, {}, None, [{"says": "hold"}])),
+        ({"id": 41, "choice": 1}, protocol.ParsedReply(41, None, 1)),
+        ({"id": 0, "choice": -1}, protocol.ParsedReply(0, None, -1)),
+        ({"id": 41, "move": {"pass": True}}, protocol.ParsedReply(41, {"pass": True}, None)),
+        ({"id": 41, "move": {}}, protocol.ParsedReply(41, {}, None)),
+        ({"id": 41, "choice": 1, "note": [None]}, protocol.ParsedReply(41, None, 1)),
+        ({"id": 41, "choice": 1, "say": None}, protocol.ParsedReply(41, None, 1, None)),
+        ({"id": 41, "move": {}, "say": [{"says": "hold"}]}, protocol.ParsedReply(41, {}, None, [{"says": "hold"}])),
     ],
 )
-def test_a_good_reply_is_read(message: dict[str, Any], answer: ParsedReply) -> None:
-    assert parse_reply(message) == answer
+def test_a_good_reply_is_read(message: dict[str, Any], answer: protocol.ParsedReply) -> None:
+    assert protocol.parse_reply(message) == answer
 
 
 @pytest.mark.parametrize(
@@ -243,8 +228,8 @@ def test_a_good_reply_is_read(message: dict[str, Any], answer: ParsedReply) -> N
 )
 def test_a_bad_reply_is_a_bad_reply(message: dict[str, Any]) -> None:
     """SPEC, Lines from the bot: exactly one of move and choice; no coercion."""
-    problem = parse_reply(message)
-    assert isinstance(problem, Malformed)
+    problem = protocol.parse_reply(message)
+    assert isinstance(problem, protocol.Malformed)
     assert problem.code == "bad_reply"
 
 
@@ -258,28 +243,28 @@ REPLIES = [
 
 @pytest.mark.parametrize("line", REPLIES)
 def test_the_fast_path_accepts_usual_replies_to_the_open_request_only(line: bytes) -> None:
-    assert usual_reply(line, 41) == general(line, 41)
-    assert usual_reply(line, 41) is not None
-    assert [usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7
-    assert usual_reply(line + b"\n", 41) == general(line, 41)
-    assert usual_reply(line + b"\n\n", 41) is None  # two lines
-    assert usual_reply(line.replace(b",", b",\n", 1), 41) is None
-    assert usual_reply(line + b" " * 100, 41) is None  # what is remembered is short
+    assert protocol.usual_reply(line, 41) == general(line, 41)
+    assert protocol.usual_reply(line, 41) is not None
+    assert [protocol.usual_reply(line, number) for number in (0, 4, 1, 40, 42, 410, 141)] == [None] * 7
+    assert protocol.usual_reply(line + b"\n", 41) == general(line, 41)
+    assert protocol.usual_reply(line + b"\n\n", 41) is None  # two lines
+    assert protocol.usual_reply(line.replace(b",", b",\n", 1), 41) is None
+    assert protocol.usual_reply(line + b" " * 100, 41) is None  # what is remembered is short
 
 
-def general(line: bytes, number: int) -> ParsedReply | None:
+def general(line: bytes, number: int) -> protocol.ParsedReply | None:
     """Return the answer of a line to a request with the ID 0, by the general parser."""
-    message = decode(line)
-    if isinstance(message, Malformed):
+    message = protocol.decode(line)
+    if isinstance(message, protocol.Malformed):
         return None
-    answer = parse_reply(message)
-    return answer._replace(id=0) if isinstance(answer, ParsedReply) and answer.id == number else None
+    answer = protocol.parse_reply(message)
+    return answer._replace(id=0) if isinstance(answer, protocol.ParsedReply) and answer.id == number else None
 
 
 def require_same_verdict(line: bytes) -> None:
     """Assert that the fast path accepts no reply that the general parser judges otherwise."""
     for number in (41, 4, 0):
-        usual = usual_reply(line, number)
+        usual = protocol.usual_reply(line, number)
         assert usual is None or repr(usual) == repr(general(line, number))  # true is 1 to ==
 
 
@@ -297,13 +282,16 @@ def test_the_fast_path_and_the_parser_agree_on_mutated_replies(line: bytes) -> N
 @pytest.mark.parametrize(
     ("message", "greeting"),
     [
-        ({"type": "hello"}, Greeting(None, None)),
-        ({"type": "hello", "name": "b", "version": "", "since": 1999}, Greeting("b", "")),
-        ({"type": "hello", "name": "\U0001f600" * NAME_LIMIT}, Greeting("\U0001f600" * NAME_LIMIT, None)),
+        ({"type": "hello"}, protocol.Greeting(None, None)),
+        ({"type": "hello", "name": "b", "version": "", "since": 1999}, protocol.Greeting("b", "")),
+        (
+            {"type": "hello", "name": "\U0001f600" * protocol.NAME_LIMIT},
+            protocol.Greeting("\U0001f600" * protocol.NAME_LIMIT, None),
+        ),
     ],
 )
-def test_a_good_hello_is_read(message: dict[str, Any], greeting: Greeting) -> None:
-    assert parse_hello(message) == greeting
+def test_a_good_hello_is_read(message: dict[str, Any], greeting: protocol.Greeting) -> None:
+    assert protocol.parse_hello(message) == greeting
 
 
 @pytest.mark.parametrize(
@@ -313,13 +301,13 @@ def test_a_good_hello_is_read(message: dict[str, Any], greeting: Greeting) -> No
         {"type": "Hello"},
         {"type": "hello", "name": None},
         {"type": "hello", "version": 1.3},
-        {"type": "hello", "name": "x" * (NAME_LIMIT + 1)},
+        {"type": "hello", "name": "x" * (protocol.NAME_LIMIT + 1)},
         {"id": 1, "choice": 0},
     ],
 )
 def test_a_bad_hello_is_a_bad_hello(message: dict[str, Any]) -> None:
-    problem = parse_hello(message)
-    assert isinstance(problem, Malformed)
+    problem = protocol.parse_hello(message)
+    assert isinstance(problem, protocol.Malformed)
     assert problem.code == "bad_hello"
 
 
@@ -328,13 +316,16 @@ def test_a_bad_hello_is_a_bad_hello(message: dict[str, Any]) -> None:
 
 def test_a_line_to_a_bot_is_compact_ascii() -> None:
     """A bot that reads its input in another encoding still gets the right text."""
-    assert encode({"got": "\u00e9\n\U0001f600", "n": [1, None]}) == b'{"got":"\\u00e9\\n\\ud83d\\ude00","n":[1,null]}\n'
+    assert (
+        protocol.encode({"got": "\u00e9\n\U0001f600", "n": [1, None]})
+        == b'{"got":"\\u00e9\\n\\ud83d\\ude00","n":[1,null]}\n'
+    )
 
 
 def test_we_never_send_nan() -> None:
     """JSON has no NaN; a float from the arena that isn't finite is a bug."""
     with pytest.raises(ValueError, match="JSON compliant"):
-        encode({"x": float("nan")})
+        protocol.encode({"x": float("nan")})
 
 
 @pytest.mark.parametrize(
@@ -356,15 +347,15 @@ def test_we_never_send_nan() -> None:
 )
 def test_bytes_of_a_bot_are_shown_safely(data: bytes, limit: int, text: str) -> None:
     """A bot's output must not control a terminal or a page."""
-    assert escape_bytes(data, limit) == text
+    assert protocol.escape_bytes(data, limit) == text
 
 
 @given(st.binary(), st.integers(0, 30))
 def test_shown_bytes_are_printable_and_short(data: bytes, limit: int) -> None:
-    text = escape_bytes(data, limit)
+    text = protocol.escape_bytes(data, limit)
     assert text.isprintable()
     assert len(text.split("… (")[0]) <= limit or "…".encode() in data
 
 
 def test_the_limits_are_those_of_the_specification() -> None:
-    assert (LINE_LIMIT, DEPTH_LIMIT, INT_DIGITS, NAME_LIMIT) == (65_536, 32, 20, 64)
+    assert (protocol.LINE_LIMIT, protocol.DEPTH_LIMIT, protocol.INT_DIGITS, protocol.NAME_LIMIT) == (65_536, 32, 20, 64)

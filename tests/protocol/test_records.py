@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from arena import referee
 from arena.coup import PRESETS
-from arena.referee import UNTIMED_MS, Fault, Record, Timing, read_record, verify_record, write_record
 from arena.replay import list_steps
 from protocol.records import LINE, schema_text
 from tests.cases import each
@@ -26,23 +26,23 @@ TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6
 def test_every_line_of_a_record_matches_the_schema(name: str, seats: int) -> None:
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)
-        game = replace(record.games[0], faults=(Fault(0, "timeout", step=0, used="income", count=2),))
-        lines = write_record(Record(record.header, (game,))).splitlines()
+        game = replace(record.games[0], faults=(referee.Fault(0, "timeout", step=0, used="income", count=2),))
+        lines = referee.write_record(referee.Record(record.header, (game,))).splitlines()
         kinds = [type(LINE.validate_json(line)).__name__ for line in lines]
         assert kinds == ["RecordHeader", "RecordedGame", "RecordEnd"]
 
 
 def test_a_header_may_have_times_of_each_bot() -> None:
     record = random_game(PRESETS["coup"], 2, 1)
-    timings = (Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0))
-    text = write_record(replace(record, header=replace(record.header, timings=timings)))
+    timings = (referee.Timing(), referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0))
+    text = referee.write_record(replace(record, header=replace(record.header, timings=timings)))
     header = LINE.validate_json(text.splitlines()[0]).model_dump()
-    assert [timing["limit_ms"] for timing in header["timings"]] == [500, UNTIMED_MS]
-    assert read_record(text).header.timings == timings
+    assert [timing["limit_ms"] for timing in header["timings"]] == [500, referee.UNTIMED_MS]
+    assert referee.read_record(text).header.timings == timings
 
 
 def test_a_line_with_a_missing_field_or_an_unknown_move_is_invalid() -> None:
-    line = json.loads(write_record(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
+    line = json.loads(referee.write_record(random_game(PRESETS["coup"], 2, 1)).splitlines()[1])
     for wrong in ({**line, "moves": "incomes"}, {**line, "more": 1}, {key: line[key] for key in line if key != "by"}):
         with pytest.raises(ValidationError):
             LINE.validate_json(json.dumps(wrong))
@@ -66,8 +66,8 @@ def block(language: str) -> str:
 
 
 def test_the_explained_game_is_that_of_the_example_record() -> None:
-    record = read_record(EXAMPLE.read_text(encoding="utf-8"))
-    verify_record(record)
+    record = referee.read_record(EXAMPLE.read_text(encoding="utf-8"))
+    referee.verify_record(record)
     line = json.loads(EXAMPLE.read_text(encoding="utf-8").splitlines()[1])
     assert json.loads(block("json")) == line
     table = TEXT.split("| moves | by | |\n")[1].split("\n\n")[0].splitlines()[1:]
@@ -106,7 +106,7 @@ def test_the_reader_knows_cards_and_bluffs_as_the_engine_does(seats: int, capsys
     exec(block("python").split("\n\nwith open")[0], made)
     for seed in range(5):
         record = random_game(PRESETS["coup"], seats, seed)
-        line = json.loads(write_record(record).splitlines()[1])
+        line = json.loads(referee.write_record(record).splitlines()[1])
         made["follow"](line, record.header.bots)
         printed = capsys.readouterr().out.splitlines()
         found = list(list_steps(record.header, record.games[0]))

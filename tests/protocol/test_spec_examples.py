@@ -11,19 +11,10 @@ from typing import get_args
 import pytest
 from pydantic import TypeAdapter
 
+import protocol
 from arena.coup import PRESETS
-from protocol import Malformed, MalformedCode, ParsedReply, decode, parse_hello, parse_reply
+from protocol import payloads
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
-from protocol.payloads import (
-    Allegiance,
-    CoinReason,
-    Event,
-    LossReason,
-    Role,
-    RulesetPayload,
-    TargetedAction,
-    UntargetedAction,
-)
 from tests.cases import each
 from tests.documents import spec
 
@@ -48,20 +39,20 @@ def _constants(field: str) -> set[str]:
 @each("line", LINES)
 def test_an_example_line_matches_the_models(line: str) -> None:
     """The referee's lines parse strictly, a bot's lines also by the referee's own parser."""
-    message = decode(line.encode())
+    message = protocol.decode(line.encode())
     assert isinstance(message, dict), message
     if "type" not in message:
         Reply.model_validate(message)
-        assert isinstance(parse_reply(message), ParsedReply)
+        assert isinstance(protocol.parse_reply(message), protocol.ParsedReply)
     elif message["type"] == "hello" and "protocol" not in message:
         BotHello.model_validate(message)
-        assert not isinstance(parse_hello(message), Malformed)
+        assert not isinstance(protocol.parse_hello(message), protocol.Malformed)
     else:
         parse_to_bot(line)
 
 
 def test_the_reply_below_a_request_is_legal() -> None:
-    messages = [decode(line.encode()) for line in LINES]
+    messages = [protocol.decode(line.encode()) for line in LINES]
     checked = 0
     for request, reply in pairwise(messages):
         assert isinstance(request, dict)
@@ -94,7 +85,7 @@ def test_the_example_bot_challenges_exactly_the_certain_lie() -> None:
 
 
 def test_every_message_type_and_request_kind_has_an_example() -> None:
-    messages = [message for line in LINES if isinstance(message := decode(line.encode()), dict)]
+    messages = [message for line in LINES if isinstance(message := protocol.decode(line.encode()), dict)]
     assert {message["type"] for message in messages if "type" in message} == _constants("type")
     assert {message["kind"] for message in messages if "kind" in message} == _constants("kind")
 
@@ -103,7 +94,7 @@ def test_every_event_row_has_a_good_example() -> None:
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(\{\"n\":.*\})` \|$", SPEC, re.MULTILINE)
     assert {name for name, _ in rows} == _constants("event")
     for name, text in rows:
-        event = TypeAdapter(Event).validate_json(text)
+        event = TypeAdapter(payloads.Event).validate_json(text)
         assert event.event == name
 
 
@@ -111,11 +102,11 @@ def test_every_event_row_has_a_good_example() -> None:
     "words",
     [
         get_args(FaultCode),
-        (*get_args(Role.__value__), "not_duke"),
-        get_args(Allegiance.__value__),
-        (*get_args(UntargetedAction), *get_args(TargetedAction), "convert"),
-        get_args(CoinReason),
-        get_args(LossReason),
+        (*get_args(payloads.Role.__value__), "not_duke"),
+        get_args(payloads.Allegiance.__value__),
+        (*get_args(payloads.UntargetedAction), *get_args(payloads.TargetedAction), "convert"),
+        get_args(payloads.CoinReason),
+        get_args(payloads.LossReason),
         ("last_standing", "turn_limit", "all_forfeit"),
         *(tuple(_constants(field)) for field in ("type", "kind", "event")),
     ],
@@ -135,8 +126,8 @@ RULESET_ROWS = dict(re.findall(r"^\| `ruleset\.(\w+)` \| [^|]* \|(.*)\|$", SPEC,
 
 
 def test_every_field_and_value_of_a_ruleset_is_in_its_table() -> None:
-    assert list(RULESET_ROWS) == list(RulesetPayload.model_fields)
-    for name, field in RulesetPayload.model_fields.items():
+    assert list(RULESET_ROWS) == list(payloads.RulesetPayload.model_fields)
+    for name, field in payloads.RulesetPayload.model_fields.items():
         for word in get_args(field.annotation) if name not in {"deck"} else ():
             assert f"`{word}`" in RULESET_ROWS[name], name
 
@@ -147,7 +138,11 @@ def test_the_presets_are_those_of_the_engine() -> None:
     rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
     output = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
     coup = PRESETS["coup"]
-    names = [field.name for field in fields(coup) if field.name in RulesetPayload.model_fields and field.name != "name"]
+    names = [
+        field.name
+        for field in fields(coup)
+        if field.name in payloads.RulesetPayload.model_fields and field.name != "name"
+    ]
     made = {}
     for name, rules in PRESETS.items():
         values = {field: getattr(rules, field) for field in names} | {"exchange_draw": rules.draw}
@@ -162,10 +157,10 @@ def test_every_fault_has_its_row() -> None:
     assert list(FAULT_ROWS) == list(get_args(FaultCode))
 
 
-@pytest.mark.parametrize("code", sorted(set(get_args(MalformedCode)) - {"bad_hello", "bad_utf8"}))
+@pytest.mark.parametrize("code", sorted(set(get_args(protocol.MalformedCode)) - {"bad_hello", "bad_utf8"}))
 def test_the_example_of_a_malformed_line_is_that_fault(code: str) -> None:
     """bad_utf8 is not tested, since it can't be written in a text."""
-    message = decode(FAULT_ROWS[code].split("`")[1].encode())
-    found = message if isinstance(message, Malformed) else parse_reply(message)
-    assert isinstance(found, Malformed)
+    message = protocol.decode(FAULT_ROWS[code].split("`")[1].encode())
+    found = message if isinstance(message, protocol.Malformed) else protocol.parse_reply(message)
+    assert isinstance(found, protocol.Malformed)
     assert found.code == code

@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from arena.rating import Fit, RatedField, assess_leader, estimate_lead, rate
-from arena.rating.laplace_approximation import (
-    DRAWS,
-    FEW_DRAWS,
-    Posterior,
-    PosteriorErrors,
-    Prior,
-    draw_errors,
-    exact_errors,
-    find_posterior,
-    solve,
-)
+from arena.rating import Fit, RatedField, assess_leader, estimate_lead, laplace_approximation, rate
 from arena.rating.matches import Floats, Matches
 from arena.rating.winner_model import field_win_probabilities, winner_model
 
@@ -60,7 +49,9 @@ def fit(request: pytest.FixtureRequest) -> Fit:
     return rate(*field_of(request.param))
 
 
-def dense_covariance(posterior: Posterior, matches: Matches, scale: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def dense_covariance(
+    posterior: laplace_approximation.Posterior, matches: Matches, scale: Floats, weights: Floats
+) -> tuple[Floats, Floats]:
     """Return the inverse of the precision, and the covariance, as whole matrices."""
     prior = posterior.prior
     precision = np.diag(np.where(prior.before >= 0, 0.0, prior.sigma**-2))
@@ -84,8 +75,10 @@ def test_all_solvers_find_the_same_peak(fit: Fit) -> None:
     inverse, _ = dense_covariance(posterior, fit.matches, np.ones(bots), np.ones(bots) / bots)
     assert abs(inverse @ left).max() < 1e-9
     columns = np.random.default_rng(3).normal(size=(bots, 5))
-    assert solve(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
-    assert solve(posterior.precision, columns[:, 0]) == pytest.approx(inverse @ columns[:, 0], abs=1e-9)
+    assert laplace_approximation.solve(posterior.precision, columns) == pytest.approx(inverse @ columns, abs=1e-9)
+    assert laplace_approximation.solve(posterior.precision, columns[:, 0]) == pytest.approx(
+        inverse @ columns[:, 0], abs=1e-9
+    )
 
 
 def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
@@ -145,15 +138,19 @@ def random_matches(bots: int, matches_each: int, fields: int = 1, seed: int = 1)
     return Matches(tables, wins, np.full(len(tables), float(GAMES))), strengths
 
 
-def fit_random_matches(bots: int, matches_each: int, fields: int = 1) -> tuple[Posterior, Floats, Floats]:
+def fit_random_matches(
+    bots: int, matches_each: int, fields: int = 1
+) -> tuple[laplace_approximation.Posterior, Floats, Floats]:
     """Return the fit of matches, with versions that haven't played, and typical dispersions and weights."""
     before = np.concatenate([np.full(bots, -1), [0, bots, 1]])
-    found = find_posterior(winner_model, random_matches(bots, matches_each, fields)[0], Prior(1.5, 0.5, before))
+    found = laplace_approximation.find_posterior(
+        winner_model, random_matches(bots, matches_each, fields)[0], laplace_approximation.Prior(1.5, 0.5, before)
+    )
     weights = np.append(np.full(bots, 1 / bots), np.zeros(NEWER))
     return found, np.random.default_rng(2).uniform(2.0, 4.0, bots + NEWER), weights
 
 
-def pair_errors(found: PosteriorErrors) -> Floats:
+def pair_errors(found: laplace_approximation.PosteriorErrors) -> Floats:
     """Return the standard errors of the differences of all pairs."""
     covariance = np.diag(found.own) + found.shared @ found.shared.T
     own = np.diag(covariance)
@@ -163,17 +160,21 @@ def pair_errors(found: PosteriorErrors) -> Floats:
 
 @pytest.mark.parametrize(
     ("bots", "each", "fields", "draws", "mean", "spread"),
-    [(300, 40, 1, FEW_DRAWS, 0.01, 0.02), (300, 4, 1, DRAWS, 0.01, 0.03), (300, 40, 2, DRAWS, 0.15, 0.06)],
+    [
+        (300, 40, 1, laplace_approximation.FEW_DRAWS, 0.01, 0.02),
+        (300, 4, 1, laplace_approximation.DRAWS, 0.01, 0.03),
+        (300, 40, 2, laplace_approximation.DRAWS, 0.15, 0.06),
+    ],
 )
 def test_sampled_errors_are_near_the_dense_ones(
     bots: int, each: int, fields: int, draws: int, mean: float, spread: float
 ) -> None:
     found, dispersions, weights = fit_random_matches(bots, each, fields)
-    exact = exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
-    drawn = draw_errors(csr_matrix(found.precision), found.prior, dispersions, weights, draws)
+    exact = laplace_approximation.exact_errors(np.linalg.inv(found.precision), found.prior, dispersions, weights)
+    drawn = laplace_approximation.draw_errors(csr_matrix(found.precision), found.prior, dispersions, weights, draws)
     _, slopes = field_win_probabilities(found.strengths, SEATS)
 
-    def shares(errors: PosteriorErrors) -> Floats:
+    def shares(errors: laplace_approximation.PosteriorErrors) -> Floats:
         return np.asarray(np.sqrt(slopes.spread(errors.own) + ((slopes @ errors.shared) ** 2).sum(1)))
 
     newer = np.sqrt(drawn.variances / exact.variances)[bots:]
@@ -188,7 +189,7 @@ def test_sampled_errors_are_near_the_dense_ones(
 
 
 @pytest.mark.usefixtures("few_are_exact")
-@pytest.mark.parametrize(("fields", "draws"), [(1, FEW_DRAWS), (2, DRAWS)])
+@pytest.mark.parametrize(("fields", "draws"), [(1, laplace_approximation.FEW_DRAWS), (2, laplace_approximation.DRAWS)])
 def test_more_samples_are_drawn_where_errors_are_correlated(fields: int, draws: int) -> None:
     """Between fields that never met, nearly all of an error is that of other bots."""
     found, dispersions, weights = fit_random_matches(LARGE, 20, fields)

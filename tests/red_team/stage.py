@@ -29,19 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from arena import sandbox
 from arena.limits import Limits
-from arena.sandbox import (
-    Box,
-    Program,
-    Sandbox,
-    SandboxChoice,
-    SandboxError,
-    lock_folder,
-    make_sandbox,
-    programs_of,
-    remove_tree,
-    unavailable_reason,
-)
 
 ATTACKS = Path(__file__).parent / "attacks"
 SECRET = "RED_TEAM_SECRET"
@@ -66,7 +55,7 @@ def missing(tier: str) -> str | None:
     """Return in one line why a tier can't be attacked here, or None."""
     if sys.platform != "linux":
         return "the attacks are written for Linux"
-    problem = unavailable_reason(tier)
+    problem = sandbox.unavailable_reason(tier)
     reason = None if problem is None else str(problem)
     if reason is None and not os.path.exists(PYTHON):
         return f"the attacks need {PYTHON}: install python3"
@@ -101,12 +90,12 @@ class Stage:
     def _open(self, scratch: Path) -> None:
         scratch.mkdir(parents=True, exist_ok=True)
         self.scratch = Path(tempfile.mkdtemp(prefix=f"red-team-{self.tier}-", dir=scratch))
-        self._closing.callback(remove_tree, self.scratch)
+        self._closing.callback(sandbox.remove_tree, self.scratch)
         self.folder = self.scratch / "bot"
         _copy_attacks(self.folder)
         self.boxes = self.scratch / "boxes"
         self.boxes.mkdir()
-        self.sandbox: Sandbox = make_sandbox(SandboxChoice(self.tier), self.boxes)
+        self.sandbox: sandbox.Sandbox = sandbox.make_sandbox(sandbox.SandboxChoice(self.tier), self.boxes)
         self._closing.callback(self.sandbox.close)
         self.prefix = self._control() if self.tier == "process" and os.getuid() == 0 else ()
 
@@ -122,14 +111,14 @@ class Stage:
 
     # -- programs
 
-    def program(self, name: str, *arguments: str) -> Program:
+    def program(self, name: str, *arguments: str) -> sandbox.Program:
         """Return the command that runs a file of attacks/ in a box of this tier."""
         if self.prefix:
-            return Program((*self.prefix, PYTHON, f"{CONTROL_BOT}/{name}", *arguments), Path("/"))
-        python = "python3" if programs_of(self.tier).image else PYTHON  # an image may have python3 elsewhere
-        return Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
+            return sandbox.Program((*self.prefix, PYTHON, f"{CONTROL_BOT}/{name}", *arguments), Path("/"))
+        python = "python3" if sandbox.programs_of(self.tier).image else PYTHON  # an image may have python3 elsewhere
+        return sandbox.Program((python, str(self.folder / name), *arguments), self.folder, files=self.folder)
 
-    def start(self, name: str, *arguments: str) -> Box:
+    def start(self, name: str, *arguments: str) -> sandbox.Box:
         return self.sandbox.start(self.program(name, *arguments), self.limits)
 
     def change_file(self) -> None:
@@ -166,7 +155,7 @@ class Stage:
         self._closing.callback(_end, helper)
         assert helper.stdout is not None
         if not select.select([helper.stdout], [], [], 60.0)[0] or not helper.stdout.readline():
-            raise SandboxError(f"the control can't be set up: {argv[0]} failed")
+            raise sandbox.SandboxError(f"the control can't be set up: {argv[0]} failed")
         return helper
 
     def _targets(self) -> dict[str, Any]:
@@ -217,7 +206,7 @@ def _reachable_folder() -> Iterator[Path]:
     while True:
         path = PUBLIC / f"{REACHABLE}{os.getpid()}-{secrets.token_hex(8)}"
         path.mkdir(mode=0o700)
-        lock = lock_folder(path)
+        lock = sandbox.lock_folder(path)
         if lock is not None:
             break  # else another arena removed it before it was locked
     try:
@@ -231,7 +220,7 @@ def _reachable_folder() -> Iterator[Path]:
 def remove_dead_folders() -> None:
     """Remove the folders of killed arenas: those of our user that are not locked."""
     for path in PUBLIC.glob(f"{REACHABLE}*"):
-        lock = lock_folder(path)
+        lock = sandbox.lock_folder(path)
         if lock is not None:
             _remove(path)
             os.close(lock)
@@ -296,7 +285,7 @@ def _user_name() -> str:
 class Talk:
     """A conversation with a box by lines; a context manager that closes it. Every wait is bounded."""
 
-    def __init__(self, box: Box) -> None:
+    def __init__(self, box: sandbox.Box) -> None:
         self.box = box
         self.stderr = b""
         self._rest = b""
@@ -342,7 +331,7 @@ class Talk:
         for line in self.lines(seconds):
             return line
         said = self.stderr.decode(errors="replace").strip().splitlines()
-        raise SandboxError(f"an attack program fell silent: {said[-1] if said else 'no word'}")
+        raise sandbox.SandboxError(f"an attack program fell silent: {said[-1] if said else 'no word'}")
 
 
 # --- what is left behind ----------------------------------------------------------------------------------------------

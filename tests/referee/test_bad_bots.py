@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from arena import referee
 from arena.coup import PRESETS
 from arena.limits import Limits
-from arena.referee import FAULTS, Consequence, MatchSettings, MatchSpec, Timing, game_results, verify_record
 from arena.referee.process import play_match
 from arena.sandbox import (
     ISOLATING_SANDBOXES,
@@ -38,12 +38,14 @@ HONEST = ROOT / "tests" / "plain" / "honest.py"
 STARTS = {"process": 1, "bubblewrap": 1, "docker": 6}  # of two boxes; then all connections to the engine are open
 CONNECTIONS = 4  # to the engine, that may be open or not between two matches; one for each container would be more
 BOUND_S = 60  # for a match that takes 0.2 to 2 s on an idle machine
-UNHURRIED = Timing()
-HURRIED = Timing(limit_ms=50, bank_ms=200)  # for the programs that let it run out; by own time where it is known
-BY_WALL = Timing(limit_ms=100, bank_ms=100)  # for the one that sleeps as long, and 1 ms more
+UNHURRIED = referee.Timing()
+HURRIED = referee.Timing(
+    limit_ms=50, bank_ms=200
+)  # for the programs that let it run out; by own time where it is known
+BY_WALL = referee.Timing(limit_ms=100, bank_ms=100)  # for the one that sleeps as long, and 1 ms more
 TRIES = 8  # an answer that is 1 ms late counts if the referee, on a busy machine, was later
-UNFROZEN = Timing(ponder=True)  # one that is frozen while it floods can't
-SHORT_START = Timing(start_ms=300)  # for the one that never greets
+UNFROZEN = referee.Timing(ponder=True)  # one that is frozen while it floods can't
+SHORT_START = referee.Timing(start_ms=300)  # for the one that never greets
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,13 @@ class Case:
 
     codes: frozenset[str]
     forfeits: bool
-    timing: Timing
+    timing: referee.Timing
     perhaps: frozenset[str]
     preset: str = "coup"
 
 
-def case(*codes: str, timing: Timing = UNHURRIED, perhaps: tuple[str, ...] = ()) -> Case:
-    forfeits = any(FAULTS[code].consequence is Consequence.FORFEIT for code in codes)
+def case(*codes: str, timing: referee.Timing = UNHURRIED, perhaps: tuple[str, ...] = ()) -> Case:
+    forfeits = any(referee.FAULTS[code].consequence is referee.Consequence.FORFEIT for code in codes)
     return Case(frozenset(codes), forfeits, timing, frozenset(perhaps))
 
 
@@ -218,12 +220,12 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
     children = children_of_this_process()
     before = leftovers(scratch)
     timing = replace(expected.timing, own=expected.timing is HURRIED and sandbox.reports_wait_time)
-    spec = MatchSpec(
+    spec = referee.MatchSpec(
         match=0,
         key=b"b" * 32,
         bots=("bad", "honest"),
         seatings=((0, 1), (1, 0)),
-        settings=MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
+        settings=referee.MatchSettings(timing=timing, rules=PRESETS[expected.preset]),
         timings=(timing, replace(UNHURRIED, own=timing.own, ponder=timing.ponder)),
     )
     started: list[int] = []
@@ -241,13 +243,13 @@ def test_a_bad_bot_is_charged_and_its_opponent_is_unharmed(
     assert time.monotonic() - began < BOUND_S
 
     record = result.record
-    verify_record(record)
+    referee.verify_record(record)
     assert len(record.games) == 2
     faults = [fault for game in record.games for fault in game.faults]
     assert {fault.bot for fault in faults} <= {0}, "the opponent was charged"
     codes = {fault.code for fault in faults}
     assert expected.codes <= codes <= expected.codes | expected.perhaps
-    for found in game_results(record):
+    for found in referee.game_results(record):
         if expected.forfeits:
             assert found.winner is not None
             assert found.seats[found.winner] == "honest"
@@ -284,7 +286,7 @@ def test_a_flood_that_is_cut_by_freezing_ends_in_a_forfeit_too(tmp_path: Path) -
     """Source: docs/reference/protocol/process.md, between requests. A line may be torn; Python loses the rest of it."""
     sandbox = ProcessSandbox(tmp_path / "scratch")
     programs = (Program((sys.executable, str(BAD_BOTS / "flood_lines.py")), tmp_path), honest(tmp_path))
-    spec = MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
+    spec = referee.MatchSpec(match=0, key=b"b" * 32, bots=("bad", "honest"), seatings=((0, 1),))
     result = play_match(spec, lambda number: sandbox.start(programs[number], Limits()))
     faults = result.record.games[0].faults
     assert {fault.bot for fault in faults} == {0}

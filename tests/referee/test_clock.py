@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from arena import referee
 from arena.limits import Limits
-from arena.referee import UNTIMED_MS, ArenaError, MatchSettings, MatchSpec, Record, Timing, verify_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, CpuUsage, Exit, InProcessBox, InProcessSandbox, Program, SandboxError, Script, ScriptPeer
 
@@ -117,18 +117,18 @@ def play(
     games: int = 1,
     lives: int = 3,
     limits: Limits | None = None,
-    timings: tuple[Timing, ...] = (),
-) -> Record:
+    timings: tuple[referee.Timing, ...] = (),
+) -> referee.Record:
     """Play a match in which bot i sits in seat i."""
     names = tuple(f"bot{number}" for number in range(len(scripts)))
     sandbox = InProcessSandbox(dict(zip(names, scripts, strict=True)), reports_wait_time=own, can_freeze=freezes)
-    spec = MatchSpec(
+    spec = referee.MatchSpec(
         match=0,
         key=b"c" * 32,
         bots=names,
         seatings=(tuple(range(len(scripts))),) * games,
-        settings=MatchSettings(
-            timing=Timing(limit_ms, bank_ms, start_ms=10_000, own=own, ponder=ponder),
+        settings=referee.MatchSettings(
+            timing=referee.Timing(limit_ms, bank_ms, start_ms=10_000, own=own, ponder=ponder),
             limits=limits or Limits(),
             lives=lives,
         ),
@@ -142,7 +142,7 @@ def play(
         record = play_match(spec, launch, clock, waited_ns=lambda: 0).record
     finally:
         assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
-    verify_record(record)
+    referee.verify_record(record)
     return record
 
 
@@ -205,7 +205,7 @@ def banks(seen: list[dict[str, Any]], game: int = 0) -> list[int]:
     return [m["clock"]["bank_ms"] for m in seen if m["type"] == "request" and m["game"] == game]
 
 
-def codes(record: Record, game: int = 0) -> list[str]:
+def codes(record: referee.Record, game: int = 0) -> list[str]:
     return [fault.code for fault in record.games[game].faults]
 
 
@@ -589,7 +589,7 @@ def test_a_host_that_keeps_a_bot_waiting_for_ever_voids_the_match() -> None:
         while True:
             clock.pass_by(peer, 0.5)
 
-    with pytest.raises(ArenaError, match="the host kept a bot waiting for a core: 10"):
+    with pytest.raises(referee.ArenaError, match="the host kept a bot waiting for a core: 10"):
         play(bot(waits), bot(first), clock=clock, own=True, bank_ms=500)
 
 
@@ -626,7 +626,7 @@ def test_unknown_waits_void_a_match_with_own_time(method: str) -> None:
         def cpu_usage(self) -> dict[int, CpuUsage] | None:
             return None
 
-    with pytest.raises(ArenaError, match="doesn't report"):
+    with pytest.raises(referee.ArenaError, match="doesn't report"):
         play(bot(spend_time(clock, 1.0)), bot(first), clock=clock, own=True, wrap=lambda _, box: Blind(box, []))
 
 
@@ -897,7 +897,7 @@ def test_a_sandbox_that_breaks_in_mid_game_voids_the_match(breaks: tuple[str, in
         until(lambda: breaks[0] not in ("freeze", "thaw") or calls.count("freeze") > calls.count("thaw"))
         return reply(request)
 
-    with pytest.raises(ArenaError, match="the daemon is gone"):
+    with pytest.raises(referee.ArenaError, match="the daemon is gone"):
         play(
             bot(silent),
             bot(waits),
@@ -919,7 +919,7 @@ def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) ->
         return reply(request)
 
     if void:
-        with pytest.raises(ArenaError, match="the host stood still for 6 s"):
+        with pytest.raises(referee.ArenaError, match="the host stood still for 6 s"):
             play(bot(stands), bot(first), clock=clock)
     else:
         assert codes(play(bot(stands), bot(first), clock=clock)) == []
@@ -927,13 +927,16 @@ def test_a_host_that_stands_still_voids_the_match(seconds: float, void: bool) ->
 
 # --- times of one bot -------------------------------------------------------------------------------------------------
 
-UNTIMED = Timing(limit_ms=UNTIMED_MS)
+UNTIMED = referee.Timing(limit_ms=referee.UNTIMED_MS)
 
 
 def test_a_player_without_a_clock_does_not_change_the_others_clocks() -> None:
     clock = Clock()
     record = play(
-        bot(take_times(clock, 3 * 5 * STEP_S)), bot(take_times(clock, 10.501)), clock=clock, timings=(UNTIMED, Timing())
+        bot(take_times(clock, 3 * 5 * STEP_S)),
+        bot(take_times(clock, 10.501)),
+        clock=clock,
+        timings=(UNTIMED, referee.Timing()),
     )
     assert [(fault.bot, fault.code) for fault in record.games[0].faults] == [(1, "timeout")]
     assert record.games[0].times[0] == 60_000_000
@@ -943,7 +946,7 @@ def test_each_bot_gets_its_times_and_has_its_bank() -> None:
     clock = Clock()
     seen: list[dict[str, Any]] = []
     others: list[dict[str, Any]] = []
-    timings = (Timing(250, 1001, 3000), Timing())
+    timings = (referee.Timing(250, 1001, 3000), referee.Timing())
     play(bot(take_times(clock, 0.5), seen), bot(take_times(clock, 1.0), others), clock=clock, timings=timings)
     output = [
         {name: message["limits"][name] for name in ("limit_ms", "bank_ms", "start_ms")}
@@ -967,7 +970,7 @@ def test_a_host_that_stands_still_while_only_a_person_thinks_voids_nothing() -> 
             clock.stand_still(peer, 6.0)
         return reply(request)
 
-    assert codes(play(bot(stands), bot(first), clock=clock, timings=(UNTIMED, Timing()))) == []
+    assert codes(play(bot(stands), bot(first), clock=clock, timings=(UNTIMED, referee.Timing()))) == []
 
 
 def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own() -> None:
@@ -975,6 +978,6 @@ def test_one_bot_may_be_charged_wall_time_where_the_others_are_charged_their_own
     clock = Clock()
     seen: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
     scripts = [bot(spend_time(clock, 1.0, waited_s=1.0), each) for each in seen]
-    play(*scripts, clock=clock, own=True, timings=(Timing(own=False), Timing(own=True)))
+    play(*scripts, clock=clock, own=True, timings=(referee.Timing(own=False), referee.Timing(own=True)))
     assert [banks(each)[1] for each in seen] == [9500, 10_000]
     assert [each[0]["limits"]["clock"] for each in seen] == ["wall", "own"]

@@ -15,21 +15,8 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, KeyedRng, Role, deal_game, from_dict, to_dict
+from arena import coup, referee
 from arena.limits import LIMITS, Limits
-from arena.referee import (
-    FAULTS,
-    Consequence,
-    Fault,
-    MatchResult,
-    MatchSettings,
-    MatchSpec,
-    Record,
-    Timing,
-    game_results,
-    replay_game,
-    verify_record,
-)
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import Error, Hello, TurnRequest, parse_to_bot
@@ -133,11 +120,11 @@ def dies_after_a_mistake(peer: ScriptPeer, request: Request) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    result: MatchResult
-    record: Record
+    result: referee.MatchResult
+    record: referee.Record
     sandbox: InProcessSandbox
 
-    def faults(self, game: int = 0) -> list[Fault]:
+    def faults(self, game: int = 0) -> list[referee.Fault]:
         return list(self.record.games[game].faults)
 
     def codes(self, game: int = 0) -> list[str]:
@@ -160,14 +147,16 @@ def play(
     programs = {name: script for name, script in zip(names, scripts, strict=True) if script is not None}
     sandbox = InProcessSandbox(programs, reports_wait_time=True, can_freeze=freezes)
     seatings = (tuple(range(len(scripts))),) * games
-    spec = MatchSpec(match=0, key=key, bots=names, seatings=seatings, settings=MatchSettings(**settings))
+    spec = referee.MatchSpec(
+        match=0, key=key, bots=names, seatings=seatings, settings=referee.MatchSettings(**settings)
+    )
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())
 
     result = play_match(spec, launch, clock or time.monotonic)
     record = result.record
-    verify_record(record)
+    referee.verify_record(record)
     assert all(box.stdin == box.stdout == box.stderr == -1 for box in sandbox.boxes), "a box is still open"
     return Played(result, record, sandbox)
 
@@ -198,10 +187,14 @@ FORFEIT = {"line_too_long", "flood", "exited", "closed", "start_failed", "out_of
 
 
 def test_every_fault_has_a_test_and_the_consequence_that_was_agreed() -> None:
-    agreed = {Consequence.LIFE: {*LIFE, "too_many_strays"}, Consequence.FREE: FREE, Consequence.FORFEIT: FORFEIT}
+    agreed = {
+        referee.Consequence.LIFE: {*LIFE, "too_many_strays"},
+        referee.Consequence.FREE: FREE,
+        referee.Consequence.FORFEIT: FORFEIT,
+    }
     for consequence, codes in agreed.items():
-        assert {rule.code for rule in FAULTS.values() if rule.consequence is consequence} == codes
-    assert all(code == rule.code and rule.message and rule.help for code, rule in FAULTS.items())
+        assert {rule.code for rule in referee.FAULTS.values() if rule.consequence is consequence} == codes
+    assert all(code == rule.code and rule.message and rule.help for code, rule in referee.FAULTS.items())
 
 
 def wrong_answer(code: str, clock: Clock) -> Answer:
@@ -224,8 +217,8 @@ def test_a_reply_of_that_kind_costs_a_life_and_a_default_move_is_played(code: st
     assert (error.id, error.code, error.lives) == (1, code, 2)
     assert error.used is not None
     assert error.used.model_dump() == {"action": "income"}
-    assert FAULTS[code].message in error.message
-    assert FAULTS[code].help in error.message
+    assert referee.FAULTS[code].message in error.message
+    assert referee.FAULTS[code].help in error.message
     if LIFE[code] is None:
         assert error.got is fault.got is None
     else:
@@ -261,13 +254,13 @@ def test_a_line_of_exactly_64_kib_is_an_ordinary_reply() -> None:
 CLAIMS = {"duke": {"action": "tax"}, "captain": {"action": "steal", "target": 1}, "ambassador": {"action": "exchange"}}
 
 
-def hand(key: bytes, seat: int = 0) -> list[Role]:
-    return list(deal_game(COUP, 2, KeyedRng(key, 0)).hands[seat])
+def hand(key: bytes, seat: int = 0) -> list[coup.Role]:
+    return list(coup.deal_game(coup.COUP, 2, coup.KeyedRng(key, 0)).hands[seat])
 
 
 def claim(truthful: bool, key: bytes = KEY) -> dict[str, Any]:
     """Give an action whose role seat 0 holds in the first game of two, or doesn't."""
-    return next(move for role, move in CLAIMS.items() if (Role(role) in hand(key)) == truthful)
+    return next(move for role, move in CLAIMS.items() if (coup.Role(role) in hand(key)) == truthful)
 
 
 def fails_at(kind: str, plan: dict[str, dict[str, Any]]) -> Answer:
@@ -314,7 +307,7 @@ def test_two_defaults_of_one_window_are_drawn_independently() -> None:
     pairs = set()
     for number in range(12):
         played = play(
-            bot(dies_after_a_mistake), bot(dies_after_a_mistake), key=bytes([number]) * 32, rules=PRESETS["duel"]
+            bot(dies_after_a_mistake), bot(dies_after_a_mistake), key=bytes([number]) * 32, rules=coup.PRESETS["duel"]
         )
         pairs.add(tuple(fault.used for fault in played.faults()[:2]))
     assert all(used and used.startswith("pick:") for pair in pairs for used in pair)
@@ -410,7 +403,7 @@ FORFEITS: dict[str, tuple[str, str | None, Script]] = {
     "no hello": ("start_failed", "no hello", instead_of_hello(lambda peer: peer.send(b"Welcome!\n"))),
     "a flood before hello": (
         "start_failed",
-        FAULTS["line_too_long"].message,
+        referee.FAULTS["line_too_long"].message,
         instead_of_hello(lambda peer: peer.send(b"x" * 70_000)),
     ),
 }
@@ -439,7 +432,7 @@ def test_a_forfeit_ends_the_process_and_a_new_one_plays_the_next_game(name: str)
     game = played.record.games[0]
     assert (game.winner, game.reason, game.survivors) == (1, "last_standing", (1,))
     assert game.moves[-1] == "#"
-    assert game_results(played.record)[0].forfeits == (0,)
+    assert referee.game_results(played.record)[0].forfeits == (0,)
     assert played.faults(1) == []
     assert starts == 2
     hello, start, request = [parse_to_bot(line) for line in second[:3]]
@@ -465,8 +458,8 @@ BY_LIMIT = {
 def test_every_limit_that_ends_a_process_is_a_fault() -> None:
     assert {code for code, _ in BY_LIMIT.values()} == LIMIT
     for field, (code, _) in BY_LIMIT.items():
-        assert FAULTS[code].message == LIMITS[field].message_of_any
-        assert FAULTS[code].help == LIMITS[field].help
+        assert referee.FAULTS[code].message == LIMITS[field].message_of_any
+        assert referee.FAULTS[code].help == LIMITS[field].help
 
 
 @pytest.mark.parametrize("field", BY_LIMIT)
@@ -518,7 +511,7 @@ def test_the_output_limit_is_the_matchs() -> None:
 def test_the_hello_has_the_limits_of_the_match_and_its_clock() -> None:
     """Source: docs/reference/protocol/messages.md#hello."""
     seen: list[bytes] = []
-    play(bot(first, seen), bot(first), limits=SMALL, timing=Timing(5000, 6, 7000, own=True, ponder=True))
+    play(bot(first, seen), bot(first), limits=SMALL, timing=referee.Timing(5000, 6, 7000, own=True, ponder=True))
     hello = parse_to_bot(seen[0])
     assert isinstance(hello, Hello)
     shown = hello.limits
@@ -720,12 +713,12 @@ def test_strays_are_counted_and_reported_for_each_game() -> None:
 
 def test_the_last_winner_starts_the_next_game_where_the_rules_say_so() -> None:
     """Seats change, so the winner is found by its bot."""
-    rules = from_dict({**to_dict(COUP), "first_player": "last_winner"})
+    rules = coup.from_dict({**coup.to_dict(coup.COUP), "first_player": "last_winner"})
     played = play(bot(first), bot(first), bot(first), games=6, rules=rules)
     games = played.record.games
     assert {game.winner for game in games} - {None, 0}, "another than the first seat wins"
     for before, game in pairwise(games):
-        assert next(replay_game(played.record.header, game)).before.board.actor == (before.winner or 0)
+        assert next(referee.replay_game(played.record.header, game)).before.board.actor == (before.winner or 0)
 
 
 # --- what is kept -----------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from statistics import median
 
 import pytest
 
+from arena import referee
 from arena.limits import Limits
-from arena.referee import MatchSettings, MatchSpec, Record, Timing, replay_game, verify_record
 from arena.referee.process import play_match
 from arena.sandbox import Box, ProcessSandbox, Program
 from arena.sandbox.linux import cgroup
@@ -50,39 +50,39 @@ pytestmark = pytest.mark.clock
 
 
 @pytest.fixture
-def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., Record]:
+def play(tmp_path: Path, needs: Callable[[str, str | None], None]) -> Callable[..., referee.Record]:
     """Play one game of two bots in groups that account and freeze."""
     needs("cgroup", cgroup.cgroup_problem())
     sandbox = ProcessSandbox(tmp_path / "scratch")
     needs("cgroup", None if sandbox.reports_wait_time and sandbox.can_freeze else "no freezing here")
 
-    def run(*programs: Program, limit_ms: int, bank_ms: int = 0, games: int = 1) -> Record:
-        spec = MatchSpec(
+    def run(*programs: Program, limit_ms: int, bank_ms: int = 0, games: int = 1) -> referee.Record:
+        spec = referee.MatchSpec(
             match=0,
             key=b"p" * 32,
             bots=("a", "b"),
             seatings=((0, 1),) * games,
-            settings=MatchSettings(timing=Timing(limit_ms, bank_ms, own=True)),
+            settings=referee.MatchSettings(timing=referee.Timing(limit_ms, bank_ms, own=True)),
         )
 
         def launch(number: int) -> Box:
             return sandbox.start(programs[number], Limits())
 
         record = play_match(spec, launch).record
-        verify_record(record)
+        referee.verify_record(record)
         return record
 
     return run
 
 
-def codes(record: Record) -> list[tuple[int, str]]:
+def codes(record: referee.Record) -> list[tuple[int, str]]:
     return [(fault.bot, fault.code) for fault in record.games[0].faults]
 
 
-def times_of(record: Record, seat: int) -> list[int]:
+def times_of(record: referee.Record, seat: int) -> list[int]:
     """Return the own time of each request of a seat, in us."""
     game = record.games[0]
-    asked = [seat for step in replay_game(record.header, game) for seat in step.before.board.phase.asked]
+    asked = [seat for step in referee.replay_game(record.header, game) for seat in step.before.board.phase.asked]
     return [time for of, time in zip(asked, game.times, strict=True) if of == seat]
 
 
@@ -98,7 +98,7 @@ def crowded() -> Iterator[None]:
         process.wait()
 
 
-def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded: None) -> None:
+def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., referee.Record], crowded: None) -> None:
     """It thinks for 20 ms of 60 that are free, with a fifth of a core, and its bank is empty.
 
     Other work on the machine may cost one match a fault, not two.
@@ -117,7 +117,7 @@ def test_a_crowded_host_costs_a_bot_nothing(play: Callable[..., Record], crowded
     within(0.04, charged)
 
 
-def test_the_time_of_a_child_is_its_bots_time(play: Callable[..., Record]) -> None:
+def test_the_time_of_a_child_is_its_bots_time(play: Callable[..., referee.Record]) -> None:
     """A child takes 60 ms for each answer, of 40 that are free; 1 ms less on a busy machine, and some answers 5."""
     record = play(bot(think="os.waitpid(child(0.06), 0)"), bot(), limit_ms=40, bank_ms=60_000)
     assert codes(record) == []
@@ -126,7 +126,7 @@ def test_the_time_of_a_child_is_its_bots_time(play: Callable[..., Record]) -> No
 
 
 @pytest.mark.parametrize("seconds", [0.01, 0.2])
-def test_sleep_is_charged(play: Callable[..., Record], seconds: float) -> None:
+def test_sleep_is_charged(play: Callable[..., referee.Record], seconds: float) -> None:
     """It is charged within 2 ms, of which Python needs one, and 1 ms less on a busy machine."""
 
     def charged() -> float:

@@ -16,22 +16,9 @@ from typing import Any
 
 import pytest
 
+from arena import referee
 from arena.coup import COUP, PRESETS
 from arena.limits import Limits
-from arena.referee import (
-    GameRecord,
-    MatchHeader,
-    MatchResult,
-    MatchSettings,
-    MatchSpec,
-    Record,
-    RecordError,
-    Timing,
-    read_record,
-    replay_game,
-    verify_record,
-    write_record,
-)
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer, make_reply_script
 from tests.cases import each
@@ -88,16 +75,16 @@ def always_steal(_: random.Random, __: ScriptPeer, request: Request) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    result: MatchResult
+    result: referee.MatchResult
     seen: list[list[bytes]]
 
     @property
-    def record(self) -> Record:
+    def record(self) -> referee.Record:
         return self.result.record
 
     @property
     def text(self) -> str:
-        return write_record(self.record)
+        return referee.write_record(self.record)
 
 
 def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games: int = 3, key: bytes = KEY) -> Played:
@@ -112,7 +99,7 @@ def play(*choosers: Callable[[random.Random, ScriptPeer, Request], bytes], games
     def launch(number: int) -> Box:
         return sandbox.start(Program((names[number],), Path()), Limits())
 
-    return Played(play_match(MatchSpec(match=5, key=key, bots=names, seatings=seatings), launch), seen)
+    return Played(play_match(referee.MatchSpec(match=5, key=key, bots=names, seatings=seatings), launch), seen)
 
 
 @cache
@@ -151,16 +138,16 @@ def test_the_match_of_these_tests_has_all_that_a_record_can_hold() -> None:
 
 def test_writing_and_reading_a_record_are_inverse() -> None:
     text = played().text
-    record = read_record(text)
-    assert write_record(record) == text
+    record = referee.read_record(text)
+    assert referee.write_record(record) == text
     assert record == played().record
 
 
 def test_the_record_has_everything_that_was_played() -> None:
     """It holds settings, key, seats, moves, times and faults; one time a move."""
     record = played().record
-    assert record.header == MatchHeader(
-        5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, MatchSettings()
+    assert record.header == referee.MatchHeader(
+        5, KEY, ("bot0", "bot1", "bot2", "bot3"), record.header.handles, referee.MatchSettings()
     )
     assert sorted(record.header.handles) == ["A", "B", "C", "D"]
     assert [game.seating for game in record.games] == [(0, 1, 2, 3), (1, 2, 3, 0), (2, 3, 0, 1), (3, 0, 1, 2)]
@@ -173,13 +160,13 @@ def test_the_record_has_everything_that_was_played() -> None:
         out = [seat for seat, _ in game.eliminated]
         assert sorted([*out, *game.survivors]) == [0, 1, 2, 3]
         assert [turn for _, turn in game.eliminated] == sorted(turn for _, turn in game.eliminated)
-    verify_record(record)
+    referee.verify_record(record)
 
 
 def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
     """Source: record.py. In the second match everything takes twice as long."""
-    timing, limits = Timing(60_000, 3000, 60_000, ponder=True), Limits(memory_mb=100, output_kb=5)
-    settings = MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
+    timing, limits = referee.Timing(60_000, 3000, 60_000, ponder=True), Limits(memory_mb=100, output_kb=5)
+    settings = referee.MatchSettings(PRESETS["duel"], timing, limits, lives=2, forfeits=1, open_names=True)
     texts = []
     for seconds in (0.125, 0.25):
         sandbox = InProcessSandbox({"it": make_reply_script(first_move)})
@@ -187,12 +174,12 @@ def test_a_record_has_its_limits_and_comparisons_ignore_times() -> None:
         def launch(_: int, sandbox: InProcessSandbox = sandbox) -> Box:
             return sandbox.start(Program(("it",), Path()), Limits())
 
-        spec = MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), settings=settings)
+        spec = referee.MatchSpec(match=5, key=KEY, bots=("a", "b"), seatings=((0, 1),), settings=settings)
         readings = count(0, seconds)
-        texts.append(write_record(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
-    record = read_record(texts[0])
-    verify_record(record)
-    assert write_record(record) == texts[0]
+        texts.append(referee.write_record(play_match(spec, launch, lambda readings=readings: next(readings)).record))  # type: ignore[misc]
+    record = referee.read_record(texts[0])
+    referee.verify_record(record)
+    assert referee.write_record(record) == texts[0]
     assert record.header.settings == settings
     (game,) = record.games
     assert len(game.times) == len(game.moves)
@@ -216,8 +203,8 @@ def test_a_record_without_one_of_the_settings_is_refused(name: str) -> None:
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     assert tuple(lines[0]["terms"]) == TERMS
     del lines[0]["terms"][name]
-    with pytest.raises(RecordError, match="the fields of terms are rules, timing,"):
-        read_record(sign_lines(lines))
+    with pytest.raises(referee.RecordError, match="the fields of terms are rules, timing,"):
+        referee.read_record(sign_lines(lines))
 
 
 @pytest.mark.parametrize("part", ["timing", "limits"])
@@ -226,12 +213,12 @@ def test_settings_with_a_field_more_or_less_are_refused(part: str) -> None:
     for change in (dict.popitem, lambda fields: fields.update(colour=1)):
         lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
         change(lines[0]["terms"][part])
-        with pytest.raises(RecordError, match=f"the fields of {part} are "):
-            read_record(sign_lines(lines))
+        with pytest.raises(referee.RecordError, match=f"the fields of {part} are "):
+            referee.read_record(sign_lines(lines))
 
 
 def test_strict_is_one_life_in_the_record() -> None:
-    assert MatchSettings(lives=1).to_json() == {**MatchSettings().to_json(), "lives": 1}
+    assert referee.MatchSettings(lives=1).to_json() == {**referee.MatchSettings().to_json(), "lives": 1}
 
 
 def test_two_plays_of_a_match_give_the_same_bytes_but_for_times() -> None:
@@ -257,7 +244,7 @@ def test_a_record_of_version_3_is_read_as_one_of_today() -> None:
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     old = [{name: value for name, value in line.items() if name not in ("by", "start", "draws")} for line in lines]
     old[0]["record"] = 3
-    assert read_record(sign_lines(old)) == played().record
+    assert referee.read_record(sign_lines(old)) == played().record
 
 
 @pytest.mark.parametrize(
@@ -272,8 +259,8 @@ def test_fields_for_readers_without_an_engine_are_verified(field: str, value: An
     """Source: record.py. A change of movers, start and draws can't go unnoticed."""
     lines = [json.loads(line) for line in played().text.split("\n")[:-2]]
     lines[1][field] = value
-    with pytest.raises(RecordError, match=f"game 0: the {said} differ"):
-        verify_record(read_record(sign_lines(lines)))
+    with pytest.raises(referee.RecordError, match=f"game 0: the {said} differ"):
+        referee.verify_record(referee.read_record(sign_lines(lines)))
 
 
 # --- what is caught ---------------------------------------------------------------------------------------------------
@@ -282,8 +269,8 @@ def test_fields_for_readers_without_an_engine_are_verified(field: str, value: An
 def test_a_truncated_record_is_refused() -> None:
     text = played().text
     for cut in [*range(0, len(text), 997), *(match.end() for match in re.finditer("\n", text[:-1])), len(text) - 1]:
-        with pytest.raises(RecordError):
-            read_record(text[:cut])
+        with pytest.raises(referee.RecordError):
+            referee.read_record(text[:cut])
 
 
 def test_a_record_with_any_field_changed_is_refused() -> None:
@@ -295,8 +282,8 @@ def test_a_record_with_any_field_changed_is_refused() -> None:
                 continue
             changed = [*lines]
             changed[number] = {**line, name: [value]}
-            with pytest.raises(RecordError, match="checksum"):
-                read_record("".join(json.dumps(line) + "\n" for line in changed))
+            with pytest.raises(referee.RecordError, match="checksum"):
+                referee.read_record("".join(json.dumps(line) + "\n" for line in changed))
 
 
 def edit_record(edit: Callable[[Lines], Lines]) -> Callable[[], str]:
@@ -370,16 +357,16 @@ UNREADABLE: dict[str, tuple[str | Callable[[], str], str]] = {
 @each("name", UNREADABLE)
 def test_an_invalid_record_is_refused_in_one_line(name: str) -> None:
     text, reason = UNREADABLE[name]
-    with pytest.raises(RecordError, match=re.escape(reason)) as caught:
-        read_record(text if isinstance(text, str) else text())
+    with pytest.raises(referee.RecordError, match=re.escape(reason)) as caught:
+        referee.read_record(text if isinstance(text, str) else text())
     assert "\n" not in str(caught.value)
 
 
-Forgery = Callable[[GameRecord], dict[str, Any]]  # what to replace in the first game
+Forgery = Callable[[referee.GameRecord], dict[str, Any]]  # what to replace in the first game
 
 
 def words(place: int, *instead: str) -> Forgery:
-    def edit(game: GameRecord) -> dict[str, Any]:
+    def edit(game: referee.GameRecord) -> dict[str, Any]:
         at = place % len(game.moves)
         changed = [*game.moves[:at], *instead, *game.moves[at + 1 :]]
         return {"moves": tuple(changed), "times": (1,) * len(changed)}
@@ -387,7 +374,7 @@ def words(place: int, *instead: str) -> Forgery:
     return edit
 
 
-def other_challenger(game: GameRecord) -> dict[str, Any]:
+def other_challenger(game: referee.GameRecord) -> dict[str, Any]:
     """Let the first challenge come from the next seat that wanted to: nothing about it is illegal."""
     place = game.moves.index("!")
     assert game.moves[place + 1] == "!"
@@ -425,22 +412,22 @@ def test_verify_finds_another_key_and_other_rules() -> None:
     """Source: record.verify; as above."""
     header = played().record.header
     refuse(replace(header, key=bytes(32)), first_game())
-    refuse(replace(header, settings=MatchSettings(rules=PRESETS["classroom"])), first_game())
+    refuse(replace(header, settings=referee.MatchSettings(rules=PRESETS["classroom"])), first_game())
 
 
-def refuse(header: MatchHeader, game: GameRecord) -> None:
-    record = read_record(write_record(Record(header, (game,))))
-    with pytest.raises(RecordError) as caught:
-        verify_record(record)
+def refuse(header: referee.MatchHeader, game: referee.GameRecord) -> None:
+    record = referee.read_record(referee.write_record(referee.Record(header, (game,))))
+    with pytest.raises(referee.RecordError) as caught:
+        referee.verify_record(record)
     assert "\n" not in str(caught.value)
 
 
-def first_game() -> GameRecord:
+def first_game() -> referee.GameRecord:
     return played().record.games[0]
 
 
 def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
-    steps = list(replay_game(played().record.header, first_game()))
+    steps = list(referee.replay_game(played().record.header, first_game()))
     assert steps[0].before.board.turn == 1
     assert all(step.after == following.before for step, following in pairwise(steps))
     assert sum(len(step.answers) for step in steps) == len(first_game().moves)
@@ -453,7 +440,7 @@ def test_a_replay_is_a_chain_from_the_deal_to_the_end() -> None:
 def test_a_game_at_the_turn_limit_is_a_draw_of_its_survivors() -> None:
     """Source: docs/reference/protocol/process.md#matches-games-seats; the record of a draw replays like any other."""
     record = play(always_steal, always_steal, games=1).record
-    verify_record(record)
+    referee.verify_record(record)
     (game,) = record.games
     assert (game.winner, game.reason, game.survivors) == (None, "turn_limit", (0, 1))
     assert (game.eliminated, game.turns) == ((), COUP.limit(2))

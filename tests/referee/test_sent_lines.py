@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from arena import referee
 from arena.coup import PRESETS, Ruleset, seat_counts
 from arena.limits import Limits
-from arena.referee import MatchSettings, MatchSpec, Record, read_record, sent_lines, write_record
 from arena.referee.process import play_match
 from arena.sandbox import InProcessSandbox, Program, Script, ScriptPeer
 from tests.cases import each
@@ -40,15 +40,17 @@ def bot(seen: list[bytes], seed: int, wrong: float = 0.0, dies: float = 0.0) -> 
     return script
 
 
-def played(rules: Ruleset, seats: int, wrong: float = 0.0, dies: float = 0.0) -> tuple[Record, list[list[bytes]]]:
+def played(
+    rules: Ruleset, seats: int, wrong: float = 0.0, dies: float = 0.0
+) -> tuple[referee.Record, list[list[bytes]]]:
     """Return the record of a match, as it is read, and what each bot saw."""
     seen: list[list[bytes]] = [[] for _ in range(seats)]
     scripts = {f"bot{number}": bot(seen[number], number, wrong, dies) for number in range(seats)}
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(2))
-    spec = MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, MatchSettings(rules=rules))
+    spec = referee.MatchSpec(7, bytes(range(32)), tuple(scripts), seatings, referee.MatchSettings(rules=rules))
     sandbox = InProcessSandbox(scripts)
     result = play_match(spec, lambda number: sandbox.start(Program((f"bot{number}",), Path()), Limits()))
-    return read_record(write_record(result.record)), seen
+    return referee.read_record(referee.write_record(result.record)), seen
 
 
 def plain(lines: list[bytes]) -> list[bytes]:
@@ -60,7 +62,7 @@ def test_the_lines_of_every_preset_are_recomputed(name: str) -> None:
     rules = PRESETS[name]
     record, seen = played(rules, seat_counts(rules)[:3][-1])
     for number, lines in enumerate(seen):
-        again = [each.line for each in sent_lines(record, number)]
+        again = [each.line for each in referee.sent_lines(record, number)]
         assert plain(again) == plain(lines)
 
 
@@ -70,12 +72,12 @@ def test_errors_forfeits_and_restarts_are_recomputed(wrong: float, dies: float) 
     record, seen = played(PRESETS["coup"], 4, wrong, dies)
     assert any(game.faults for game in record.games)
     for number, lines in enumerate(seen):
-        again = [each.line for each in sent_lines(record, number)]
+        again = [each.line for each in referee.sent_lines(record, number)]
         assert plain(again) == plain(lines)
 
 
 def test_each_line_has_the_game_in_which_it_was_sent() -> None:
     record, _ = played(PRESETS["coup"], 3)
-    for line in sent_lines(record, 1):
+    for line in referee.sent_lines(record, 1):
         message = json.loads(line.line)
         assert message.get("game", line.game) == line.game

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from arena.referee.process import ProcessExited, Reply, ReplyReceived, Seat, SeatPoller, TimedOut
+from arena.referee import process
 from arena.sandbox import Box, CpuUsage, Exit
 from protocol import ParsedReply
 
@@ -85,18 +85,18 @@ def clock() -> Readings:
 
 
 @pytest.fixture
-def seat(box: PipeBox) -> Seat:
-    return Seat(box, FLOOD_BYTES)
+def seat(box: PipeBox) -> process.Seat:
+    return process.Seat(box, FLOOD_BYTES)
 
 
 @pytest.fixture
-def table(seat: Seat, clock: Readings) -> SeatPoller:
-    made = SeatPoller(clock, ponder=True)
+def table(seat: process.Seat, clock: Readings) -> process.SeatPoller:
+    made = process.SeatPoller(clock, ponder=True)
     made.add(seat)
     return made
 
 
-def exchange(table: SeatPoller, seat: Seat, clock: Readings) -> Reply:
+def exchange(table: process.SeatPoller, seat: process.Seat, clock: Readings) -> process.Reply:
     clock.count = 0
     (reply,) = table.exchange([(seat, seat.number + 1, b"{}\n", WALL_S)])
     return reply
@@ -106,15 +106,15 @@ def choice(index: int, number: int = 1) -> bytes:
     return b'{"id":%d,"choice":%d}\n' % (number, index)
 
 
-def chosen(reply: Reply) -> int | None:
-    assert isinstance(reply, ReplyReceived), reply
+def chosen(reply: process.Reply) -> int | None:
+    assert isinstance(reply, process.ReplyReceived), reply
     assert isinstance(reply.message, ParsedReply)
     return reply.message.choice
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.0, True), (0.001, False), (0.049, False), (0.0625, True)])
 def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """A referee that wakes from its poll 50 ms late can't know when the answer came; the deadline itself is in
     time.
@@ -124,7 +124,7 @@ def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_ov
     if counts:
         assert chosen(reply) == 1
     else:
-        assert reply == TimedOut(WALL_S)
+        assert reply == process.TimedOut(WALL_S)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_ov
     ],
 )
 def test_the_referees_wait_before_reading_an_answer_is_not_charged(
-    box: PipeBox, seat: Seat, clock: Readings, polled_s: float, waited_s: float, own_s: float
+    box: PipeBox, seat: process.Seat, clock: Readings, polled_s: float, waited_s: float, own_s: float
 ) -> None:
     """With own time: the answer came while the referee was in its poll, and had no core to read it."""
     waits_ns = [0]
-    table = SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
+    table = process.SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
     table.add(seat)
 
     def starves() -> None:
@@ -153,9 +153,9 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
     assert reply.own_s == pytest.approx(own_s)
 
 
-def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
+def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: it waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
-    table = SeatPoller(clock, own=True, ponder=True)
+    table = process.SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
     waits_s = iter([0, 0, 3, 3])
     box.tasks = lambda: {1: CpuUsage(0, next(waits_s) * 10**9)}
@@ -167,9 +167,9 @@ def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat:
     assert reply.own_s == pytest.approx(1 / 64)
 
 
-def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: Seat, clock: Readings) -> None:
+def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: the answer lay there for 250 ms, while another referee blocked the kernel's list of groups."""
-    table = SeatPoller(clock, own=True, ponder=True)
+    table = process.SeatPoller(clock, own=True, ponder=True)
     table.add(seat)
 
     def is_busy() -> None:
@@ -184,7 +184,7 @@ def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: Se
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
 def test_a_late_referee_reads_the_pipe_before_a_timeout(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The deadline has passed before the poll is entered: up to 50 ms are the bot's, more are the referee's."""
 
@@ -201,27 +201,27 @@ def test_a_late_referee_reads_the_pipe_before_a_timeout(
         assert chosen(exchange(table, seat, clock)) == 0
         assert seat.stray_count == 1, "a second answer is free only to a request that timed out"
     else:
-        assert reply == TimedOut(WALL_S)
+        assert reply == process.TimedOut(WALL_S)
 
 
 def test_only_silent_seats_time_out_after_a_late_wake(clock: Readings) -> None:
     """With one deadline for two seats, the referee wakes 30 ms after it."""
     boxes = PipeBox(), PipeBox()
-    seats = [Seat(box, FLOOD_BYTES) for box in boxes]
-    table = SeatPoller(clock, ponder=True)
+    seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
+    table = process.SeatPoller(clock, ponder=True)
     for seat in seats:
         table.add(seat)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
     first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert chosen(first) == 1
-    assert second == TimedOut(WALL_S)
+    assert second == process.TimedOut(WALL_S)
 
 
 def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
     """A seat that writes again 1 s later, while another one thinks, is charged until its answer."""
     boxes = PipeBox(), PipeBox()
-    seats = [Seat(box, FLOOD_BYTES) for box in boxes]
-    table = SeatPoller(clock, own=True, ponder=True)
+    seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
+    table = process.SeatPoller(clock, own=True, ponder=True)
     for seat in seats:
         table.add(seat)
 
@@ -232,11 +232,13 @@ def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
     clock.on = {5: lambda: boxes[0].says(choice(1)), 8: writes_again, 11: lambda: boxes[1].says(choice(2))}
     first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert (chosen(first), chosen(second)) == (1, 2)
-    assert isinstance(first, ReplyReceived)
+    assert isinstance(first, process.ReplyReceived)
     assert first.own_s < 0.5
 
 
-def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings) -> None:
+def test_a_line_sent_unasked_is_not_the_answer(
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+) -> None:
     """SPEC.md: it is dropped, even if it has the number of the next request."""
     box.says(choice(1))
     clock.on = {3: lambda: box.says(choice(2))}
@@ -246,7 +248,7 @@ def test_a_line_sent_unasked_is_not_the_answer(box: PipeBox, table: SeatPoller, 
 
 
 def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """It was sent before the end; the next request finds the process dead."""
 
@@ -259,11 +261,11 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
     box.ends = dies
     clock.on = {number: lambda: clock.passes(0.0625) for number in range(4, 20)}
     assert chosen(exchange(table, seat, clock)) == 1
-    assert exchange(table, seat, clock) == ProcessExited("exited", Exit(3, None))
+    assert exchange(table, seat, clock) == process.ProcessExited("exited", Exit(3, None))
 
 
 def test_an_answer_before_the_output_was_closed_counts(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
 
@@ -276,7 +278,7 @@ def test_an_answer_before_the_output_was_closed_counts(
     assert chosen(exchange(table, seat, clock)) == 1
 
 
-def test_the_end_of_standard_error_is_kept(box: PipeBox, table: SeatPoller, seat: Seat) -> None:
+def test_the_end_of_standard_error_is_kept(box: PipeBox, table: process.SeatPoller, seat: process.Seat) -> None:
     """It shows the author why the bot died, and the referee isn't polling when it ends a process."""
     os.write(box.errors, b"KeyError: 'duke'\n")
     table.remove(seat)
@@ -284,7 +286,7 @@ def test_the_end_of_standard_error_is_kept(box: PipeBox, table: SeatPoller, seat
 
 
 def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """A seat whose output was closed is removed; its standard error is read once more."""
     seat.leave("closed")
@@ -295,12 +297,12 @@ def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
         return Exit(1, None)
 
     box.ends = ends
-    assert exchange(table, seat, clock) == ProcessExited("exited", Exit(1, None))
+    assert exchange(table, seat, clock) == process.ProcessExited("exited", Exit(1, None))
     assert seat.capture.render() == b"bye\n"
 
 
 def test_the_output_limit_counts_from_each_request(
-    box: PipeBox, table: SeatPoller, seat: Seat, clock: Readings
+    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """SPEC.md: this many bytes between two requests. Exactly this many are allowed, one more is a flood."""
     for number in (1, 2, 3, 4):

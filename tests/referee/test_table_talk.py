@@ -14,19 +14,8 @@ from typing import Any
 
 import pytest
 
-from arena.coup import COUP, PRESETS, KeyedRng, Role, Ruleset, StatementKind, StatementMade, Talk, deal_game
+from arena import coup, referee
 from arena.limits import Limits
-from arena.referee import (
-    MatchSettings,
-    MatchSpec,
-    Record,
-    RecordError,
-    SayError,
-    read_record,
-    read_say,
-    verify_record,
-    write_record,
-)
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from protocol.messages import parse_to_bot
@@ -36,29 +25,31 @@ from tests.cases import each
 Message = dict[str, Any]
 Says = Callable[[Message], Any]  # a request -> the statements with its answer; ...: nothing
 
-OPEN = PRESETS["open-table"]
+OPEN = coup.PRESETS["open-table"]
 HOLD = {"says": "hold", "role": "duke"}
 TEXT = {"says": "text", "text": "Peace, \u05e9 \U0001f468\u200d\U0001f469?"}
-BOARD = deal_game(OPEN, 3, KeyedRng(bytes(32), 0)).board
+BOARD = coup.deal_game(OPEN, 3, coup.KeyedRng(bytes(32), 0)).board
 
 
 class TalkMatch:
     """A match, and the events received by each of its bots."""
 
-    def __init__(self, *says: Says, moves: Any = None, rules: Ruleset = OPEN, games: int = 1, **settings: Any) -> None:
+    def __init__(
+        self, *says: Says, moves: Any = None, rules: coup.Ruleset = OPEN, games: int = 1, **settings: Any
+    ) -> None:
         self.lines: list[list[Message]] = [[] for _ in says]
         sandbox = InProcessSandbox({str(bot): self._script(bot, speak, moves) for bot, speak in enumerate(says)})
         names = tuple(map(str, range(len(says))))
         seatings = (tuple(range(len(says))),) * games
-        spec = MatchSpec(0, bytes(32), names, seatings, MatchSettings(rules=rules, **settings))
+        spec = referee.MatchSpec(0, bytes(32), names, seatings, referee.MatchSettings(rules=rules, **settings))
 
         def launch(bot: int) -> Box:
             return sandbox.start(Program((names[bot],), Path()), Limits())
 
-        self.record: Record = play_match(spec, launch).record
-        verify_record(self.record)
-        assert read_record(write_record(self.record)) == self.record
-        for line in write_record(self.record).splitlines():
+        self.record: referee.Record = play_match(spec, launch).record
+        referee.verify_record(self.record)
+        assert referee.read_record(referee.write_record(self.record)) == self.record
+        for line in referee.write_record(self.record).splitlines():
             LINE.validate_json(line)
 
     def _script(self, bot: int, says: Says, moves: Any) -> Script:
@@ -166,7 +157,7 @@ def test_statements_are_sent_at_every_kind_of_request() -> None:
 
     kinds: set[str] = set()
     for name in ("duel", "reformation-inquisitor", "andy", "open-table"):
-        rules = replace(PRESETS[name], talk=Talk.TEXT)
+        rules = replace(coup.PRESETS[name], talk=coup.Talk.TEXT)
         bots = 2 if name == "duel" else 3
         heard = TalkMatch(*[says_the_kind_of_request] * bots, moves=plays, rules=rules, games=5)
         for bot in range(bots):
@@ -211,24 +202,24 @@ def test_statements_change_no_card_and_no_default() -> None:
 @pytest.mark.parametrize("say", [[HOLD], None], ids=str)
 def test_without_talk_say_is_a_field_like_any_unknown_one(say: Any) -> None:
     """SPEC, Lines from the bot: unknown fields are ignored. The record and all lines have the same bytes."""
-    spoken = TalkMatch(lambda _: say, say_nothing, rules=COUP)
-    silent = TalkMatch(say_nothing, say_nothing, rules=COUP)
+    spoken = TalkMatch(lambda _: say, say_nothing, rules=coup.COUP)
+    silent = TalkMatch(say_nothing, say_nothing, rules=coup.COUP)
     assert spoken.lines[0][0]["ruleset"]["talk"] == "off"
     for bot in range(2):
         lines = [[{**line, "clock": None} for line in heard.lines[bot]] for heard in (spoken, silent)]
         assert lines[0] == lines[1]
     assert untimed(spoken.record) == untimed(silent.record)
-    assert "talk" not in write_record(silent.record)
-    assert "said" not in write_record(silent.record)
+    assert "talk" not in referee.write_record(silent.record)
+    assert "said" not in referee.write_record(silent.record)
 
 
-def untimed(record: Record) -> Record:
+def untimed(record: referee.Record) -> referee.Record:
     return replace(record, games=tuple(replace(game, times=()) for game in record.games))
 
 
 def test_a_text_is_valid_only_where_the_rules_allow_it() -> None:
     """docs/reference/rules.md, Talk: with `statements` only the forms are valid."""
-    rules = replace(OPEN, talk=Talk.STATEMENTS)
+    rules = replace(OPEN, talk=coup.Talk.STATEMENTS)
     heard = TalkMatch(say_once([HOLD]), say_once([TEXT]), rules=rules)
     assert [event["says"] for event in heard.said()] == ["hold"]
     assert [fault.code for fault in heard.record.games[0].faults] == ["bad_say"]
@@ -273,8 +264,8 @@ WRONG: dict[str, Any] = {
 @each("say", WRONG.values(), ids=WRONG.keys())
 def test_an_invalid_statement_is_refused_in_one_line_without_its_content(say: Any) -> None:
     """SPEC, Talk: the forms, what they may name, and how much may be said at once."""
-    with pytest.raises(SayError, match=r"^[a-zA-Z0-9, ']+$"):
-        read_say(say, BOARD, 0)
+    with pytest.raises(referee.SayError, match=r"^[a-zA-Z0-9, ']+$"):
+        referee.read_say(say, BOARD, 0)
 
 
 def test_an_invalid_statement_has_no_other_penalty() -> None:
@@ -330,53 +321,55 @@ def test_a_record_has_the_first_invalid_statement_and_the_number() -> None:
 )
 def test_a_text_may_have_any_script_without_control_characters(text: str) -> None:
     """SPEC, Talk: up to 200 code points. It is unchanged."""
-    assert read_say([{"says": "text", "text": text}], BOARD, 0) == (StatementMade(0, StatementKind.TEXT, text=text),)
+    assert referee.read_say([{"says": "text", "text": text}], BOARD, 0) == (
+        coup.StatementMade(0, coup.StatementKind.TEXT, text=text),
+    )
 
 
 # --- what a record keeps ----------------------------------------------------------------------------------------------
 
 
 @cache
-def spoken() -> Record:
+def spoken() -> referee.Record:
     """Play the match whose statement the tests below replace: it has one, with the first answer."""
     return TalkMatch(say_once([HOLD]), say_nothing).record
 
 
-def record_of(*said: tuple[int, StatementMade]) -> Record:
+def record_of(*said: tuple[int, coup.StatementMade]) -> referee.Record:
     return replace(spoken(), games=(replace(spoken().games[0], statements=said),))
 
 
 def test_a_record_without_its_statements_is_a_different_game() -> None:
     """`arena verify`: the digest is of all events, including statements."""
-    verify_record(record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE))))
+    referee.verify_record(record_of((0, coup.StatementMade(0, coup.StatementKind.HOLD, coup.Role.DUKE))))
     for said in [
         (),
-        ((0, StatementMade(0, StatementKind.LACK, Role.DUKE)),),
-        ((2, StatementMade(0, StatementKind.HOLD, Role.DUKE)),),
+        ((0, coup.StatementMade(0, coup.StatementKind.LACK, coup.Role.DUKE)),),
+        ((2, coup.StatementMade(0, coup.StatementKind.HOLD, coup.Role.DUKE)),),
     ]:
-        with pytest.raises(RecordError, match="events differ"):
-            verify_record(record_of(*said))
+        with pytest.raises(referee.RecordError, match="events differ"):
+            referee.verify_record(record_of(*said))
 
 
 @pytest.mark.parametrize(
     ("said", "why"),
     [
-        (StatementMade(0, StatementKind.SPARE, target=0), "a statement's target must be another seat"),
-        (StatementMade(0, StatementKind.HOLD, Role.INQUISITOR), "a statement's role must be a role"),
-        (StatementMade(0, StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
+        (coup.StatementMade(0, coup.StatementKind.SPARE, target=0), "a statement's target must be another seat"),
+        (coup.StatementMade(0, coup.StatementKind.HOLD, coup.Role.INQUISITOR), "a statement's role must be a role"),
+        (coup.StatementMade(0, coup.StatementKind.TEXT, text="\x1b[2J"), "no control characters"),
     ],
 )
-def test_a_record_with_an_invalid_statement_is_refused(said: StatementMade, why: str) -> None:
+def test_a_record_with_an_invalid_statement_is_refused(said: coup.StatementMade, why: str) -> None:
     """Anybody can write a checksum: a reader shows only what follows the rules of talk."""
-    with pytest.raises(RecordError, match=why):
-        verify_record(read_record(write_record(record_of((0, said)))))
+    with pytest.raises(referee.RecordError, match=why):
+        referee.verify_record(referee.read_record(referee.write_record(record_of((0, said)))))
 
 
 def test_a_record_with_statements_without_talk_is_refused() -> None:
-    record = record_of((0, StatementMade(0, StatementKind.HOLD, Role.DUKE)))
-    header = replace(record.header, settings=replace(record.header.settings, rules=COUP))
-    with pytest.raises(RecordError, match="these rules allow no talk"):
-        verify_record(replace(record, header=header))
+    record = record_of((0, coup.StatementMade(0, coup.StatementKind.HOLD, coup.Role.DUKE)))
+    header = replace(record.header, settings=replace(record.header.settings, rules=coup.COUP))
+    with pytest.raises(referee.RecordError, match="these rules allow no talk"):
+        referee.verify_record(replace(record, header=header))
 
 
 @pytest.mark.parametrize(
@@ -392,11 +385,11 @@ def test_a_record_with_statements_without_talk_is_refused() -> None:
     ],
 )
 def test_a_record_whose_statements_have_no_form_is_refused(said: str) -> None:
-    lines = [json.loads(line) for line in write_record(spoken()).splitlines()]
+    lines = [json.loads(line) for line in referee.write_record(spoken()).splitlines()]
     lines[1]["said"] = json.loads(said)
     dump = [json.dumps(line, separators=(",", ":"), ensure_ascii=False) for line in lines]
     bare = [{name: value for name, value in line.items() if name != "times_us"} for line in lines[:-1]]
     text = "".join(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n" for line in bare)
     dump[-1] = json.dumps({"end": True, "games": 1, "sha256": hashlib.sha256(text.encode()).hexdigest()})
-    with pytest.raises(RecordError, match="lacks something"):
-        read_record("\n".join(dump) + "\n")
+    with pytest.raises(referee.RecordError, match="lacks something"):
+        referee.read_record("\n".join(dump) + "\n")

@@ -25,76 +25,8 @@ from typing import Any
 
 import pytest
 
-from arena.coup import (
-    COUP,
-    DECLINE,
-    FORCE_SWAP,
-    FORFEIT,
-    HAND_BACK,
-    NOTHING_KNOWN,
-    PASS,
-    PRESETS,
-    SHOW_HAND,
-    BlockWindow,
-    Board,
-    CardExamined,
-    CertainCards,
-    Challenged,
-    ChallengeWindow,
-    ChoosingSide,
-    Drafted,
-    Drafting,
-    Event,
-    ExamineDecision,
-    Examining,
-    Exchanged,
-    HandShown,
-    Keep,
-    KeyedRng,
-    Knowledge,
-    Lose,
-    Losing,
-    Lost,
-    MoveOrForfeit,
-    Over,
-    Proving,
-    Reveal,
-    Revealing,
-    Role,
-    Ruleset,
-    Show,
-    Shown,
-    State,
-    StatementKind,
-    StatementMade,
-    Talk,
-    Turn,
-    View,
-    apply_moves,
-    concerning,
-    deal_game,
-    event_for_seat,
-    list_legal_moves,
-    list_private_seats,
-    parse_move,
-    pick_default_move,
-    seat_counts,
-    view_from_seat,
-)
+from arena import coup, referee
 from arena.limits import Limits
-from arena.referee import (
-    UNTIMED_MS,
-    GameRecord,
-    MatchObserver,
-    MatchSettings,
-    MatchSpec,
-    Record,
-    Timing,
-    make_legal_moves,
-    messages,
-    move_payload,
-    wire,
-)
 from arena.referee.process import play_match
 from arena.sandbox import Box, InProcessSandbox, Program, Script, ScriptPeer
 from tests.alternate_deals import disguise, redeal, target_of, visible_roles
@@ -105,26 +37,26 @@ SEED = "5f" * 16
 # --- what a seat may not know -----------------------------------------------------------------------------------------
 
 
-Line = Callable[[State, int, Any], bytes]
+Line = Callable[[coup.State, int, Any], bytes]
 
 
-def line(state: State, seat: int, feed: Any) -> bytes:
+def line(state: coup.State, seat: int, feed: Any) -> bytes:
     """Build the request to a seat as the match does, and the move that an error line would name."""
-    sight = view_from_seat(state, seat)
-    menu = make_legal_moves(list_legal_moves(sight))
-    request = wire.PhaseRequests(state.board, NUMBER).line(
+    sight = coup.view_from_seat(state, seat)
+    menu = referee.make_legal_moves(coup.list_legal_moves(sight))
+    request = referee.wire.PhaseRequests(state.board, NUMBER).line(
         sight, feed.known(sight), 41, feed.take(seat), menu, 500, 8123
     )
-    used = [move_payload(pick_default_move(sight, lambda below, n=n: n % below)) for n in range(2)]
+    used = [referee.move_payload(coup.pick_default_move(sight, lambda below, n=n: n % below)) for n in range(2)]
     return request + json.dumps(used).encode()
 
 
 def leaks(
     steps: Sequence[Step],
     seed: int,
-    line: Callable[[State, int, Any], object] = line,
-    feed: Callable[[int], Any] = wire.LineCursor,
-    over_line: Callable[[int, Board, Any], object] = wire.encode_game_over,
+    line: Callable[[coup.State, int, Any], object] = line,
+    feed: Callable[[int], Any] = referee.wire.LineCursor,
+    over_line: Callable[[int, coup.Board, Any], object] = referee.wire.encode_game_over,
 ) -> list[str]:
     """Return where in a game a line to a seat changes with what the seat doesn't know."""
     rng = random.Random(seed)
@@ -155,18 +87,18 @@ def test_every_line_to_a_seat_is_the_same_whatever_the_seat_does_not_know(game: 
     assert leaks(played(*game), game[2]) == []
 
 
-def spoken(step: Step) -> list[StatementMade]:
+def spoken(step: Step) -> list[coup.StatementMade]:
     """Return the statements of a step, by ascending seats: they depend only on what everybody sees."""
     board = step.before.board
     statements = []
     for seat, answer in sorted(zip(board.phase.asked, step.answers, strict=True)):
-        if answer != FORFEIT:  # a forfeit has no statements
+        if answer != coup.FORFEIT:  # a forfeit has no statements
             other, role = (seat + board.turn) % board.seats, board.rules.roles[board.turn % 5]
             statements += [
-                StatementMade(seat, StatementKind.HOLD, role),
-                StatementMade(seat, StatementKind.DOUBT, role, other),
+                coup.StatementMade(seat, coup.StatementKind.HOLD, role),
+                coup.StatementMade(seat, coup.StatementKind.DOUBT, role, other),
             ]
-            statements.append(StatementMade(seat, StatementKind.TEXT, text=f"turn {board.turn}"))
+            statements.append(coup.StatementMade(seat, coup.StatementKind.TEXT, text=f"turn {board.turn}"))
     return statements
 
 
@@ -177,16 +109,18 @@ def test_lines_are_independent_of_hidden_cards_where_all_talk_at_every_request(g
     Tried with the wire's lines, and with the messages that arena.local builds without them.
     """
     steps = [replace(step, events=(*spoken(step), *step.events)) for step in played(*game)]
-    assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {Turn, ChallengeWindow}
+    assert {type(step.before.board.phase) for step in steps if spoken(step)} >= {coup.Turn, coup.ChallengeWindow}
     assert leaks(steps, game[2]) == []
-    assert leaks(steps, game[2], in_process, messages.MessageCursor, messages.make_game_over) == []
+    assert leaks(steps, game[2], in_process, referee.messages.MessageCursor, referee.messages.make_game_over) == []
 
 
-def in_process(state: State, seat: int, feed: Any) -> object:
+def in_process(state: coup.State, seat: int, feed: Any) -> object:
     """Build the request to a seat as a match in this process does."""
-    sight = view_from_seat(state, seat)
+    sight = coup.view_from_seat(state, seat)
     known, events = feed.known(sight), feed.take(seat)
-    return messages.make_request(sight, known, NUMBER, 41, events, make_legal_moves(list_legal_moves(sight)), 500, 8123)
+    return referee.messages.make_request(
+        sight, known, NUMBER, 41, events, referee.make_legal_moves(coup.list_legal_moves(sight)), 500, 8123
+    )
 
 
 @each("game", SOME)
@@ -196,15 +130,19 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
     names = "ABCDEFGHIJ"[: game[1]]
     steps = played(*game)
     rules = steps[0].before.board.rules
-    here, there = ([Knowledge(view_from_seat(steps[0].before, seat)) for seat in range(game[1])] for _ in range(2))
+    here, there = (
+        [coup.Knowledge(coup.view_from_seat(steps[0].before, seat)) for seat in range(game[1])] for _ in range(2)
+    )
 
-    def moment(state: State, seat: int | None, events: Sequence[Event], minds: Sequence[Knowledge] = ()) -> object:
-        sight, known = None, NOTHING_KNOWN
+    def moment(
+        state: coup.State, seat: int | None, events: Sequence[coup.Event], minds: Sequence[coup.Knowledge] = ()
+    ) -> object:
+        sight, known = None, coup.NOTHING_KNOWN
         if seat is not None:
-            sight = view_from_seat(state, seat)
-            copies = [event_for_seat(event, seat) for event in events if type(event) in concerning(rules)]
+            sight = coup.view_from_seat(state, seat)
+            copies = [coup.event_for_seat(event, seat) for event in events if type(event) in coup.concerning(rules)]
             known = minds[seat].known(sight, copies)
-        return messages.make_moment(NUMBER, names, state.board, sight, known, 7, events)
+        return referee.messages.make_moment(NUMBER, names, state.board, sight, known, 7, events)
 
     for step in steps:
         for seat in range(game[1]):
@@ -214,23 +152,23 @@ def test_no_moment_depends_on_what_its_seat_does_not_know(game: Game) -> None:
             assert moment(step.after, None, step.events) == moment(other, None, events)
 
 
-@each("name", PRESETS)
+@each("name", coup.PRESETS)
 def test_the_first_line_of_a_game_shows_ones_own_cards_only(name: str) -> None:
     """`game_start` too; before a draft there are no hands, and the third set is the deck."""
-    for seats in seat_counts(PRESETS[name]):
+    for seats in coup.seat_counts(coup.PRESETS[name]):
         rng = random.Random(seats)
-        state = deal_game(rules_of(name, seats), seats, KeyedRng(bytes(32), 0))
+        state = coup.deal_game(rules_of(name, seats), seats, coup.KeyedRng(bytes(32), 0))
         handles = list("ABCDEFGHIJ"[:seats])
         for seat in range(seats):
             other = redeal(state, seat, rng)
             assert other != state
-            for start in (wire.encode_game_start, messages.make_game_start):
-                assert start(view_from_seat(other, seat), 0, SEED, handles) == start(
-                    view_from_seat(state, seat), 0, SEED, handles
+            for start in (referee.wire.encode_game_start, referee.messages.make_game_start):
+                assert start(coup.view_from_seat(other, seat), 0, SEED, handles) == start(
+                    coup.view_from_seat(state, seat), 0, SEED, handles
                 )
 
 
-def all_cards(state: State) -> Counter[Role]:
+def all_cards(state: coup.State) -> Counter[coup.Role]:
     return Counter([*state.deck, *state.drawn, *sum(state.hands, ()), *sum(state.discards, ())])
 
 
@@ -242,7 +180,7 @@ def test_dealing_again_keeps_what_the_seat_sees_and_changes_the_rest(name: str) 
         state = step.before
         for seat in range(state.board.seats):
             other = redeal(state, seat, rng)
-            assert view_from_seat(other, seat) == view_from_seat(state, seat)
+            assert coup.view_from_seat(other, seat) == coup.view_from_seat(state, seat)
             assert all_cards(other) == all_cards(state)
             assert all(other.hands[owner].count(role) for owner, role in visible_roles(state, seat).items())
             assert list(map(len, other.hands)) == list(map(len, state.hands))
@@ -259,21 +197,22 @@ class OpenFeed:
     `copy` names that seat, of those that view.private_to gives; `to_all`: everybody gets it, not only the actor.
     """
 
-    def __init__(self, kind: type[Event], copy: int, to_all: bool, seats: int) -> None:
+    def __init__(self, kind: type[coup.Event], copy: int, to_all: bool, seats: int) -> None:
         self._leak = (kind, copy, to_all)
         self._events: list[list[str]] = []
         self._sent = [0] * seats
-        self._good = wire.LineCursor(seats)
+        self._good = referee.wire.LineCursor(seats)
         self.known = self._good.known
 
-    def add(self, events: Sequence[Event]) -> None:
+    def add(self, events: Sequence[coup.Event]) -> None:
         self._good.add(events)
         kind, copy, to_all = self._leak
         for event in events:
             copies = [
-                wire.encode_event(len(self._events), event_for_seat(event, seat)) for seat in range(len(self._sent))
+                referee.wire.encode_event(len(self._events), coup.event_for_seat(event, seat))
+                for seat in range(len(self._sent))
             ]
-            owners = list_private_seats(event)
+            owners = coup.list_private_seats(event)
             if isinstance(event, kind) and owners:
                 for seat in range(len(copies)) if to_all else [event.seat]:
                     copies[seat] = copies[owners[copy]]
@@ -285,46 +224,48 @@ class OpenFeed:
         return events
 
 
-def names_top_card(state: State, seat: int, feed: Any) -> bytes:
+def names_top_card(state: coup.State, seat: int, feed: Any) -> bytes:
     return line(state, seat, feed) + str(state.deck[-1]).encode()
 
 
-def names_next_hand(state: State, seat: int, feed: Any) -> bytes:
+def names_next_hand(state: coup.State, seat: int, feed: Any) -> bytes:
     return line(state, seat, feed) + repr(state.hands[seat - 1]).encode()
 
 
-def names_drawn_cards(state: State, seat: int, feed: Any) -> bytes:
+def names_drawn_cards(state: coup.State, seat: int, feed: Any) -> bytes:
     """Only the actor is asked in its exchange, so this one leaks the deck's next two cards in the window before it."""
     phase = state.board.phase
-    leak = isinstance(phase, ChallengeWindow) and phase.pending.action == "exchange"
+    leak = isinstance(phase, coup.ChallengeWindow) and phase.pending.action == "exchange"
     return line(state, seat, feed) + (repr(state.deck[-2:]).encode() if leak else b"")
 
 
-def names_the_others_discards(state: State, seat: int, feed: Any) -> bytes:
+def names_the_others_discards(state: coup.State, seat: int, feed: Any) -> bytes:
     return line(state, seat, feed) + repr([cards for s, cards in enumerate(state.discards) if s != seat]).encode()
 
 
-def names_the_other_card_of_who_is_examined(state: State, seat: int, feed: Any) -> bytes:
-    examines = isinstance(state.board.phase, Examining)
+def names_the_other_card_of_who_is_examined(state: coup.State, seat: int, feed: Any) -> bytes:
+    examines = isinstance(state.board.phase, coup.Examining)
     return line(state, seat, feed) + (repr(state.hands[target_of(state)]).encode() if examines else b"")
 
 
-def reveals_cards_dealt_after_the_draft(state: State, seat: int, feed: Any) -> bytes:
-    drafts = isinstance(state.board.phase, Drafting)
+def reveals_cards_dealt_after_the_draft(state: coup.State, seat: int, feed: Any) -> bytes:
+    drafts = isinstance(state.board.phase, coup.Drafting)
     return line(state, seat, feed) + (repr(state.deck[-2:]).encode() if drafts else b"")
 
 
-def offers_only_good_challenges(state: State, seat: int, feed: Any) -> bytes:
+def offers_only_good_challenges(state: coup.State, seat: int, feed: Any) -> bytes:
     phase = state.board.phase
-    if isinstance(phase, ChallengeWindow) and phase.claim.role in state.hands[phase.claim.seat]:
+    if isinstance(phase, coup.ChallengeWindow) and phase.claim.role in state.hands[phase.claim.seat]:
         return line(state, seat, feed).replace(b',{"challenge":true}', b"")
     return line(state, seat, feed)
 
 
-def reveals_whether_a_claim_was_true(state: State, seat: int, feed: Any) -> bytes:
+def reveals_whether_a_claim_was_true(state: coup.State, seat: int, feed: Any) -> bytes:
     """The legal moves of a loser reveal whether a player that declined had lied."""
     others = [card for other, hand in enumerate(state.hands) if other != seat for card in hand]
-    return line(state, seat, feed) + (b"!" if isinstance(state.board.phase, Losing) and Role.DUKE in others else b"")
+    return line(state, seat, feed) + (
+        b"!" if isinstance(state.board.phase, coup.Losing) and coup.Role.DUKE in others else b""
+    )
 
 
 @pytest.mark.parametrize(
@@ -345,17 +286,17 @@ def test_a_line_that_leaks_is_found(leaky: Line) -> None:
 
 
 FEEDS = [
-    (Shown, 0, True),
-    (Exchanged, 0, True),
-    (HandShown, 0, True),
-    (Drafted, 0, True),
-    (CardExamined, 0, True),  # all see the card
-    (CardExamined, 1, False),  # the inquisitor sees the hand after the card was replaced
+    (coup.Shown, 0, True),
+    (coup.Exchanged, 0, True),
+    (coup.HandShown, 0, True),
+    (coup.Drafted, 0, True),
+    (coup.CardExamined, 0, True),  # all see the card
+    (coup.CardExamined, 1, False),  # the inquisitor sees the hand after the card was replaced
 ]
 
 
 @pytest.mark.parametrize(("kind", "copy", "to_all"), FEEDS)
-def test_a_feed_that_leaks_is_found(kind: type[Event], copy: int, to_all: bool) -> None:
+def test_a_feed_that_leaks_is_found(kind: type[coup.Event], copy: int, to_all: bool) -> None:
     """The same for the private part of events. An examination has two copies."""
 
     def feed(seats: int) -> OpenFeed:
@@ -368,20 +309,20 @@ class OpenMind:
     """A feed by which a seat knows what follows from whole events. A compiled feed has no subclasses."""
 
     def __init__(self, seats: int) -> None:
-        self._feed = wire.LineCursor(seats)
+        self._feed = referee.wire.LineCursor(seats)
         self.take = self._feed.take
-        self._whole: list[list[Event]] = [[] for _ in range(seats)]
-        self._knowing: dict[int, Knowledge] = {}
+        self._whole: list[list[coup.Event]] = [[] for _ in range(seats)]
+        self._knowing: dict[int, coup.Knowledge] = {}
 
-    def add(self, events: Sequence[Event]) -> None:
+    def add(self, events: Sequence[coup.Event]) -> None:
         self._feed.add(events)
         for heard in self._whole:
             heard += events
 
-    def known(self, sight: View) -> CertainCards:
-        mind = self._knowing.setdefault(sight.seat, Knowledge(sight))
+    def known(self, sight: coup.View) -> coup.CertainCards:
+        mind = self._knowing.setdefault(sight.seat, coup.Knowledge(sight))
         heard, self._whole[sight.seat] = self._whole[sight.seat], []
-        kinds = concerning(sight.board.rules)
+        kinds = coup.concerning(sight.board.rules)
         return mind.known(sight, [event for event in heard if type(event) in kinds])
 
 
@@ -393,14 +334,14 @@ def test_what_a_seat_knows_for_certain_is_compared_too() -> None:
 # --- one step on ------------------------------------------------------------------------------------------------------
 
 
-def reveals_a_hand(step: Step, events: Sequence[Event]) -> bool:
+def reveals_a_hand(step: Step, events: Sequence[coup.Event]) -> bool:
     """Return whether a card was turned up or shown that no answer named: hidden cards decided."""
-    if any(isinstance(event, HandShown) for event in events):
+    if any(isinstance(event, coup.HandShown) for event in events):
         return True
-    if step.before.board.rules.prove == "automatic" and any(isinstance(event, Challenged) for event in events):
+    if step.before.board.rules.prove == "automatic" and any(isinstance(event, coup.Challenged) for event in events):
         return True
     # A player's last card.
-    return sum(isinstance(event, Lost) for event in events) > isinstance(step.answers[0], Lose)
+    return sum(isinstance(event, coup.Lost) for event in events) > isinstance(step.answers[0], coup.Lose)
 
 
 @each("game", SOME)
@@ -419,21 +360,21 @@ def test_requests_and_events_are_independent_of_hidden_cards(game: Game) -> None
             other = redeal(step.before, seat, rng)
             answers = list(step.answers)
             for place, answerer in enumerate(asked):
-                moves = list_legal_moves(view_from_seat(other, answerer))
-                if isinstance(answers[place], Keep | Reveal) and answers[place] not in moves:
+                moves = coup.list_legal_moves(coup.view_from_seat(other, answerer))
+                if isinstance(answers[place], coup.Keep | coup.Reveal) and answers[place] not in moves:
                     answers[place] = rng.choice(moves)
             if any(
-                answer not in list_legal_moves(view_from_seat(other, s))
+                answer not in coup.list_legal_moves(coup.view_from_seat(other, s))
                 for s, answer in zip(asked, answers, strict=True)
             ):
                 continue  # it shows or loses a card that it hasn't got there
-            after, events = apply_moves(other, answers, step.chance)
+            after, events = coup.apply_moves(other, answers, step.chance)
             if reveals_a_hand(step, events):
                 continue
             compared += 1
             assert after.board == step.after.board
-            assert [wire.encode_event(0, event_for_seat(event, None)) for event in events] == [
-                wire.encode_event(0, event_for_seat(event, None)) for event in step.events
+            assert [referee.wire.encode_event(0, coup.event_for_seat(event, None)) for event in events] == [
+                referee.wire.encode_event(0, coup.event_for_seat(event, None)) for event in step.events
             ]
     assert compared > game[1] * len(steps) / 2
 
@@ -441,11 +382,11 @@ def test_requests_and_events_are_independent_of_hidden_cards(game: Game) -> None
 # --- windows ----------------------------------------------------------------------------------------------------------
 
 
-def sent(before: State, state: State, events: Sequence[Event]) -> list[bytes]:
+def sent(before: coup.State, state: coup.State, events: Sequence[coup.Event]) -> list[bytes]:
     """Return what each seat is sent after an event: its next request, or the events for its next line."""
-    feed = wire.LineCursor(state.board.seats)
+    feed = referee.wire.LineCursor(state.board.seats)
     for seat in range(state.board.seats):
-        feed.known(view_from_seat(before, seat))
+        feed.known(coup.view_from_seat(before, seat))
     feed.add(events)
     return [
         line(state, seat, feed) if seat in state.board.phase.asked else "".join(feed.take(seat)).encode()
@@ -459,17 +400,17 @@ def test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block(game: Game
     compared = windows = 0
     for step in played(*game):
         phase = step.before.board.phase
-        if not isinstance(phase, ChallengeWindow | BlockWindow) or len(phase.asked) < 2:
+        if not isinstance(phase, coup.ChallengeWindow | coup.BlockWindow) or len(phase.asked) < 2:
             continue
         windows += 1
         first = rng.randrange(len(phase.asked) - 1)
-        opposing = [list_legal_moves(view_from_seat(step.before, seat))[1:] for seat in phase.asked]
-        base: list[MoveOrForfeit] = [PASS] * len(phase.asked)
+        opposing = [coup.list_legal_moves(coup.view_from_seat(step.before, seat))[1:] for seat in phase.asked]
+        base: list[coup.MoveOrForfeit] = [coup.PASS] * len(phase.asked)
         base[first] = opposing[first][0]
-        expected = sent(step.before, *apply_moves(step.before, base, step.chance))
+        expected = sent(step.before, *coup.apply_moves(step.before, base, step.chance))
         for _ in range(2):
-            wanted = base[: first + 1] + [rng.choice((PASS, *moves)) for moves in opposing[first + 1 :]]
-            assert sent(step.before, *apply_moves(step.before, wanted, step.chance)) == expected
+            wanted = base[: first + 1] + [rng.choice((coup.PASS, *moves)) for moves in opposing[first + 1 :]]
+            assert sent(step.before, *coup.apply_moves(step.before, wanted, step.chance)) == expected
             compared += wanted != base
     assert compared or windows < 5
 
@@ -478,9 +419,12 @@ def test_no_event_names_a_pass() -> None:
     quiet: Counter[str] = Counter()
     for step in steps_of(SOME):
         phase = step.before.board.phase
-        if isinstance(phase, ChallengeWindow | BlockWindow) and set(step.answers) == {PASS}:
+        if isinstance(phase, coup.ChallengeWindow | coup.BlockWindow) and set(step.answers) == {coup.PASS}:
             quiet[phase.pending.action] += 1
-            names = {json.loads(wire.encode_event(0, event_for_seat(event, None)))["event"] for event in step.events}
+            names = {
+                json.loads(referee.wire.encode_event(0, coup.event_for_seat(event, None)))["event"]
+                for event in step.events
+            }
             assert names <= {"coins", "lost", "exiled", "resolved"}  # what the action does
             assert {event.seat for event in step.events} <= {step.before.board.actor, phase.pending.target}
     assert len(quiet) == 7
@@ -502,7 +446,7 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
     compared: Counter[bool] = Counter()
     for step in steps_of([*GAMES, *EMBEZZLERS]):
         phase = step.before.board.phase
-        if not isinstance(phase, Proving):
+        if not isinstance(phase, coup.Proving):
             continue
         claimant, role, denies = phase.claim.seat, phase.claim.role, phase.claim.denies
         hand = step.before.hands[claimant]
@@ -519,14 +463,18 @@ def test_a_truthful_decline_looks_to_the_others_like_a_liars() -> None:
                 for seat, cards in enumerate(step.before.hands)
             ),
         )
-        menus = [list_legal_moves(view_from_seat(state, claimant)) for state in (step.before, lacks)]
+        menus = [coup.list_legal_moves(coup.view_from_seat(state, claimant)) for state in (step.before, lacks)]
         if denies and not step.before.board.rules.embezzle_concede:
-            assert menus == [(DECLINE,), (SHOW_HAND,)]
+            assert menus == [(coup.DECLINE,), (coup.SHOW_HAND,)]
             continue  # players decline there only if they must
-        assert menus == ([(DECLINE,), (SHOW_HAND, DECLINE)] if denies else [(Show(role), DECLINE), (DECLINE,)])
+        assert menus == (
+            [(coup.DECLINE,), (coup.SHOW_HAND, coup.DECLINE)]
+            if denies
+            else [(coup.Show(role), coup.DECLINE), (coup.DECLINE,)]
+        )
         worlds = [step.before, lacks]
-        for answer in (DECLINE, Lose(others[0])):
-            before, ends = worlds, [apply_moves(state, [answer], step.chance) for state in worlds]
+        for answer in (coup.DECLINE, coup.Lose(others[0])):
+            before, ends = worlds, [coup.apply_moves(state, [answer], step.chance) for state in worlds]
             worlds = [state for state, _ in ends]
             if not worlds[0].hands[claimant]:
                 break  # it blocked its own assassination: its last card is turned up, too
@@ -554,25 +502,25 @@ def test_a_pick_in_the_draft_changes_no_byte_for_the_other(name: str, seat: int)
     compared = 0
     for seed in range(3 if rules.draft else 0):
         rng = random.Random(seed)
-        chance = KeyedRng(bytes([seed]) * 32, NUMBER)
-        start = deal_game(rules, 2, chance, seed % 2)
-        assert isinstance(start.board.phase, Drafting)
-        first = line(start, seat, wire.LineCursor(2))
+        chance = coup.KeyedRng(bytes([seed]) * 32, NUMBER)
+        start = coup.deal_game(rules, 2, chance, seed % 2)
+        assert isinstance(start.board.phase, coup.Drafting)
+        first = line(start, seat, referee.wire.LineCursor(2))
         own, picks = (
-            rng.choice(list_legal_moves(view_from_seat(start, seat))),
-            list_legal_moves(view_from_seat(start, 1 - seat)),
+            rng.choice(coup.list_legal_moves(coup.view_from_seat(start, seat))),
+            coup.list_legal_moves(coup.view_from_seat(start, 1 - seat)),
         )
-        ends = [apply_moves(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
+        ends = [coup.apply_moves(start, [own, pick] if seat == 0 else [pick, own], chance) for pick in picks]
         worlds = [state for state, _ in ends]
         assert len({state.hands[1 - seat] for state in worlds}) == len(picks) == 5
-        assert all(first == line(redeal(start, seat, rng), seat, wire.LineCursor(2)) for _ in range(5))
-        feeds = [wire.LineCursor(2) for _ in worlds]
+        assert all(first == line(redeal(start, seat, rng), seat, referee.wire.LineCursor(2)) for _ in range(5))
+        feeds = [referee.wire.LineCursor(2) for _ in worlds]
         while True:
             for feed, (_, events) in zip(feeds, ends, strict=True):
                 feed.add(events)
             phase = worlds[0].board.phase
             assert all(state.board == worlds[0].board for state in worlds)
-            if isinstance(phase, Examining):
+            if isinstance(phase, coup.Examining):
                 break  # it looks at one of the other's cards
             if seat in phase.asked:
                 lines = {line(state, seat, feed) for state, feed in zip(worlds, feeds, strict=True)}
@@ -580,16 +528,16 @@ def test_a_pick_in_the_draft_changes_no_byte_for_the_other(name: str, seat: int)
             else:
                 lines = {"".join(feed.take(seat)).encode() for feed in feeds}
             assert len(lines) == 1
-            if not isinstance(phase, Turn | ChallengeWindow | BlockWindow | ChoosingSide):
+            if not isinstance(phase, coup.Turn | coup.ChallengeWindow | coup.BlockWindow | coup.ChoosingSide):
                 break
-            quiet = isinstance(phase, ChallengeWindow | BlockWindow)
+            quiet = isinstance(phase, coup.ChallengeWindow | coup.BlockWindow)
             answers = [
-                PASS if quiet else rng.choice(list_legal_moves(view_from_seat(worlds[0], asked)))
+                coup.PASS if quiet else rng.choice(coup.list_legal_moves(coup.view_from_seat(worlds[0], asked)))
                 for asked in phase.asked
             ]
-            ends = [apply_moves(state, answers, chance) for state in worlds]
+            ends = [coup.apply_moves(state, answers, chance) for state in worlds]
             worlds = [state for state, _ in ends]
-            if any(isinstance(event, Lost) for event in ends[0][1]):
+            if any(isinstance(event, coup.Lost) for event in ends[0][1]):
                 break
     assert compared > 3 or not rules.draft
 
@@ -603,11 +551,11 @@ def test_lines_hide_whether_an_examined_player_had_two_different_cards() -> None
     In the other world the target has the card that it shows twice. All but the target are sent the same, before and
     after the inquisitor has decided; and the inquisitor too learns only the one card.
     """
-    compared: Counter[ExamineDecision] = Counter()
+    compared: Counter[coup.ExamineDecision] = Counter()
     for step in steps_of(GAMES):
         phase = step.before.board.phase
         (answer, *_) = step.answers
-        if not isinstance(phase, Revealing) or not isinstance(answer, Reveal):
+        if not isinstance(phase, coup.Revealing) or not isinstance(answer, coup.Reveal):
             continue
         target, actor = target_of(step.before), step.before.board.actor
         one, two = step.before.hands[target]
@@ -618,17 +566,17 @@ def test_lines_hide_whether_an_examined_player_had_two_different_cards() -> None
         deck[deck.index(role)] = other
         hands = tuple((role, role) if seat == target else hand for seat, hand in enumerate(step.before.hands))
         twin = step.before._replace(hands=hands, deck=tuple(deck))
-        assert list_legal_moves(view_from_seat(step.before, target)) == (Reveal(one), Reveal(two))
-        assert list_legal_moves(view_from_seat(twin, target)) == (answer,)
-        ends = [apply_moves(state, [answer], step.chance) for state in (step.before, twin)]
-        assert all(view_from_seat(state, actor).seen == role for state, _ in ends)
-        for decision in (HAND_BACK, FORCE_SWAP):
+        assert coup.list_legal_moves(coup.view_from_seat(step.before, target)) == (coup.Reveal(one), coup.Reveal(two))
+        assert coup.list_legal_moves(coup.view_from_seat(twin, target)) == (answer,)
+        ends = [coup.apply_moves(state, [answer], step.chance) for state in (step.before, twin)]
+        assert all(coup.view_from_seat(state, actor).seen == role for state, _ in ends)
+        for decision in (coup.HAND_BACK, coup.FORCE_SWAP):
             here, there = (sent(state, *end) for state, end in zip((step.before, twin), ends, strict=True))
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
-            here, there = (sent(state, *apply_moves(state, [decision], step.chance)) for state, _ in ends)
+            here, there = (sent(state, *coup.apply_moves(state, [decision], step.chance)) for state, _ in ends)
             assert here[:target] + here[target + 1 :] == there[:target] + there[target + 1 :]
             compared[decision] += 1
-    assert compared[HAND_BACK] == compared[FORCE_SWAP] > 50
+    assert compared[coup.HAND_BACK] == compared[coup.FORCE_SWAP] > 50
 
 
 def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -> None:
@@ -636,12 +584,12 @@ def test_a_choice_of_the_card_to_show_is_asked_for_by_the_public_count_alone() -
     counts: Counter[tuple[bool, bool]] = Counter()
     for step in steps_of(GAMES):
         before, phase = step.before.board, step.after.board.phase
-        if isinstance(phase, Revealing | Examining) and not isinstance(before.phase, Revealing):
+        if isinstance(phase, coup.Revealing | coup.Examining) and not isinstance(before.phase, coup.Revealing):
             target = target_of(step.after)
-            asked = isinstance(phase, Revealing)
+            asked = isinstance(phase, coup.Revealing)
             two = step.after.board.influence[target] == 2
             assert asked == (two and before.rules.examine_pick == "target")
-            assert view_from_seat(step.after, target).seen is None
+            assert coup.view_from_seat(step.after, target).seen is None
             counts[asked, two] += 1
     assert counts.keys() == {(True, True), (False, True), (False, False)}
 
@@ -652,14 +600,15 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
     for before, after in pairwise(steps_of(SOME)):
         state = after.before
         for seat in range(state.board.seats):
-            looks_now = isinstance(state.board.phase, Examining) and seat == state.board.actor
-            assert (view_from_seat(state, seat).seen is not None) == looks_now
+            looks_now = isinstance(state.board.phase, coup.Examining) and seat == state.board.actor
+            assert (coup.view_from_seat(state, seat).seen is not None) == looks_now
         for event in before.events:
-            if isinstance(event, CardExamined):
+            if isinstance(event, coup.CardExamined):
                 looks += 1
                 seats = range(before.after.board.seats)
                 copies = {
-                    seat: json.loads(wire.encode_event(0, event_for_seat(event, seat))) for seat in (None, *seats)
+                    seat: json.loads(referee.wire.encode_event(0, coup.event_for_seat(event, seat)))
+                    for seat in (None, *seats)
                 }
                 output = {seat: "".join(key[0] for key in ("role", "cards") if key in copies[seat]) for seat in copies}
                 full = "rc" if event.replaced else "r"
@@ -672,17 +621,17 @@ def test_an_examined_card_is_seen_by_the_inquisitor_and_only_while_it_decides() 
 
 @each("game", GAMES)
 def test_the_last_line_never_shows_the_survivors_cards(game: Game) -> None:
-    feed = wire.LineCursor(game[1])
+    feed = referee.wire.LineCursor(game[1])
     steps = played(*game)
     for step in steps:
         feed.add(step.events)
     last = steps[-1].after
     over = last.board.phase
-    assert isinstance(over, Over)
+    assert isinstance(over, coup.Over)
     for seat in range(game[1]):
-        message = json.loads(wire.encode_game_over(NUMBER, last.board, feed.take(seat)))
+        message = json.loads(referee.wire.encode_game_over(NUMBER, last.board, feed.take(seat)))
         assert list(message) == ["type", "game", "winner", "reason", "survivors", "events", "state"]
-        assert message["state"] == messages.make_public_state(last.board)
+        assert message["state"] == referee.messages.make_public_state(last.board)
         living = [s for s, hand in enumerate(last.hands) if hand]  # empty if all left at once or one in the draft
         assert message["survivors"] == (living or list(over.survivors))
         for event in message["events"]:
@@ -704,8 +653,8 @@ def owner(event: dict[str, Any]) -> Any:
 
 @dataclass
 class Played:
-    spec: MatchSpec
-    record: Record
+    spec: referee.MatchSpec
+    record: referee.Record
     lines: list[list[bytes]]  # what each bot was sent
 
 
@@ -713,16 +662,16 @@ def match(
     seats: int,
     misbehave: Callable[[random.Random, dict[str, Any]], bytes | None],
     games: int = 1,
-    rules: Ruleset = COUP,
-    timings: tuple[Timing, ...] = (),
-    watch: MatchObserver | None = None,
+    rules: coup.Ruleset = coup.COUP,
+    timings: tuple[referee.Timing, ...] = (),
+    watch: referee.MatchObserver | None = None,
 ) -> Played:
     """Play a match of bots that choose at random; bot 0 sends the result of `misbehave` instead where that isn't None.
 
     An empty result makes it die.
     """
     lines: list[list[bytes]] = [[] for _ in range(seats)]
-    talk = rules.talk is not Talk.OFF
+    talk = rules.talk is not coup.Talk.OFF
 
     def script(number: int) -> Script:
         rng = random.Random(number)
@@ -751,7 +700,9 @@ def match(
     bots = tuple(f"secretive{number}" for number in range(seats))
     sandbox = InProcessSandbox({name: script(number) for number, name in enumerate(bots)})
     seatings = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(games))
-    spec = MatchSpec(0, bytes([seats]) * 32, bots, seatings, MatchSettings(rules=rules, lives=1000), timings)
+    spec = referee.MatchSpec(
+        0, bytes([seats]) * 32, bots, seatings, referee.MatchSettings(rules=rules, lives=1000), timings
+    )
 
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
@@ -760,30 +711,32 @@ def match(
     return Played(spec, record, lines)
 
 
-def scripted(request: dict[str, Any], talk: Talk) -> list[dict[str, Any]]:
+def scripted(request: dict[str, Any], talk: coup.Talk) -> list[dict[str, Any]]:
     """Return a bot's statements with an answer: they reveal only the turn and the kind of request."""
     turn = request["state"]["turn"]
     held = {"says": "hold", "role": ("captain", "duke")[turn % 2]}
     text = {"says": "text", "text": f"{request['kind']} in turn {turn}"}
-    return [held, text] if talk is Talk.TEXT else [held]
+    return [held, text] if talk is coup.Talk.TEXT else [held]
 
 
-def talking(name: str, seats: int) -> Ruleset:
+def talking(name: str, seats: int) -> coup.Ruleset:
     """Return the ruleset of a match; "talking NAME" is NAME with talk."""
     base = name.removeprefix("talking ")
-    return replace(rules_of(base, seats), talk=Talk.TEXT if base != name else rules_of(base, seats).talk)
+    return replace(rules_of(base, seats), talk=coup.Talk.TEXT if base != name else rules_of(base, seats).talk)
 
 
-def statements_of(game: GameRecord, place: int, asked: Sequence[int], state: State) -> list[StatementMade]:
+def statements_of(
+    game: referee.GameRecord, place: int, asked: Sequence[int], state: coup.State
+) -> list[coup.StatementMade]:
     """Return the statements of the bots of `match` in a step, by `scripted`: none with a fault or a forfeit."""
     faulty = {fault.step for fault in game.faults}
     said = []
     for at, seat in sorted(enumerate(asked, start=place), key=lambda pair: pair[1]):
         if at not in faulty and game.moves[at] != "#":
-            message = {"state": {"turn": state.board.turn}, "kind": messages.KINDS[type(state.board.phase)]}
+            message = {"state": {"turn": state.board.turn}, "kind": referee.messages.KINDS[type(state.board.phase)]}
             held, *texts = scripted(message, state.board.rules.talk)
-            said.append(StatementMade(seat, StatementKind.HOLD, Role(held["role"])))
-            said += [StatementMade(seat, StatementKind.TEXT, text=text["text"]) for text in texts]
+            said.append(coup.StatementMade(seat, coup.StatementKind.HOLD, coup.Role(held["role"])))
+            said += [coup.StatementMade(seat, coup.StatementKind.TEXT, text=text["text"]) for text in texts]
     return said
 
 
@@ -793,31 +746,33 @@ def rebuilt(played: Played) -> list[list[bytes]]:
     lines: list[list[bytes]] = [[] for _ in spec.bots]
     number = [0] * len(spec.bots)
     for game, seating in zip(played.record.games, spec.seatings, strict=True):
-        feed = wire.LineCursor(spec.seats)
+        feed = referee.wire.LineCursor(spec.seats)
         handles = [spec.handles[bot] for bot in seating]
-        state = deal_game(spec.settings.rules, spec.seats, KeyedRng(spec.key, game.game), game.starter)
+        state = coup.deal_game(spec.settings.rules, spec.seats, coup.KeyedRng(spec.key, game.game), game.starter)
         for seat, bot in enumerate(seating):
             lines[bot].append(
-                wire.encode_game_start(view_from_seat(state, seat), game.game, spec.game_seed(bot, game.game), handles)
+                referee.wire.encode_game_start(
+                    coup.view_from_seat(state, seat), game.game, spec.game_seed(bot, game.game), handles
+                )
             )
         place = 0
         while asked := state.board.phase.asked:
-            question = wire.PhaseRequests(state.board, game.game)
+            question = referee.wire.PhaseRequests(state.board, game.game)
             for seat in asked:
                 bot = seating[seat]
                 number[bot] += 1
-                sight = view_from_seat(state, seat)
-                menu = make_legal_moves(list_legal_moves(sight))
+                sight = coup.view_from_seat(state, seat)
+                menu = referee.make_legal_moves(coup.list_legal_moves(sight))
                 known, output = feed.known(sight), feed.take(seat)
                 lines[bot].append(question.line(sight, known, number[bot], output, menu, 500, 10_000))
-            answers = [parse_move(word) for word in game.moves[place : place + len(asked)]]
-            if spec.settings.rules.talk is not Talk.OFF:
+            answers = [coup.parse_move(word) for word in game.moves[place : place + len(asked)]]
+            if spec.settings.rules.talk is not coup.Talk.OFF:
                 feed.add(statements_of(game, place, asked, state))
             place += len(asked)
-            state, events = apply_moves(state, answers, KeyedRng(spec.key, game.game))
+            state, events = coup.apply_moves(state, answers, coup.KeyedRng(spec.key, game.game))
             feed.add(events)
         for seat, bot in enumerate(seating):
-            lines[bot].append(wire.encode_game_over(game.game, state.board, feed.take(seat)))
+            lines[bot].append(referee.wire.encode_game_over(game.game, state.board, feed.take(seat)))
     return lines
 
 
@@ -876,7 +831,7 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
     """Clocks are ignored. Other lines are the hello, match_over, and the errors of the offender."""
     played = example(name, seats, misbehave)
     expected = rebuilt(played)
-    assert any(game.statements for game in played.record.games) == (talking(name, seats).talk is not Talk.OFF)
+    assert any(game.statements for game in played.record.games) == (talking(name, seats).talk is not coup.Talk.OFF)
     for bot, lines in enumerate(played.lines):
         kinds = [json.loads(line)["type"] for line in lines]
         assert (kinds[0], kinds[-1]) == ("hello", "match_over")
@@ -889,27 +844,27 @@ def test_a_match_sends_the_lines_that_these_tests_build_and_no_others(
 def test_a_bots_own_times_change_no_byte_of_anothers_lines() -> None:
     """A person has no clock, which no other player learns. Banks are ignored, as the machine may take from them."""
     alike = match(3, garbled, games=2)
-    timings = (Timing(limit_ms=UNTIMED_MS, bank_ms=0), Timing(), Timing())
+    timings = (referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0), referee.Timing(), referee.Timing())
     own = match(3, garbled, games=2, timings=timings)
     for bot in (1, 2):
         assert list(map(without_clock, own.lines[bot])) == list(map(without_clock, alike.lines[bot]))
         assert {clock_of(line)["limit_ms"] for line in own.lines[bot] if b'"clock":{' in line} == {500}
-    assert {clock_of(line)["limit_ms"] for line in own.lines[0] if b'"clock":{' in line} == {UNTIMED_MS}
+    assert {clock_of(line)["limit_ms"] for line in own.lines[0] if b'"clock":{' in line} == {referee.UNTIMED_MS}
     assert list(map(without_clock, own.lines[0][1:])) == list(map(without_clock, alike.lines[0][1:]))
 
 
 def test_a_spectator_changes_no_byte_of_any_line() -> None:
     """Only the spectator learns for whom the table waits. It ends a match after a whole game."""
 
-    class Looks(MatchObserver):
+    class Looks(referee.MatchObserver):
         def __init__(self) -> None:
             self.asks: list[Sequence[int]] = []
-            self.games: list[GameRecord] = []
+            self.games: list[referee.GameRecord] = []
 
         def asked(self, bots: Sequence[int]) -> None:
             self.asks.append(bots)
 
-        def game_over(self, game: GameRecord) -> bool:
+        def game_over(self, game: referee.GameRecord) -> bool:
             self.games.append(game)
             return len(self.games) < 2
 
@@ -938,7 +893,7 @@ def test_an_error_line_has_only_the_offenders_own_data() -> None:
             assert (line["id"], line["code"]) == (request["id"], "illegal_move")
             assert line["got"] == f'{{"id":{request["id"]},"choice":999}}'
             assert line["used"] in request["legal"]
-            assert not any(role in line["message"] for role in Role)
+            assert not any(role in line["message"] for role in coup.Role)
     assert errors > 3
 
 
@@ -965,18 +920,18 @@ def test_no_line_contains_the_key_or_another_bots_name() -> None:
 
 def test_a_bots_dice_follow_from_the_key_and_its_slot_alone() -> None:
     """A pair of matches of one key has the same dice, whatever the other bots, their play, and the seats."""
-    one = MatchSpec(0, bytes(32), ("a", "b", "c"), ((0, 1, 2), (1, 2, 0)))
-    other = MatchSpec(0, bytes(32), ("x", "b", "z"), ((2, 0, 1), (0, 1, 2)))
+    one = referee.MatchSpec(0, bytes(32), ("a", "b", "c"), ((0, 1, 2), (1, 2, 0)))
+    other = referee.MatchSpec(0, bytes(32), ("x", "b", "z"), ((2, 0, 1), (0, 1, 2)))
     for game in range(3):
         assert one.game_seed(1, game) == other.game_seed(1, game)
-    assert one.game_seed(1, 0) != MatchSpec(0, bytes([1]) * 32, one.bots, one.seatings).game_seed(1, 0)
+    assert one.game_seed(1, 0) != referee.MatchSpec(0, bytes([1]) * 32, one.bots, one.seatings).game_seed(1, 0)
     calm, faulty = match(3, well_behaved, games=3), match(3, garbled, games=3)
     assert list(map(seeds_of, calm.lines)) == list(map(seeds_of, faulty.lines))
 
 
 def test_other_rules_and_other_hands_leave_the_dice_as_they_are() -> None:
     """Seeds are drawn from separately labelled streams."""
-    usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=PRESETS["duel"])
+    usual, duel = match(2, well_behaved, games=2), match(2, well_behaved, games=2, rules=coup.PRESETS["duel"])
     assert list(map(seeds_of, usual.lines)) == list(map(seeds_of, duel.lines))
 
 

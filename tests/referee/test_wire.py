@@ -14,63 +14,7 @@ from typing import Any, get_args
 
 import pytest
 
-from arena.coup import (
-    CHALLENGE,
-    COUP,
-    DECLINE,
-    FIELDS,
-    FORCE_SWAP,
-    HAND_BACK,
-    KEEP_SHOWN,
-    PASS,
-    PRESETS,
-    PRIVATE,
-    REPLACE_SHOWN,
-    SHOW_HAND,
-    Action,
-    ActionMove,
-    ActionOutcome,
-    Allegiance,
-    Block,
-    CardExamined,
-    Drafted,
-    Event,
-    Exchanged,
-    Exchanging,
-    HandShown,
-    Keep,
-    KeyedRng,
-    Lose,
-    Move,
-    Pick,
-    Resolved,
-    Reveal,
-    Role,
-    Ruleset,
-    Show,
-    Shown,
-    Side,
-    State,
-    deal_game,
-    event_for_seat,
-    format_move,
-    list_legal_moves,
-    seat_counts,
-    to_json_value,
-    view_from_seat,
-)
-from arena.referee import (
-    UNTIMED_MS,
-    GameRecorder,
-    MatchSettings,
-    MatchSpec,
-    Timing,
-    hello,
-    make_legal_moves,
-    messages,
-    move_payload,
-    wire,
-)
+from arena import coup, referee
 from protocol.event_text import EVENT_TEXTS
 from protocol.messages import Hello, parse_to_bot, schema
 from protocol.payloads import RulesetPayload as WireRuleset
@@ -81,7 +25,7 @@ from tests.games import GAMES, NUMBER, Game, played, rules_of
 ROOT = Path(__file__).parents[2]
 HANDLES = "ABCDEFGHIJ"
 PLAYED = [game for game in GAMES if game[1] <= 6 or game[0] == "coup"]
-Line = tuple[int, bytes, dict[str, Any], State]  # the seat, the line, what it holds, the state that it shows
+Line = tuple[int, bytes, dict[str, Any], coup.State]  # the seat, the line, what it holds, the state that it shows
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -95,30 +39,34 @@ def lines(game: Game) -> list[Line]:
     steps = played(*game)
     first, last = steps[0].before, steps[-1].after
     seats = first.board.seats
-    feed = wire.LineCursor(seats)
+    feed = referee.wire.LineCursor(seats)
     number = 0
     made = [
         (
             seat,
-            wire.encode_game_start(view_from_seat(first, seat), NUMBER, f"{seat:032x}", list(HANDLES[:seats])),
+            referee.wire.encode_game_start(
+                coup.view_from_seat(first, seat), NUMBER, f"{seat:032x}", list(HANDLES[:seats])
+            ),
             first,
         )
         for seat in range(seats)
     ]
     for step in steps:
-        question = wire.PhaseRequests(step.before.board, NUMBER)
+        question = referee.wire.PhaseRequests(step.before.board, NUMBER)
         for seat in step.before.board.phase.asked:
             number += 1
-            sight = view_from_seat(step.before, seat)
+            sight = coup.view_from_seat(step.before, seat)
             known, events = feed.known(sight), feed.take(seat)
-            line = question.line(sight, known, number, events, make_legal_moves(list_legal_moves(sight)), 500, 8123)
+            line = question.line(
+                sight, known, number, events, referee.make_legal_moves(coup.list_legal_moves(sight)), 500, 8123
+            )
             made.append((seat, line, step.before))
         feed.add(step.events)
-    made += [(seat, wire.encode_game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
+    made += [(seat, referee.wire.encode_game_over(NUMBER, last.board, feed.take(seat)), last) for seat in range(seats)]
     return [(seat, line, json.loads(line, object_pairs_hook=unique), state) for seat, line, state in made]
 
 
-def requests() -> Iterator[tuple[dict[str, Any], State]]:
+def requests() -> Iterator[tuple[dict[str, Any], coup.State]]:
     """Give all requests of all games, and the states that they show."""
     for game in PLAYED:
         yield from ((message, state) for _, _, message, state in lines(game) if message["type"] == "request")
@@ -134,7 +82,7 @@ def test_every_line_is_what_the_models_allow_and_nothing_more(game: Game) -> Non
         assert parse_to_bot(line).model_dump(mode="json", by_alias=True, exclude_unset=True) == message
 
 
-def expected_state(state: State) -> dict[str, Any]:
+def expected_state(state: coup.State) -> dict[str, Any]:
     """Return the public state as the contract has it; `reserve` and `allegiance` are the Reformation's."""
     board = state.board
     players: list[dict[str, Any]] = [
@@ -147,7 +95,7 @@ def expected_state(state: State) -> dict[str, Any]:
     return {"turn": board.turn, "actor": board.actor, "deck": len(state.deck), **reserve, "players": players}
 
 
-def expected_you(state: State, seat: int, kind: str | None) -> dict[str, Any]:
+def expected_you(state: coup.State, seat: int, kind: str | None) -> dict[str, Any]:
     you: dict[str, Any] = {"seat": seat, "cards": list(state.hands[seat])}
     if kind == "exchange":
         you["drawn"] = list(state.drawn)
@@ -179,11 +127,11 @@ def test_a_line_shows_the_state_the_hand_and_every_legal_move(game: Game) -> Non
             )
             assert message["type"] == "request" or not known
         if "legal" in message:
-            moves = list_legal_moves(view_from_seat(state, seat))
-            menu = make_legal_moves(moves)
-            assert message["legal"] == [move_payload(move) for move in moves]
+            moves = coup.list_legal_moves(coup.view_from_seat(state, seat))
+            menu = referee.make_legal_moves(moves)
+            assert message["legal"] == [referee.move_payload(move) for move in moves]
             assert [menu.find(payload) for payload in message["legal"]] == list(range(len(moves)))
-            assert menu.words == tuple(format_move(move) for move in moves)
+            assert menu.words == tuple(coup.format_move(move) for move in moves)
             assert len(set(menu.words)) == len(moves)
 
 
@@ -235,14 +183,14 @@ def test_the_first_legal_move_is_the_quiet_one() -> None:
             assert first in QUIET[message["kind"]]
 
 
-def greeting(rules: Ruleset, seats: int) -> Hello:
+def greeting(rules: coup.Ruleset, seats: int) -> Hello:
     """Validate the hello lines of a table by the models, and return the last one."""
     bots = tuple(f"bot{number}" for number in range(seats))
-    spec = MatchSpec(
-        0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, settings=MatchSettings(rules=rules)
+    spec = referee.MatchSpec(
+        0, bytes(32), bots, seatings=(tuple(range(seats)),) * 2 * seats, settings=referee.MatchSettings(rules=rules)
     )
     for bot in range(seats):
-        line = hello(spec, bot)
+        line = referee.hello(spec, bot)
         message = parse_to_bot(line)
         assert isinstance(message, Hello)
         assert message.model_dump(mode="json", by_alias=True, exclude_unset=True) == json.loads(line)
@@ -252,7 +200,7 @@ def greeting(rules: Ruleset, seats: int) -> Hello:
 @each("seats", range(2, 11))
 def test_the_hello_is_what_the_models_allow(seats: int) -> None:
     """docs/reference/protocol/messages.md#hello; rules.md#deck, #coins, #actions."""
-    message = greeting(COUP, seats)
+    message = greeting(coup.COUP, seats)
     rules = message.ruleset
     copies = 3 if seats <= 6 else 4 if seats <= 8 else 5
     assert rules.deck == dict.fromkeys(["ambassador", "assassin", "captain", "contessa", "duke"], copies)
@@ -264,24 +212,26 @@ def test_the_hello_is_what_the_models_allow(seats: int) -> None:
 
 def test_a_bots_own_times_change_no_byte_of_anothers_hello() -> None:
     bots = ("a", "b", "c")
-    spec = MatchSpec(0, bytes(32), bots, seatings=((0, 1, 2),))
-    own = replace(spec, timings=(Timing(), Timing(limit_ms=UNTIMED_MS, bank_ms=0), Timing()))
-    assert [hello(own, bot) == hello(spec, bot) for bot in range(3)] == [True, False, True]
-    message = parse_to_bot(hello(own, 1))
+    spec = referee.MatchSpec(0, bytes(32), bots, seatings=((0, 1, 2),))
+    own = replace(
+        spec, timings=(referee.Timing(), referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0), referee.Timing())
+    )
+    assert [referee.hello(own, bot) == referee.hello(spec, bot) for bot in range(3)] == [True, False, True]
+    message = parse_to_bot(referee.hello(own, 1))
     assert isinstance(message, Hello)
-    assert (message.limits.limit_ms, message.limits.bank_ms) == (UNTIMED_MS, 0)
+    assert (message.limits.limit_ms, message.limits.bank_ms) == (referee.UNTIMED_MS, 0)
 
 
-@each("name", [*PRESETS, *(f"random {number}" for number in range(500, 520))])
+@each("name", [*coup.PRESETS, *(f"random {number}" for number in range(500, 520))])
 def test_the_hello_has_every_rule_of_every_ruleset(name: str) -> None:
     """reference/protocol/variants.md: each field of a ruleset, and the whole pack; open choices as they are played."""
-    for seats in seat_counts(PRESETS[name]) if name in PRESETS else (2, 3, 7, 10):
+    for seats in coup.seat_counts(coup.PRESETS[name]) if name in coup.PRESETS else (2, 3, 7, 10):
         rules = rules_of(name, seats)
         output = greeting(rules, seats).ruleset
-        for field in FIELDS:
+        for field in coup.FIELDS:
             if field.name not in ("min_seats", "max_seats"):
-                assert getattr(output, field.name) == to_json_value(field.effective(rules, seats)), field.name
-        state = deal_game(rules, seats, KeyedRng(bytes(32), 0))
+                assert getattr(output, field.name) == coup.to_json_value(field.effective(rules, seats)), field.name
+        state = coup.deal_game(rules, seats, coup.KeyedRng(bytes(32), 0))
         dealt = Counter([*state.deck, *(card for hand in state.hands for card in hand)])
         pack = dict.fromkeys(dealt, 3) if rules.draft else dict(dealt)  # the draft: the third of three sets
         assert output.deck == {role.value: count for role, count in pack.items()}
@@ -293,7 +243,7 @@ DERIVED = {"seats", "deck", "coup_cost", "assassinate_cost"}
 
 def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
     """A new rule field is sent to bots: Ruleset in protocol/payloads.py and SPEC.md have it."""
-    output = {rule.name for rule in FIELDS} - {"min_seats", "max_seats"} | DERIVED
+    output = {rule.name for rule in coup.FIELDS} - {"min_seats", "max_seats"} | DERIVED
     defined = set(WireRuleset.model_fields)
     assert sorted(output - defined) == [], "fields that protocol/payloads.py's Ruleset lacks"
     assert sorted(defined - output) == [], "fields that only protocol/payloads.py's Ruleset has"
@@ -304,42 +254,42 @@ def test_the_wire_has_every_field_of_a_ruleset_and_no_other() -> None:
 
 # --- feeds ------------------------------------------------------------------------------------------------------------
 
-PAIR = (Role.CAPTAIN, Role.DUKE)
+PAIR = (coup.Role.CAPTAIN, coup.Role.DUKE)
 HAND = ',"cards":["captain","duke"]'
 CARD = ',"role":"duke"'
 
 # The event, its text, and what stands at %s in the copies of seats 0, 1 and 2.
-COPIES: list[tuple[Event, str, tuple[str, str, str]]] = [
-    (Shown(1, Role.DUKE, PAIR), '{"n":0,"event":"shown","seat":1,"role":"duke"%s}', ("", HAND, "")),
+COPIES: list[tuple[coup.Event, str, tuple[str, str, str]]] = [
+    (coup.Shown(1, coup.Role.DUKE, PAIR), '{"n":0,"event":"shown","seat":1,"role":"duke"%s}', ("", HAND, "")),
     (
-        Shown(1, Role.DUKE, None, replaced=False),
+        coup.Shown(1, coup.Role.DUKE, None, replaced=False),
         '{"n":0,"event":"shown","seat":1,"role":"duke","replaced":false%s}',
         ("", "", ""),
     ),
-    (Exchanged(1, 2, PAIR), '{"n":0,"event":"exchanged","seat":1,"count":2%s}', ("", HAND, "")),
+    (coup.Exchanged(1, 2, PAIR), '{"n":0,"event":"exchanged","seat":1,"count":2%s}', ("", HAND, "")),
     (
-        HandShown(1, (Role.CAPTAIN, Role.CAPTAIN), PAIR),
+        coup.HandShown(1, (coup.Role.CAPTAIN, coup.Role.CAPTAIN), PAIR),
         '{"n":0,"event":"shown_hand","seat":1,"roles":["captain","captain"]%s}',
         ("", HAND, ""),
     ),
-    (Drafted(1, PAIR), '{"n":0,"event":"drafted","seat":1%s}', ("", HAND, "")),
+    (coup.Drafted(1, PAIR), '{"n":0,"event":"drafted","seat":1%s}', ("", HAND, "")),
     (
-        CardExamined(1, 2, False, Role.DUKE, None),
+        coup.CardExamined(1, 2, False, coup.Role.DUKE, None),
         '{"n":0,"event":"examined","seat":1,"target":2,"replaced":false%s}',
         ("", CARD, CARD),
     ),
     (
-        CardExamined(1, 2, True, Role.DUKE, PAIR),
+        coup.CardExamined(1, 2, True, coup.Role.DUKE, PAIR),
         '{"n":0,"event":"examined","seat":1,"target":2,"replaced":true%s}',
         ("", CARD, CARD + HAND),
     ),
     (
-        Resolved(1, Action.STEAL, 2, ActionOutcome.TARGET_GONE),
+        coup.Resolved(1, coup.Action.STEAL, 2, coup.ActionOutcome.TARGET_GONE),
         '{"n":0,"event":"resolved","seat":1,"action":"steal","target":2,"how":"target_gone"%s}',
         ("", "", ""),
     ),
     (
-        Resolved(1, Action.CONVERT, None, ActionOutcome.DONE),
+        coup.Resolved(1, coup.Action.CONVERT, None, coup.ActionOutcome.DONE),
         '{"n":0,"event":"resolved","seat":1,"action":"convert","how":"done"%s}',
         ("", "", ""),
     ),
@@ -348,14 +298,14 @@ COPIES: list[tuple[Event, str, tuple[str, str, str]]] = [
 
 @pytest.mark.parametrize(("event", "text", "private"), COPIES)
 def test_private_parts_of_an_event_are_in_its_owners_copy_only(
-    event: Event, text: str, private: tuple[str, str, str]
+    event: coup.Event, text: str, private: tuple[str, str, str]
 ) -> None:
     """An event has one number for all seats; private parts are fields in the copy of their seat."""
-    feed = wire.LineCursor(3)
+    feed = referee.wire.LineCursor(3)
     feed.add([event])
     copies = [feed.take(seat) for seat in range(3)]
     assert copies == [[text.replace("%s", part)] for part in private]
-    assert wire.encode_event(0, event_for_seat(event, None)) == text.replace("%s", "")
+    assert referee.wire.encode_event(0, coup.event_for_seat(event, None)) == text.replace("%s", "")
     assert [feed.take(seat) for seat in range(3)] == [[], [], []]
 
 
@@ -363,51 +313,60 @@ def test_a_games_digest_covers_the_private_parts() -> None:
     """GameRecord.digest: a record proves the whole game, so two hands that look alike to all others differ."""
     steps = played("coup", 4, 1)
 
-    def digest(hand: tuple[Role, ...] | None) -> str:
-        notes = GameRecorder(0, (0, 1, 2, 3), 0)
+    def digest(hand: tuple[coup.Role, ...] | None) -> str:
+        notes = referee.GameRecorder(0, (0, 1, 2, 3), 0)
         for step in steps:
             forged = [
-                replace(event, cards=hand) if hand and isinstance(event, Exchanged) else event for event in step.events
+                replace(event, cards=hand) if hand and isinstance(event, coup.Exchanged) else event
+                for event in step.events
             ]
             notes.add_step(step.before, step.answers, step.after, forged)
         return notes.make_record(steps[-1].after).digest
 
-    hands = (None, (Role.CAPTAIN, Role.DUKE), (Role.DUKE, Role.DUKE))
+    hands = (None, (coup.Role.CAPTAIN, coup.Role.DUKE), (coup.Role.DUKE, coup.Role.DUKE))
     assert len({digest(hand) for hand in hands}) == 3
 
 
-@pytest.mark.parametrize("kind", get_args(Event), ids=lambda kind: str(kind.word))
-def test_the_models_the_words_and_the_specification_have_every_event_of_the_table(kind: type[Event]) -> None:
+@pytest.mark.parametrize("kind", get_args(coup.Event), ids=lambda kind: str(kind.word))
+def test_the_models_the_words_and_the_specification_have_every_event_of_the_table(kind: type[coup.Event]) -> None:
     """A new event's class is in arena/coup/events.py; a failure names the place that lacks it."""
     models = [model.get("properties", {}) for name, model in schema()["$defs"].items() if name.endswith("Event")]
     parts = [part for model in models if model.get("event", {}).get("const") == kind.word for part in model.items()]
     assert {name for name, _ in parts} == {part.name for part in fields(kind)} - {"denies"} | {"n", "event"}
     private = {name for name, part in parts if part.get("description", "").startswith("Only in the cop")}
-    assert private == set(PRIVATE.get(kind, ()))
+    assert private == set(coup.PRIVATE.get(kind, ()))
     assert kind.word in {name.split(".")[0] for name in EVENT_TEXTS["events"]}
     assert f"\n| `{kind.word}`" in spec()
 
 
 # --- menus ------------------------------------------------------------------------------------------------------------
 
-STEAL: tuple[Move, ...] = (ActionMove(Action.INCOME), ActionMove(Action.STEAL, 0), ActionMove(Action.STEAL, 1))
-KEEPS: tuple[Move, ...] = (
-    Keep((Role.CAPTAIN, Role.DUKE)),
-    Keep((Role.DUKE, Role.DUKE)),
-    Keep((Role.ASSASSIN, Role.CAPTAIN)),
+STEAL: tuple[coup.Move, ...] = (
+    coup.ActionMove(coup.Action.INCOME),
+    coup.ActionMove(coup.Action.STEAL, 0),
+    coup.ActionMove(coup.Action.STEAL, 1),
 )
-WINDOW: tuple[Move, ...] = (PASS, CHALLENGE)
-BLOCKS: tuple[Move, ...] = (PASS, Block(Role.AMBASSADOR), Block(Role.CAPTAIN))
+KEEPS: tuple[coup.Move, ...] = (
+    coup.Keep((coup.Role.CAPTAIN, coup.Role.DUKE)),
+    coup.Keep((coup.Role.DUKE, coup.Role.DUKE)),
+    coup.Keep((coup.Role.ASSASSIN, coup.Role.CAPTAIN)),
+)
+WINDOW: tuple[coup.Move, ...] = (coup.PASS, coup.CHALLENGE)
+BLOCKS: tuple[coup.Move, ...] = (coup.PASS, coup.Block(coup.Role.AMBASSADOR), coup.Block(coup.Role.CAPTAIN))
 
-SHOWN: tuple[Move, ...] = (REPLACE_SHOWN, KEEP_SHOWN)
-HAND_PROOF: tuple[Move, ...] = (SHOW_HAND, DECLINE)
-CONVERTS: tuple[Move, ...] = (ActionMove(Action.CONVERT), ActionMove(Action.CONVERT, 0), ActionMove(Action.CONVERT, 1))
-PICKS: tuple[Move, ...] = tuple(Pick(role) for role in COUP.roles)
-SIDES: tuple[Move, ...] = (Side(Allegiance.LOYALIST), Side(Allegiance.REFORMIST))
-REVEALS: tuple[Move, ...] = (Reveal(Role.CAPTAIN), Reveal(Role.DUKE))
-DECISIONS: tuple[Move, ...] = (HAND_BACK, FORCE_SWAP)
+SHOWN: tuple[coup.Move, ...] = (coup.REPLACE_SHOWN, coup.KEEP_SHOWN)
+HAND_PROOF: tuple[coup.Move, ...] = (coup.SHOW_HAND, coup.DECLINE)
+CONVERTS: tuple[coup.Move, ...] = (
+    coup.ActionMove(coup.Action.CONVERT),
+    coup.ActionMove(coup.Action.CONVERT, 0),
+    coup.ActionMove(coup.Action.CONVERT, 1),
+)
+PICKS: tuple[coup.Move, ...] = tuple(coup.Pick(role) for role in coup.COUP.roles)
+SIDES: tuple[coup.Move, ...] = (coup.Side(coup.Allegiance.LOYALIST), coup.Side(coup.Allegiance.REFORMIST))
+REVEALS: tuple[coup.Move, ...] = (coup.Reveal(coup.Role.CAPTAIN), coup.Reveal(coup.Role.DUKE))
+DECISIONS: tuple[coup.Move, ...] = (coup.HAND_BACK, coup.FORCE_SWAP)
 
-FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
+FOUND: list[tuple[tuple[coup.Move, ...], dict[str, Any], int | None]] = [
     (STEAL, {"action": "income"}, 0),
     (STEAL, {"action": "steal", "target": 1}, 2),
     (STEAL, {"target": 0, "action": "steal"}, 1),  # the order of keys means nothing
@@ -441,14 +400,14 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
     (BLOCKS, {"block": "captain"}, 2),
     (BLOCKS, {"block": "contessa"}, None),
     (BLOCKS, {"block": ["captain"]}, None),
-    ((Show(Role.DUKE), DECLINE), {"show": "duke"}, 0),
-    ((Show(Role.DUKE), DECLINE), {"decline": True}, 1),
-    ((DECLINE,), {"show": "duke"}, None),
-    ((Lose(Role.CAPTAIN), Lose(Role.DUKE)), {"lose": "duke"}, 1),
+    ((coup.Show(coup.Role.DUKE), coup.DECLINE), {"show": "duke"}, 0),
+    ((coup.Show(coup.Role.DUKE), coup.DECLINE), {"decline": True}, 1),
+    ((coup.DECLINE,), {"show": "duke"}, None),
+    ((coup.Lose(coup.Role.CAPTAIN), coup.Lose(coup.Role.DUKE)), {"lose": "duke"}, 1),
     (HAND_PROOF, {"show": "all"}, 0),
     (HAND_PROOF, {"decline": True}, 1),
     (HAND_PROOF, {"show": "duke"}, None),
-    ((Show(Role.DUKE), DECLINE), {"show": "all"}, None),
+    ((coup.Show(coup.Role.DUKE), coup.DECLINE), {"show": "all"}, None),
     (SHOWN, {"keep_shown": False}, 0),
     (SHOWN, {"keep_shown": True}, 1),
     (SHOWN, {"keep_shown": 0}, None),  # 0 is not false, though Python's is
@@ -470,10 +429,10 @@ FOUND: list[tuple[tuple[Move, ...], dict[str, Any], int | None]] = [
 
 @each(("moves", "payload", "index"), FOUND)
 def test_a_replys_move_is_a_legal_one_or_none(
-    moves: tuple[Move, ...], payload: dict[str, Any], index: int | None
+    moves: tuple[coup.Move, ...], payload: dict[str, Any], index: int | None
 ) -> None:
     """reference/protocol/requests.md#lines-from-the-bot: an element of `legal`, types and all; lists are unordered."""
-    assert make_legal_moves(moves).find(payload) == index
+    assert referee.make_legal_moves(moves).find(payload) == index
 
 
 def test_a_nested_move_is_refused_and_not_followed() -> None:
@@ -481,13 +440,13 @@ def test_a_nested_move_is_refused_and_not_followed() -> None:
     nested: Any = "duke"
     for _ in range(30):
         nested = [nested]
-    assert make_legal_moves(KEEPS).find({"keep": nested}) is None
+    assert referee.make_legal_moves(KEEPS).find({"keep": nested}) is None
 
 
 def test_phases_that_differ_only_in_what_is_not_sent_share_a_text() -> None:
-    cache = messages.SerializationCache(lambda phase, _: {"phase": type(phase).__name__})
-    exchange: Any = ActionMove(Action.EXCHANGE)
+    cache = referee.messages.SerializationCache(lambda phase, _: {"phase": type(phase).__name__})
+    exchange: Any = coup.ActionMove(coup.Action.EXCHANGE)
     challenges: tuple[Any, Any] = ("none", "one")
-    one, two = (cache.get(Exchanging((seat,), exchange, challenges[seat]), 0) for seat in (0, 1))
+    one, two = (cache.get(coup.Exchanging((seat,), exchange, challenges[seat]), 0) for seat in (0, 1))
     assert one is two
-    assert cache.get(Exchanging((0,), ActionMove(Action.TAX), challenges[0]), 0) is not one
+    assert cache.get(coup.Exchanging((0,), coup.ActionMove(coup.Action.TAX), challenges[0]), 0) is not one

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import arena.replay
-from arena.coup import FORFEIT, PRESETS, GameEnding, Ruleset, event_for_seat, format_move, parse_move
+from arena import coup
 from arena.play import YOU, to_second_person
 from arena.referee import Record, move_payload, sent_lines, wire
 from arena.replay import list_steps, make_replay_object, pack_matches
@@ -23,13 +23,13 @@ from tests.replay.samples import sample
 
 pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 
-TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+TABLES = [(name, seats) for name, rules in coup.PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
 
 
 # The viewer, and the viewers for whom the replay was made.
 SEATS: list[tuple[int, tuple[int, ...]]] = [(-1, ()), (0, (0,)), (1, (0, 1)), (-1, (1,))]
 
-ENDS = [*GameEnding, "earthquake", "toString"]
+ENDS = [*coup.GameEnding, "earthquake", "toString"]
 
 
 class Follower(Bot):
@@ -44,7 +44,7 @@ class Game:
 
     def __init__(self, record: Record, match: dict[str, Any], said: dict[str, Any]) -> None:
         self.record = record
-        self.rules: Ruleset = record.header.settings.rules
+        self.rules: coup.Ruleset = record.header.settings.rules
         self.game = match["games"][0]
         self.names = match["bots"]
         self.said = said
@@ -55,7 +55,7 @@ class Game:
 @pytest.fixture(scope="module")
 def twins() -> dict[str, Any]:
     """Give the output of the modules for a game of each table."""
-    records = [random_game(PRESETS[name], seats, seed=3) for name, seats in TABLES]
+    records = [random_game(coup.PRESETS[name], seats, seed=3) for name, seats in TABLES]
     matches = [make_replay_object(record) for record in records]
     asked = {
         "modules": f"{(Path(arena.replay.__file__).parent / 'static').as_uri()}/",
@@ -147,7 +147,7 @@ def test_a_seats_copy_of_an_event_is_what_the_referee_sent_it(game: Game) -> Non
     for seat, steps in enumerate(game.said["seen"]):
         for moment, seen in zip(game.moments, steps, strict=True):
             sent = [
-                json.loads(wire.encode_event(moment.first_event + place, event_for_seat(event, seat)))
+                json.loads(wire.encode_event(moment.first_event + place, coup.event_for_seat(event, seat)))
                 for place, event in enumerate(moment.events)
             ]
             assert seen == sent
@@ -214,10 +214,10 @@ def test_both_have_the_same_texts_for_ends(twins: dict[Any, Any]) -> None:
 def test_both_read_the_same_moves(game: Game) -> None:
     for step, moves, texts in zip(game.game["steps"], game.said["moves"], game.said["movesTold"], strict=True):
         for (_, word, _), move, text in zip(step["answers"], moves, texts, strict=True):
-            answer = parse_move(word)
-            assert answer != FORFEIT
+            answer = coup.parse_move(word)
+            assert answer != coup.FORFEIT
             payload = move_payload(answer)
-            assert move == payload, format_move(answer)
+            assert move == payload, coup.format_move(answer)
             assert text == describe_move(payload, game.names)
 
 

@@ -10,26 +10,14 @@ from typing import Any
 
 import pytest
 
-from arena.coup import (
-    ABOUT,
-    COUP,
-    FIELD_BY_NAME,
-    FIELDS,
-    PRESETS,
-    Blockers,
-    Ruleset,
-    changed_fields,
-    from_dict,
-    seat_counts,
-    to_dict,
-)
+from arena import coup
 from arena.referee import SETTABLE_LIMITS
 from arena.run import RulesetError, load_ruleset, load_ruleset_limits
 from tests.cases import each
 
 # What must be on for a field to have an effect.
 NEEDED: dict[str, dict[str, object]] = {
-    rule.name: {rule.required_field: True} for rule in FIELDS if rule.required_field
+    rule.name: {rule.required_field: True} for rule in coup.FIELDS if rule.required_field
 } | {"exchange_return": {"exchange_draw": 1}, "draft": {"max_seats": 2}}
 
 
@@ -53,16 +41,16 @@ def refusal(name_or_path: str) -> str:
 
 def test_the_table_has_every_field_of_a_ruleset_once_and_in_its_order() -> None:
     """`arena rules --fields` prints the table: a missing field could be neither set nor recorded."""
-    assert [rule.name for rule in FIELDS] == [field.name for field in fields(Ruleset) if field.init]
+    assert [rule.name for rule in coup.FIELDS] == [field.name for field in fields(coup.Ruleset) if field.init]
 
 
-@pytest.mark.parametrize("rule", FIELDS, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", coup.FIELDS, ids=lambda rule: rule.name)
 def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> None:
     """The value for no seat is missing in attacks_blocked_by: no rule document has it."""
-    assert rule.default is None or rule.read(to_dict(COUP)[rule.name]) == rule.default
+    assert rule.default is None or rule.read(coup.to_dict(coup.COUP)[rule.name]) == rule.default
     values = [option.value for option in rule.options]
     if isinstance(rule.default, StrEnum):
-        assert {*values} == {*type(rule.default)} - {Blockers.NOBODY}
+        assert {*values} == {*type(rule.default)} - {coup.Blockers.NOBODY}
         assert all(type(value) is type(rule.default) for value in values)
     if isinstance(rule.default, bool):
         assert sorted(values) == [False, True]
@@ -71,25 +59,25 @@ def test_a_field_takes_its_default_and_every_member_of_its_enum(rule: Any) -> No
 # --- as plain data ----------------------------------------------------------------------------------------------------
 
 
-def variants() -> list[Ruleset]:
-    found = [*PRESETS.values(), Ruleset("Monday"), Ruleset("x" * 40)]
-    for rule in FIELDS:
+def variants() -> list[coup.Ruleset]:
+    found = [*coup.PRESETS.values(), coup.Ruleset("Monday"), coup.Ruleset("x" * 40)]
+    for rule in coup.FIELDS:
         values = [option.value for option in rule.options] + list(rule.span or ())
-        found += [replace(COUP, **{**NEEDED.get(rule.name, {}), rule.name: value}) for value in values]
+        found += [replace(coup.COUP, **{**NEEDED.get(rule.name, {}), rule.name: value}) for value in values]
     return [rules for rules in found if rules.min_seats <= rules.max_seats]
 
 
 def test_a_ruleset_survives_json() -> None:
     assert len(variants()) > 50
     for rules in variants():
-        read = from_dict(json.loads(json.dumps(to_dict(rules))))
+        read = coup.from_dict(json.loads(json.dumps(coup.to_dict(rules))))
         assert read == rules
         assert (read.roles, read.actions) == (rules.roles, rules.actions)
         assert [type(value) for value in vars_of(read)] == [type(value) for value in vars_of(rules)]
 
 
-def vars_of(rules: Ruleset) -> list[object]:
-    return [getattr(rules, rule.name) for rule in FIELDS]
+def vars_of(rules: coup.Ruleset) -> list[object]:
+    return [getattr(rules, rule.name) for rule in coup.FIELDS]
 
 
 BAD_DATA: dict[str, tuple[dict[str, object], str]] = {
@@ -108,26 +96,26 @@ def test_data_that_no_ruleset_writes_is_refused(case: tuple[dict[str, object], s
     """A changed record or run.json isn't guessed at."""
     changed, output = case
     with pytest.raises(ValueError, match=r".") as caught:
-        from_dict({**to_dict(COUP), **changed})
+        coup.from_dict({**coup.to_dict(coup.COUP), **changed})
     assert output in str(caught.value)
 
 
 def test_data_of_an_earlier_arena_has_its_rules() -> None:
     """In records and ladders without the field the coins of eliminated players went to the treasury."""
-    data = to_dict(PRESETS["treason-site"])
+    data = coup.to_dict(coup.PRESETS["treason-site"])
     del data["dead_target"]
-    assert from_dict(data).dead_target == "nothing"
+    assert coup.from_dict(data).dead_target == "nothing"
     del data["talk"]
-    assert from_dict(data).talk == "off"
+    assert coup.from_dict(data).talk == "off"
 
 
-@pytest.mark.parametrize("name", [name for name in FIELD_BY_NAME if name not in ("dead_target", "talk")])
+@pytest.mark.parametrize("name", [name for name in coup.FIELD_BY_NAME if name not in ("dead_target", "talk")])
 def test_data_that_lacks_a_field_is_refused(name: str) -> None:
     """A record contains the whole ruleset, so that it doesn't change when a default does."""
-    data = to_dict(COUP)
+    data = coup.to_dict(coup.COUP)
     del data[name]
     with pytest.raises(ValueError, match=f"no field {name}"):
-        from_dict(data)
+        coup.from_dict(data)
 
 
 # --- presets ----------------------------------------------------------------------------------------------------------
@@ -177,65 +165,65 @@ PRESET_TABLE: dict[str, tuple[range, dict[str, object]]] = {
 
 
 def test_every_preset_is_there_and_described() -> None:
-    assert [*PRESETS] == [*PRESET_TABLE] == [*ABOUT]
+    assert [*coup.PRESETS] == [*PRESET_TABLE] == [*coup.ABOUT]
 
 
 @pytest.mark.parametrize("name", PRESET_TABLE)
 def test_a_preset_differs_from_the_base_game_as_its_document_says(name: str) -> None:
     seats, different = PRESET_TABLE[name]
     rules = load_ruleset(name)
-    assert {rule.name: to_dict(rules)[rule.name] for rule in changed_fields(rules)} == different
-    assert seat_counts(rules) == [*seats]
+    assert {rule.name: coup.to_dict(rules)[rule.name] for rule in coup.changed_fields(rules)} == different
+    assert coup.seat_counts(rules) == [*seats]
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", coup.PRESETS)
 def test_a_file_with_only_a_base_and_its_name_is_that_preset(tmp_path: Path, name: str) -> None:
     """Every field of a preset has an effect; otherwise it would be reset and differ."""
-    assert load_ruleset(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == PRESETS[name]
+    assert load_ruleset(write(tmp_path, f'base = "{name}"\nname = "{name}"\n')) == coup.PRESETS[name]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
 
-GOOD: dict[str, tuple[str, Ruleset]] = {
-    "an empty file is the base game under another name": ("", Ruleset("my")),
-    "a name": ('name = "Monday group"', Ruleset("Monday group")),
+GOOD: dict[str, tuple[str, coup.Ruleset]] = {
+    "an empty file is the base game under another name": ("", coup.Ruleset("my")),
+    "a name": ('name = "Monday group"', coup.Ruleset("Monday group")),
     "a base, and a field that changes it": (
         'base = "classroom"\nforced_coup = "off"',
-        replace(PRESETS["classroom"], name="my", forced_coup=0),
+        replace(coup.PRESETS["classroom"], name="my", forced_coup=0),
     ),
-    "a draft is for two": ("draft = true", Ruleset("my", max_seats=2, draft=True)),
+    "a draft is for two": ("draft = true", coup.Ruleset("my", max_seats=2, draft=True)),
     "an exchange of two by the inquisitor": (
         "inquisitor = true\nexchange_draw = 2",
-        Ruleset("my", inquisitor=True, exchange_draw=2),
+        coup.Ruleset("my", inquisitor=True, exchange_draw=2),
     ),
     "an exchange of one by the inquisitor returns the inquisitor": (
         'inquisitor = true\nexchange_return = "claimed_role"',
-        replace(PRESETS["inquisitor"], name="my", exchange_return=PRESETS["blog"].exchange_return),
+        replace(coup.PRESETS["inquisitor"], name="my", exchange_return=coup.PRESETS["blog"].exchange_return),
     ),
     "what a base sets and the file makes idle falls back": (
         'base = "treason"\ninquisitor = false\nreformation = false',
-        replace(PRESETS["treason-original"], name="my"),
+        replace(coup.PRESETS["treason-original"], name="my"),
     ),
     "a field that the base gives an effect": (
         'base = "inquisitor"\nexamine_pick = "random"',
-        replace(PRESETS["treason-inquisitors"], **{
-            name: getattr(COUP, name)
+        replace(coup.PRESETS["treason-inquisitors"], **{
+            name: getattr(coup.COUP, name)
             for name in ("two_player_starter_coins", "first_player", "prove", "block_after_failed_challenge",
                          "examine_replace")
         }, name="my"),
     ),
-    "a byte order mark": ("\ufeffstart_coins = 3", Ruleset("my", start_coins=3)),
-    "a preset's name on that preset": ('name = "coup"', COUP),
+    "a byte order mark": ("\ufeffstart_coins = 3", coup.Ruleset("my", start_coins=3)),
+    "a preset's name on that preset": ('name = "coup"', coup.COUP),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
-def test_a_file_is_read(tmp_path: Path, case: tuple[str, Ruleset]) -> None:
+def test_a_file_is_read(tmp_path: Path, case: tuple[str, coup.Ruleset]) -> None:
     text, rules = case
     assert load_ruleset(write(tmp_path, text)) == rules
 
 
-@pytest.mark.parametrize("rule", [rule for rule in FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", [rule for rule in coup.FIELDS if rule.name != "name"], ids=lambda rule: rule.name)
 def test_every_value_of_every_field_can_be_written_in_a_file(tmp_path: Path, rule: Any) -> None:
     values = [(option.value, option.value) for option in rule.options] + [(n, n) for n in rule.span or ()]
     values += [(option.word, option.value) for option in rule.options if option.word]
@@ -325,7 +313,7 @@ def test_an_invalid_file_is_refused_with_the_allowed_values(tmp_path: Path, case
 
 
 def test_every_wrong_value_names_the_allowed_ones(tmp_path: Path) -> None:
-    for rule in FIELDS:
+    for rule in coup.FIELDS:
         output = refusal(write(tmp_path, f"{rule.name} = [7]"))
         assert f"{rule.name} = [7] is not allowed" in output
         assert f"Allowed: {rule.allowed} (" in output

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from arena import referee
 from arena.bots import Bot
 from arena.limits import Limits
-from arena.referee import FailedMatch, Fault, GameRecord, PlayedMatch, Record, game_results, read_record, write_record
 from arena.referee.process import play_match
 from arena.run import RecordFileError, RunConfig, RunFolder, record_results, verify_all
 from arena.sandbox import InProcessSandbox, Program, ScriptPeer
@@ -62,7 +62,7 @@ def played(config: RunConfig, folder: Path, matches: int | None = None) -> Path:
             lambda _: sandbox.start(Program(("it",), Path()), Limits()),
             lambda clock=clock: next(clock) / 1e6,  # type: ignore[misc]
         ).record
-        store.save(PlayedMatch(table.match, write_record(record), game_results(record)))
+        store.save(referee.PlayedMatch(table.match, referee.write_record(record), referee.game_results(record)))
     store.finish()
     if matches is None:
         store.end()
@@ -85,20 +85,20 @@ def record_file(folder: Path, match: int) -> Path:
 
 
 def listed(folder: Path) -> None:
-    records = [read_record(file.read_text()) for file in sorted((folder / "records").iterdir())]
-    lines = (result.to_line() for record in records for result in game_results(record))
+    records = [referee.read_record(file.read_text()) for file in sorted((folder / "records").iterdir())]
+    lines = (result.to_line() for record in records for result in referee.game_results(record))
     (folder / "results.jsonl").write_text("".join(lines))
 
 
-def in_record(edit: Callable[[Record], Record], match: int = 1) -> Change:
+def in_record(edit: Callable[[referee.Record], referee.Record], match: int = 1) -> Change:
     def change(folder: Path) -> None:
         file = record_file(folder, match)
-        file.write_text(write_record(edit(read_record(file.read_text()))))
+        file.write_text(referee.write_record(edit(referee.read_record(file.read_text()))))
 
     return change
 
 
-def games(edit: Callable[[tuple[GameRecord, ...]], tuple[GameRecord, ...]]) -> Change:
+def games(edit: Callable[[tuple[referee.GameRecord, ...]], tuple[referee.GameRecord, ...]]) -> Change:
     return in_record(lambda record: replace(record, games=edit(record.games)))
 
 
@@ -119,15 +119,15 @@ def swap_values(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return (values[1], values[0], *values[2:])
 
 
-def edit_everywhere(edit: Callable[[Record], Record]) -> Change:
+def edit_everywhere(edit: Callable[[referee.Record], referee.Record]) -> Change:
     return lambda folder: [in_record(edit, match)(folder) for match in range(3)]
 
 
-def renumbered(record: Record) -> Record:
+def renumbered(record: referee.Record) -> referee.Record:
     return replace(record, header=replace(record.header, match=1))
 
 
-def with_faults(edit: Callable[[GameRecord], tuple[Fault, ...]]) -> Change:
+def with_faults(edit: Callable[[referee.GameRecord], tuple[referee.Fault, ...]]) -> Change:
     return games(lambda all: tuple(replace(game, faults=edit(game)) for game in all))
 
 
@@ -135,14 +135,14 @@ def without(code: str) -> Change:
     return with_faults(lambda game: tuple(fault for fault in game.faults if fault.code != code))
 
 
-def other_than_default(game: GameRecord) -> int:
+def other_than_default(game: referee.GameRecord) -> int:
     """Return a move that is never a default: a coup below ten coins, or a bluff."""
     return next(place for place, word in enumerate(game.moves) if word.startswith(("coup", "tax", "steal", "!")))
 
 
-def timeout_at(game: GameRecord, used: str | None = None) -> Fault:
+def timeout_at(game: referee.GameRecord, used: str | None = None) -> referee.Fault:
     place = other_than_default(game)
-    return Fault(game.seating[game.move_seats[place]], "timeout", place, used=used or game.moves[place])
+    return referee.Fault(game.seating[game.move_seats[place]], "timeout", place, used=used or game.moves[place])
 
 
 def other_run(folder: Path) -> None:
@@ -208,7 +208,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "doesn't fit the moves",
     ),
     "a forfeit invented": (
-        with_faults(lambda game: (*game.faults, Fault(0, "exited", 0, used="#"))),
+        with_faults(lambda game: (*game.faults, referee.Fault(0, "exited", 0, used="#"))),
         "the fault exited of bot 0 at move 0 doesn't fit the moves",
     ),
     "a fault invented of another bot": (
@@ -216,7 +216,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
         "doesn't fit the moves",
     ),
     "a fault with a cost at no move": (
-        with_faults(lambda game: (*game.faults, Fault(0, "timeout"))),
+        with_faults(lambda game: (*game.faults, referee.Fault(0, "timeout"))),
         "the fault timeout of bot 0 doesn't fit",
     ),
     "a forfeit's fault removed": (without("exited"), "and no fault says why"),
@@ -270,7 +270,9 @@ def copies(run: Path, tmp_path: Path) -> Iterator[Path]:
 def test_a_run_verifies_and_has_every_kind_of_fault(run: Path) -> None:
     output = verify_all(run)
     assert (output.records, output.games, output.planned, output.differences) == (3, 9, 3, ())
-    faults = {fault.code for game in read_record(record_file(run, 1).read_text()).games for fault in game.faults}
+    faults = {
+        fault.code for game in referee.read_record(record_file(run, 1).read_text()).games for fault in game.faults
+    }
     assert {"illegal_move", "out_of_lives", "exited"} <= faults, faults
     assert output.faults > len(faults)
 
@@ -320,8 +322,8 @@ def test_an_ended_run_names_its_abandoned_matches(tmp_path: Path) -> None:
     folder = played(CONFIG, tmp_path / "out", 2)
     store = RunFolder(folder, record_results)
     store.load()
-    store.add_failed_attempt(FailedMatch(1, "a full disk", is_last=False))
-    store.add_failed_attempt(FailedMatch(2, "a full disk", is_last=True))
+    store.add_failed_attempt(referee.FailedMatch(1, "a full disk", is_last=False))
+    store.add_failed_attempt(referee.FailedMatch(2, "a full disk", is_last=True))
     store.end()
     output = verify_all(folder)
     assert (output.differences, output.stopped) == (

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.sandbox import HostProblem, HostProblemError, Remedy, SandboxError, for_this_command, host_problem_of
+from arena import sandbox
 from arena.sandbox.bubblewrap import BWRAP_MISSING, add_remedy
 from arena.sandbox.docker import DockerSituation, missing_image_problem, no_address_problem, unreachable_problem
 from arena.sandbox.linux import cgroup
@@ -22,10 +22,10 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip", "sudo", "systemd-run", "unset", "wsl"}
 
 
-@pytest.mark.parametrize("remedy", Remedy)
-def test_each_command_is_one_for_a_shell(remedy: Remedy) -> None:
+@pytest.mark.parametrize("remedy", sandbox.Remedy)
+def test_each_command_is_one_for_a_shell(remedy: sandbox.Remedy) -> None:
     """Each simple command in it begins with a known program; none ends with a comma, as in a sentence."""
-    problem = HostProblem("it is broken", remedy, ("one", "two"))
+    problem = sandbox.HostProblem("it is broken", remedy, ("one", "two"))
     assert problem.fix_command is not None
     assert subprocess.run(["sh", "-n", "-c", problem.fix_command], capture_output=True, timeout=60).returncode == 0
     for part in problem.fix_command.replace(" | ", " && ").split(" && "):
@@ -45,22 +45,22 @@ def test_user_input_stays_one_word_of_a_command() -> None:
 
 def test_a_command_without_control_groups_gets_its_own_line_for_a_shell() -> None:
     """A system account has no user manager, which `systemd-run --user` needs. Other remedies stay."""
-    problem = for_this_command(HostProblem("no groups", Remedy.DELEGATE))
+    problem = sandbox.for_this_command(sandbox.HostProblem("no groups", sandbox.Remedy.DELEGATE))
     assert problem.fix_command is not None
     assert problem.fix_command.startswith(
         f"sudo systemd-run --same-dir --pipe --wait -p Delegate=yes --uid {os.getuid()} -- "
     )
     assert problem.fix_command.endswith(shlex.join(sys.argv[1:]))
-    assert for_this_command(BWRAP_MISSING) is BWRAP_MISSING
+    assert sandbox.for_this_command(BWRAP_MISSING) is BWRAP_MISSING
 
 
 def test_an_error_keeps_its_command_when_pickled() -> None:
-    sent = pickle.loads(pickle.dumps(HostProblemError(BWRAP_MISSING)))
-    assert isinstance(sent, SandboxError)
+    sent = pickle.loads(pickle.dumps(sandbox.HostProblemError(BWRAP_MISSING)))
+    assert isinstance(sent, sandbox.SandboxError)
     assert str(sent) == str(BWRAP_MISSING)
-    assert host_problem_of(sent, Remedy.ASK_DOCKER) == BWRAP_MISSING
-    assert host_problem_of(SandboxError("other"), Remedy.ASK_DOCKER) == HostProblem(
-        "other", Remedy.ASK_DOCKER, known=False
+    assert sandbox.host_problem_of(sent, sandbox.Remedy.ASK_DOCKER) == BWRAP_MISSING
+    assert sandbox.host_problem_of(sandbox.SandboxError("other"), sandbox.Remedy.ASK_DOCKER) == sandbox.HostProblem(
+        "other", sandbox.Remedy.ASK_DOCKER, known=False
     )
 
 
@@ -71,36 +71,41 @@ REFUSED = ConnectionRefusedError(111, "Connection refused")
 DENIED = PermissionError(13, "Permission denied")
 SLOW = TimeoutError("timed out")
 ENGINES = {
-    "not installed": (ABSENT, DockerSituation(), Remedy.INSTALL_DOCKER, "isn't installed"),
-    "not running": (ABSENT, DockerSituation(installed=True), Remedy.START_DOCKER, "is installed, but no engine runs"),
-    "a socket of the dead": (REFUSED, DockerSituation(installed=True), Remedy.START_DOCKER, "no engine runs"),
-    "not in the group": (DENIED, DockerSituation(installed=True), Remedy.BE_ROOT, "no permission"),
+    "not installed": (ABSENT, DockerSituation(), sandbox.Remedy.INSTALL_DOCKER, "isn't installed"),
+    "not running": (
+        ABSENT,
+        DockerSituation(installed=True),
+        sandbox.Remedy.START_DOCKER,
+        "is installed, but no engine runs",
+    ),
+    "a socket of the dead": (REFUSED, DockerSituation(installed=True), sandbox.Remedy.START_DOCKER, "no engine runs"),
+    "not in the group": (DENIED, DockerSituation(installed=True), sandbox.Remedy.BE_ROOT, "no permission"),
     "not in the group, by name": (
         DENIED,
         DockerSituation("unix:///var/run/docker.sock"),
-        Remedy.BE_ROOT,
+        sandbox.Remedy.BE_ROOT,
         "no permission",
     ),
-    "hangs": (SLOW, DockerSituation(installed=True), Remedy.RESTART_DOCKER, "no answer before the time limit"),
+    "hangs": (SLOW, DockerSituation(installed=True), sandbox.Remedy.RESTART_DOCKER, "no answer before the time limit"),
     "a wrong path": (
         ABSENT,
         DockerSituation("unix:///none", installed=True),
-        Remedy.UNSET_HOST,
+        sandbox.Remedy.UNSET_HOST,
         "DOCKER_HOST=unix:///none",
     ),
     "a wrong port": (
         REFUSED,
         DockerSituation("tcp://127.0.0.1:1"),
-        Remedy.UNSET_HOST,
+        sandbox.Remedy.UNSET_HOST,
         "at DOCKER_HOST=tcp://127.0.0.1:1",
     ),
-    "elsewhere, hangs": (SLOW, DockerSituation("tcp://127.0.0.1:1"), Remedy.UNSET_HOST, "time limit"),
+    "elsewhere, hangs": (SLOW, DockerSituation("tcp://127.0.0.1:1"), sandbox.Remedy.UNSET_HOST, "time limit"),
 }
 
 
 @pytest.mark.parametrize(("error", "here", "remedy", "text"), ENGINES.values(), ids=ENGINES.keys())
 def test_the_remedy_of_a_missing_engine_depends_on_the_situation(
-    error: Exception, here: DockerSituation, remedy: Remedy, text: str
+    error: Exception, here: DockerSituation, remedy: sandbox.Remedy, text: str
 ) -> None:
     """Each situation has one command, and none installs an engine where DOCKER_HOST is wrong."""
     problem = unreachable_problem(error, here)
@@ -118,18 +123,18 @@ def test_wrong_settings_of_the_engine_are_fixed_first() -> None:
 
 
 KERNELS = {
-    "AppArmor": ({"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, Remedy.APPARMOR_PROFILE),
-    "Debian's switch": ({"proc/sys/kernel/unprivileged_userns_clone": "0"}, Remedy.SWITCH_NAMESPACES_ON),
-    "none allowed": ({"proc/sys/user/max_user_namespaces": "0"}, Remedy.ALLOW_NAMESPACES),
-    "a container": ({".dockerenv": ""}, Remedy.LOOSER_CONTAINER),
-    "podman's container": ({"run/.containerenv": ""}, Remedy.LOOSER_CONTAINER),
-    "who knows": ({}, Remedy.TRY_BWRAP),
+    "AppArmor": ({"proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"}, sandbox.Remedy.APPARMOR_PROFILE),
+    "Debian's switch": ({"proc/sys/kernel/unprivileged_userns_clone": "0"}, sandbox.Remedy.SWITCH_NAMESPACES_ON),
+    "none allowed": ({"proc/sys/user/max_user_namespaces": "0"}, sandbox.Remedy.ALLOW_NAMESPACES),
+    "a container": ({".dockerenv": ""}, sandbox.Remedy.LOOSER_CONTAINER),
+    "podman's container": ({"run/.containerenv": ""}, sandbox.Remedy.LOOSER_CONTAINER),
+    "who knows": ({}, sandbox.Remedy.TRY_BWRAP),
 }
 
 
 @pytest.mark.parametrize(("files", "remedy"), KERNELS.values(), ids=KERNELS.keys())
 def test_the_remedy_of_a_failing_box_depends_on_the_kernel(
-    tmp_path: Path, files: dict[str, str], remedy: Remedy
+    tmp_path: Path, files: dict[str, str], remedy: sandbox.Remedy
 ) -> None:
     """The cause is what forbids namespaces to users, and where that is configured."""
     for name, text in files.items():
@@ -150,7 +155,7 @@ def test_a_container_is_not_blamed_for_a_box_that_fails_where_bwrap_works(tmp_pa
 
 def test_the_diagnostic_command_of_bwrap_works_where_boxes_do(bubblewrap: None) -> None:
     assert shutil.which("bwrap") is not None
-    command = Remedy.TRY_BWRAP.value[0]
+    command = sandbox.Remedy.TRY_BWRAP.value[0]
     done = subprocess.run(["sh", "-c", command], capture_output=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
 
@@ -160,4 +165,4 @@ def test_a_host_without_groups_gets_the_command(tmp_path: Path) -> None:
     (tmp_path / "self/cgroup").write_text("1:memory:/\n")
     (tmp_path / "self/mountinfo").write_text("30 20 0:26 / /cg rw - cgroup cgroup rw,memory\n")
     _, problem = cgroup.detect(tmp_path)
-    assert problem == HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
+    assert problem == sandbox.HostProblem("no cgroup v2 tree is mounted", sandbox.Remedy.MOUNT_V2)

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from arena import sandbox
 from arena.limits import Limits
-from arena.sandbox import Exit, InProcessBox, InProcessSandbox, Program, ProgramError, Script, ScriptPeer
 from tests.sandbox.talk import WAIT_S, read_line, read_to_end
 
 
-def start_inside(script: Script) -> InProcessBox:
-    return InProcessSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+def start_inside(script: sandbox.Script) -> sandbox.InProcessBox:
+    return sandbox.InProcessSandbox({"it": script}).start(sandbox.Program(("it",), Path()), Limits())
 
 
 def test_a_peer_reads_lines_however_they_arrive_and_the_unfinished_rest() -> None:
     """Only LF ends a line; the rest before end of file is returned unchanged."""
 
-    def report(peer: ScriptPeer) -> None:
+    def report(peer: sandbox.ScriptPeer) -> None:
         peer.send(repr(list(peer.lines())).encode())
 
     box = start_inside(report)
@@ -34,16 +34,16 @@ def test_an_exception_in_a_script_is_a_traceback_and_exit_code_1() -> None:
     """A broken test script is thus visible, as with Python."""
     box = start_inside(lambda peer: 1 / 0)
     assert b"ZeroDivisionError" in read_to_end(box.stderr)
-    assert box.exit() == Exit(1, None)
+    assert box.exit() == sandbox.Exit(1, None)
     box.close()
 
 
-def write_for_ever(peer: ScriptPeer) -> None:
+def write_for_ever(peer: sandbox.ScriptPeer) -> None:
     while True:
         peer.send(b"x" * 65536)
 
 
-def refuse_to_die(peer: ScriptPeer) -> None:
+def refuse_to_die(peer: sandbox.ScriptPeer) -> None:
     while True:
         try:
             peer.read_line()
@@ -52,36 +52,36 @@ def refuse_to_die(peer: ScriptPeer) -> None:
 
 
 @pytest.mark.parametrize(
-    "script", [ScriptPeer.wait, write_for_ever, refuse_to_die], ids=["waits", "writes", "catches all"]
+    "script", [sandbox.ScriptPeer.wait, write_for_ever, refuse_to_die], ids=["waits", "writes", "catches all"]
 )
-def test_close_interrupts_a_script_whatever_it_does(script: Script) -> None:
+def test_close_interrupts_a_script_whatever_it_does(script: sandbox.Script) -> None:
     """A blocked write, a blocked read and a wait all end; so no thread outlives its test."""
     before = threading.active_count()
     box = start_inside(script)
-    assert box.close() == Exit(None, signal.SIGKILL)
+    assert box.close() == sandbox.Exit(None, signal.SIGKILL)
     assert threading.active_count() <= before
 
 
 def test_a_frozen_script_can_be_closed() -> None:
     frozen = threading.Event()
 
-    def script(peer: ScriptPeer) -> None:
+    def script(peer: sandbox.ScriptPeer) -> None:
         assert frozen.wait(WAIT_S)
         peer.burn(0)
         peer.send(b"free\n")
         peer.wait()
 
-    box = InProcessSandbox({"it": script}, can_freeze=True).start(Program(("it",), Path()), Limits())
+    box = sandbox.InProcessSandbox({"it": script}, can_freeze=True).start(sandbox.Program(("it",), Path()), Limits())
     box.freeze()
     frozen.set()
-    assert box.close() == Exit(None, signal.SIGKILL)
-    free = InProcessSandbox({"it": script}).start(Program(("it",), Path()), Limits())
+    assert box.close() == sandbox.Exit(None, signal.SIGKILL)
+    free = sandbox.InProcessSandbox({"it": script}).start(sandbox.Program(("it",), Path()), Limits())
     free.freeze()
     assert read_line(free.stdout) == b"free\n"
-    assert free.close() == Exit(None, signal.SIGKILL)
+    assert free.close() == sandbox.Exit(None, signal.SIGKILL)
 
 
 def test_an_unknown_script_is_a_program_error() -> None:
     """It corresponds to a missing file of a real sandbox."""
-    with pytest.raises(ProgramError, match="unknown: no such script"):
-        InProcessSandbox({}).start(Program(("unknown",), Path()), Limits())
+    with pytest.raises(sandbox.ProgramError, match="unknown: no such script"):
+        sandbox.InProcessSandbox({}).start(sandbox.Program(("unknown",), Path()), Limits())

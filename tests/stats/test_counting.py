@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from arena.coup import CHALLENGE, COUP, FORFEIT, PASS, PRESETS, Action, ActionMove, Block, Move, View
+from arena import coup
 from arena.referee import Fault, Record
 from arena.replay import make_replay_object
 from arena.stats import ALL, StatsAccumulator, proportion_difference
 from arena.stats.report import Profile, StatsReport, compare_bots, make_stats_report, rates_of
 from tests.replay.games import play_game, random_game
 
-TABLES = [(name, seats) for name, rules in PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
+TABLES = [(name, seats) for name, rules in coup.PRESETS.items() for seats in (2, 4) if not rules.problem(seats)]
 
 
 def profiles_of(*records: object) -> StatsReport:
@@ -27,9 +27,13 @@ def bot(found: StatsReport, name: str) -> Profile:
     return next(each for each in found.bots if each.bot == name)
 
 
-def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
+def taxes_and_doubts(seen: coup.View, legal: Sequence[coup.Move]) -> coup.Move:
     """Seat 0 always taxes, or must coup seat 1; seat 1 takes income and challenges every claim."""
-    for wanted in (ActionMove(Action.TAX), ActionMove(Action.COUP, 1 - seen.seat)) if seen.seat == 0 else (CHALLENGE,):
+    for wanted in (
+        (coup.ActionMove(coup.Action.TAX), coup.ActionMove(coup.Action.COUP, 1 - seen.seat))
+        if seen.seat == 0
+        else (coup.CHALLENGE,)
+    ):
         if wanted in legal:
             return wanted
     return legal[0]
@@ -38,7 +42,7 @@ def taxes_and_doubts(seen: View, legal: Sequence[Move]) -> Move:
 @pytest.mark.parametrize("rules", ["coup", "reformation"])
 def test_counts_use_only_public_events(rules: str) -> None:
     """A seat that wanted to challenge, and came too late, isn't counted: no other seat learns of it."""
-    records = [random_game(PRESETS[rules], 4, seed) for seed in range(3)]
+    records = [random_game(coup.PRESETS[rules], 4, seed) for seed in range(3)]
     found, seen, wanted = profiles_of(*records), Counter[tuple[str, int]](), 0
     for record in records:
         seating = record.games[0].seating
@@ -59,7 +63,7 @@ def test_counts_use_only_public_events(rules: str) -> None:
 
 def test_bluffs_and_challenges_are_counted_by_the_held_cards() -> None:
     """Over ten deals, compared to the events of replays with all cards."""
-    records = [play_game(COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
+    records = [play_game(coup.COUP, 2, seed, taxes_and_doubts) for seed in range(10)]
     found = profiles_of(*records)
     events = [
         event
@@ -88,15 +92,18 @@ def test_bluffs_and_challenges_are_counted_by_the_held_cards() -> None:
     assert second.losses["wrong_challenge"].count + second.losses["coup"].count == wrong
 
 
-def steals_and_blocks(seen: View, legal: Sequence[Move]) -> Move:
+def steals_and_blocks(seen: coup.View, legal: Sequence[coup.Move]) -> coup.Move:
     """Seat 0 steals from seat 1; seat 1 blocks as the captain, without a challenge."""
-    steal, block = ActionMove(Action.STEAL, 1), Block(legal[-1].role) if isinstance(legal[-1], Block) else PASS
+    steal, block = (
+        coup.ActionMove(coup.Action.STEAL, 1),
+        coup.Block(legal[-1].role) if isinstance(legal[-1], coup.Block) else coup.PASS,
+    )
     return steal if steal in legal and seen.seat == 0 else block if block in legal else legal[0]
 
 
 def test_blocks_and_attacks_are_counted() -> None:
     """Every steal has the target bot1 and is blocked; some blocks are bluffs."""
-    found = profiles_of(*(play_game(COUP, 2, seed, steals_and_blocks) for seed in range(6)))
+    found = profiles_of(*(play_game(coup.COUP, 2, seed, steals_and_blocks) for seed in range(6)))
     first, second = bot(found, "bot0"), bot(found, "bot1")
     assert first.attack_counts["bot1"]["steal"] == first.actions["steal"].count > 0
     assert first.attack_targets["bot1"].value == 1
@@ -111,7 +118,7 @@ def test_blocks_and_attacks_are_counted() -> None:
 @pytest.mark.parametrize(("name", "seats"), TABLES)
 def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
     """One win a game, one action a turn, one answer a request; only claims are challenged."""
-    records = [random_game(PRESETS[name], seats, seed) for seed in range(3)]
+    records = [random_game(coup.PRESETS[name], seats, seed) for seed in range(3)]
     found = profiles_of(*records)
     games = [record.games[0] for record in records]
     assert sum(each.win_rate[ALL].count for each in found.bots) == pytest.approx(3)
@@ -141,7 +148,7 @@ def test_numbers_add_up_in_every_game(name: str, seats: int) -> None:
 
 def test_win_rates_by_players_left_are_of_those_players() -> None:
     """Two are left in each game at some time, and one of them wins."""
-    records = [random_game(COUP, 4, seed) for seed in range(5)]
+    records = [random_game(coup.COUP, 4, seed) for seed in range(5)]
     found = profiles_of(*records)
     for left in ("2", "3"):
         rates = [each.win_rate_by_players_left[left] for each in found.bots if left in each.win_rate_by_players_left]
@@ -157,14 +164,14 @@ def test_win_rates_by_players_left_are_of_those_players() -> None:
 
 
 def test_a_draw_is_a_part_of_a_win_for_each_survivor() -> None:
-    found = profiles_of(random_game(replace(COUP, turn_limit=2), 4, 1))
+    found = profiles_of(random_game(replace(coup.COUP, turn_limit=2), 4, 1))
     assert [each.win_rate[ALL].count for each in found.bots] == [0.25] * 4
     assert found.records.draws == 1
 
 
 def test_a_forfeit_is_no_answer_and_costs_the_cards_that_were_left() -> None:
     """A seat that leaves at its first turn has answered no request, and its faults are reported."""
-    record = play_game(COUP, 2, 1, lambda seen, legal: FORFEIT if seen.seat == 0 else legal[0])
+    record = play_game(coup.COUP, 2, 1, lambda seen, legal: coup.FORFEIT if seen.seat == 0 else legal[0])
     game = replace(record.games[0], faults=(Fault(0, "exited", step=0),))
     loser = bot(profiles_of(Record(record.header, (game,))), "bot0")
     assert (loser.losses["forfeit"].count, loser.losses["forfeit"].total) == (2, 2)
@@ -176,7 +183,7 @@ def test_results_of_two_bots_of_the_same_matches_are_correlated() -> None:
     """Of two seats one wins what the other loses: the interval is wider by about the root of 2."""
     accumulator = StatsAccumulator(("bot0", "bot1"))
     for seed in range(20):
-        accumulator.add(random_game(COUP, 2, seed))
+        accumulator.add(random_game(coup.COUP, 2, seed))
     found = make_stats_report(accumulator, [], [])
     pair = bot(found, "bot0"), bot(found, "bot1")
     comparison = compare_bots(found, accumulator, *pair).comparison

@@ -16,22 +16,12 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
+from arena import tables
 from arena.coup import PRESETS, make_rules_object
 from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
 from arena.replay import rules_page, table_page
 from arena.sandbox import InProcessSandbox, Program
-from arena.tables import (
-    MAX_FRAME_BYTES,
-    LiveTable,
-    MatchSetup,
-    ProcessLogs,
-    Slot,
-    TableSettings,
-    WebChannel,
-    serve_client,
-    serve_program,
-)
 from tests.play.test_live_match import dice
 
 WAIT_S = 60.0  # only a failure takes this long
@@ -56,18 +46,18 @@ class TableServer:
         self._over = threading.Event()
         self.names = tuple(f"{kind}{number}" for number, kind in enumerate(kinds))
         secrets = [None if kind == "bot" else f"secret{number}" for number, kind in enumerate(kinds)]
-        self.slots = [Slot(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
-        self._offer = TableSettings(
+        self.slots = [tables.Slot(*row) for row in zip(kinds, self.names, secrets, strict=True)]  # type: ignore[arg-type]
+        self._offer = tables.TableSettings(
             MatchSettings(rules=PRESETS[rules]), games, **{"person": PERSON, "program": PROGRAM, **offer}
         )
         self._given = given
         self.sandbox = InProcessSandbox({name: dice(number) for number, name in enumerate(self.names)})
-        self.table: LiveTable
+        self.table: tables.LiveTable
         self.loop: asyncio.AbstractEventLoop
 
     def make(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.table = LiveTable("here", self.slots, self._offer, self._deal, self._changed, **self._given)
+        self.table = tables.LiveTable("here", self.slots, self._offer, self._deal, self._changed, **self._given)
 
     def end(self) -> None:
         assert self._over.wait(WAIT_S)
@@ -92,20 +82,22 @@ class TableServer:
 
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result(WAIT_S)
 
-    def _changed(self, table: LiveTable) -> None:
+    def _changed(self, table: tables.LiveTable) -> None:
         self.states.append(table.state)
         if table.state in ("over", "void"):
             self._over.set()
 
-    def _deal(self, number: int) -> MatchSetup:
+    def _deal(self, number: int) -> tables.MatchSetup:
         slots = self.table.slots if hasattr(self, "table") else self.slots
         names, seats = tuple(self.names[slot.number] for slot in slots), len(slots)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self._offer.games))
         timings = self._offer.timings(slots)
         spec = MatchSpec(number, bytes([number]) * 32, names, rows, self._offer.match_settings, timings)
-        return MatchSetup(spec, lambda bot: self.sandbox.start(Program((names[bot],), Path()), Limits()), self._keep)
+        return tables.MatchSetup(
+            spec, lambda bot: self.sandbox.start(Program((names[bot],), Path()), Limits()), self._keep
+        )
 
-    def _keep(self, record: Record, logs: ProcessLogs) -> str:
+    def _keep(self, record: Record, logs: tables.ProcessLogs) -> str:
         self.records[record.header.match] = record
         return "/replay"
 
@@ -123,12 +115,12 @@ def serve_tables(
     there = TableServer(kinds, games, rules, offer or {}, given)
 
     async def person(ws: WebSocket) -> None:
-        channel = WebChannel(ws)
+        channel = tables.WebChannel(ws)
         await channel.open()
         there.people.append(ws)
         secret = ws.query_params.get("secret")
         manages = secret is not None and secret == there.opener
-        await serve_client(channel, there.table, secret, ws.query_params.get("login"), manages)
+        await tables.serve_client(channel, there.table, secret, ws.query_params.get("login"), manages)
 
     async def program(ws: WebSocket) -> None:
         token = ws.headers.get("authorization", "").removeprefix("Bearer ")
@@ -138,10 +130,10 @@ def serve_tables(
         if there.away:
             await ws.send_denial_response(JSONResponse({}, 503))
             return
-        channel = WebChannel(ws)
+        channel = tables.WebChannel(ws)
         there.lines.append(ws)
         await channel.open()
-        await serve_program(
+        await tables.serve_program(
             channel, there.table, token, int(ws.query_params["after"]) if "after" in ws.query_params else None
         )
 
@@ -173,7 +165,7 @@ def serve_tables(
         config = uvicorn.Config(
             Starlette(routes=routes),
             log_config=None,
-            ws_max_size=MAX_FRAME_BYTES,
+            ws_max_size=tables.MAX_FRAME_BYTES,
             ws_ping_interval=ping_s,
             lifespan="off",
         )

@@ -10,24 +10,10 @@ from typing import Any
 
 import pytest
 
+from arena import referee, tables
 from arena.coup import PRESETS
 from arena.limits import Limits
-from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Record, Timing, verify_record
 from arena.sandbox import InProcessSandbox, Program, SandboxError
-from arena.tables import (
-    OVER,
-    ChannelClosed,
-    LiveTable,
-    MatchSetup,
-    ProcessLogs,
-    Slot,
-    SlotChange,
-    Superseded,
-    TableClient,
-    TableClosed,
-    TableSettings,
-    serve_client,
-)
 from tests.ladder.web.ladder_server import wait_for
 from tests.play.test_live_match import dice
 
@@ -53,38 +39,40 @@ class SampleTable:
         broken: bool = False,
         least_s: float = 0.0,
         ponder: bool = False,
-        limit_ms: int = UNTIMED_MS,
+        limit_ms: int = referee.UNTIMED_MS,
         absence_s: float = 60.0,
         **given: Any,
     ) -> None:
-        self.records: dict[int, Record] = {}
+        self.records: dict[int, referee.Record] = {}
         self.games, self.broken = games, broken
-        self.settings = MatchSettings(rules=PRESETS[rules], timing=Timing(ponder=ponder))
+        self.settings = referee.MatchSettings(rules=PRESETS[rules], timing=referee.Timing(ponder=ponder))
         self.sandbox = InProcessSandbox({"bot0": dice(0), "bot1": dice(1)})
-        people_there = [Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
-        places = [Slot("bot", "bot0"), Slot("bot", "bot1"), *people_there]
+        people_there = [tables.Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
+        places = [tables.Slot("bot", "bot0"), tables.Slot("bot", "bot1"), *people_there]
         self.slots, self.names = places, tuple(place.name for place in places)
-        self.offer = TableSettings(self.settings, games, Timing(limit_ms=limit_ms, bank_ms=0))
-        self.table = LiveTable("here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s, **given)
+        self.offer = tables.TableSettings(self.settings, games, referee.Timing(limit_ms=limit_ms, bank_ms=0))
+        self.table = tables.LiveTable(
+            "here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s, **given
+        )
 
-    def deal(self, number: int) -> MatchSetup:
+    def deal(self, number: int) -> tables.MatchSetup:
         slots = self.table.slots if hasattr(self, "table") else tuple(self.slots)
         names, seats = tuple(slot.name for slot in slots), len(slots)
         rows = tuple(tuple((seat + game) % seats for seat in range(seats)) for game in range(self.games))
         timings = self.offer.timings(slots)
-        spec = MatchSpec(number, bytes([number]) * 32, names, rows, self.settings, timings)
-        return MatchSetup(spec, lambda bot: self.launch(names[bot]), self.keep)
+        spec = referee.MatchSpec(number, bytes([number]) * 32, names, rows, self.settings, timings)
+        return tables.MatchSetup(spec, lambda bot: self.launch(names[bot]), self.keep)
 
     def launch(self, name: str) -> Any:
         if self.broken:
             raise SandboxError("no processes left")
         return self.sandbox.start(Program((name,), Path()), Limits())
 
-    def keep(self, record: Record, logs: ProcessLogs) -> str:
+    def keep(self, record: referee.Record, logs: tables.ProcessLogs) -> str:
         self.records[record.header.match] = record
         return "/replay"
 
-    async def until(self, guest: TableClient, holds: Callable[[Any], object]) -> Any:
+    async def until(self, guest: tables.TableClient, holds: Callable[[Any], object]) -> Any:
         """Wait for a frame for which a predicate is true."""
         async with asyncio.timeout(WAIT_S):
             while not holds(frame := self.table.frame(guest)):
@@ -92,7 +80,7 @@ class SampleTable:
         return frame
 
     async def play(
-        self, guest: TableClient, seed: int, seen: Callable[[Any], None] = lambda frame: None, end: str = "over"
+        self, guest: tables.TableClient, seed: int, seen: Callable[[Any], None] = lambda frame: None, end: str = "over"
     ) -> None:
         """Answer at random until the match has ended, or with "between" a game of it."""
         rng = random.Random(seed)
@@ -122,7 +110,7 @@ def _is_over(frame: Any) -> bool:
     )
 
 
-async def any_news(guests: list[TableClient]) -> None:
+async def any_news(guests: list[tables.TableClient]) -> None:
     async with asyncio.timeout(WAIT_S):
         tasks = [asyncio.create_task(guest.changed.wait()) for guest in guests]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -164,7 +152,7 @@ def test_people_and_bots_see_only_their_cards(rules: str) -> None:
         assert frame["game"]["ask"] is None
         assert all(set(seat["cards"]) <= {None} and not seat["drawn"] for seat in frame["game"]["seats"])
 
-    async def watch(there: SampleTable, guest: TableClient) -> None:
+    async def watch(there: SampleTable, guest: tables.TableClient) -> None:
         while (await there.until(guest, lambda frame: frame["game"]))["table"]["state"] != "over":
             holds_none(there.table.frame(guest))
             await guest.news()
@@ -180,7 +168,7 @@ def test_people_and_bots_see_only_their_cards(rules: str) -> None:
 
     there = sample_table(play, rules=rules)
     assert [len(record.games) for record in there.records.values()] == [2]
-    verify_record(there.records[0])
+    referee.verify_record(there.records[0])
     assert [fault for game in there.records[0].games for fault in game.faults] == []
 
 
@@ -218,7 +206,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
         frame = await there.until(first, _asks)
         ask = frame["game"]["ask"]
         again = there.table.join("secret0")
-        with pytest.raises(Superseded):
+        with pytest.raises(tables.Superseded):
             await first.news()
         there.table.part(first)
         assert there.table.frame(again)["game"]["ask"]["id"] == ask["id"]
@@ -228,7 +216,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
         assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
         await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
 
-    verify_record(sample_table(play).records[0])
+    referee.verify_record(sample_table(play).records[0])
 
 
 def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -249,7 +237,7 @@ def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: py
         assert there.table.frame(again)["table"]["missed"] == 0
         await asyncio.gather(there.play(first, 1), there.play(again, 2))
 
-    verify_record(sample_table(play, absence_s=0.01).records[0])
+    referee.verify_record(sample_table(play, absence_s=0.01).records[0])
 
 
 def test_people_are_called_by_their_names_and_hidden_bots_by_their_letters() -> None:
@@ -324,7 +312,7 @@ def test_a_player_who_leaves_forfeits_the_game_and_the_others_play_again() -> No
 
 def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.tables.table._RELOAD_S", 0.0)
-    changes: list[SlotChange] = []
+    changes: list[tables.SlotChange] = []
 
     async def play(there: SampleTable) -> None:
         ada, bob = there.table.join("secret0"), there.table.join("secret1")
@@ -332,9 +320,9 @@ def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch:
         there.table.part(bob)
         there.table.free_deserted()
         there.table.take(ada, {"rematch": True})
-        assert changes == [SlotChange(free=(3,))]
+        assert changes == [tables.SlotChange(free=(3,))]
         there.table.replace_slots(None)
-        assert changes[1:] == [SlotChange(remove=(3,), start=True)]
+        assert changes[1:] == [tables.SlotChange(remove=(3,), start=True)]
         there.table.replace_slots(None)
         assert len(changes) == 2, "a rematch that couldn't begin isn't tried again without an event"
 
@@ -456,7 +444,7 @@ def test_closing_a_table_voids_its_match_for_all_and_starts_no_other() -> None:
         there.table.dismiss("closed")
         for guest in guests:
             guest.changed.clear()  # it was shown the end
-            with pytest.raises(TableClosed):
+            with pytest.raises(tables.TableClosed):
                 await guest.news()
 
     sample_table(play)
@@ -539,7 +527,7 @@ def test_the_seat_of_an_inactive_person_plays_automatically_until_they_return() 
 
     [record] = sample_table(play, games=1, people=1, limit_ms=5).records.values()
     assert [game.faults for game in record.games] == [()]
-    verify_record(record)
+    referee.verify_record(record)
 
 
 def test_only_the_person_sees_that_their_time_ran_out() -> None:
@@ -560,7 +548,7 @@ def test_only_the_person_sees_that_their_time_ran_out() -> None:
 
 def test_the_opener_arranges_the_slots_and_starts() -> None:
     """Others can't, except that a player starts while the opener is away. The opener alone knows the bots' names."""
-    changes: list[SlotChange] = []
+    changes: list[tables.SlotChange] = []
 
     def names(frame: Any) -> list[str | None]:
         return [row["name"] for row in frame["table"]["places"]]
@@ -590,8 +578,8 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         there.table.replace_slots(there.table.slots)
         assert there.table.frame(ada)["table"]["why"] is None
         assert changes == [
-            SlotChange(bots=("honest@1",)), SlotChange(place="person"), SlotChange(remove=(3,)),
-            SlotChange(remove=(1,)), SlotChange(remove=(3,), draw=1, start=True),
+            tables.SlotChange(bots=("honest@1",)), tables.SlotChange(place="person"), tables.SlotChange(remove=(3,)),
+            tables.SlotChange(remove=(1,)), tables.SlotChange(remove=(3,), draw=1, start=True),
         ]  # fmt: skip
         there.table.take_slot("secret1", "bob")
         bob = there.table.join("secret1")
@@ -614,15 +602,15 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
 def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """A newcomer takes the place of a player who left, and sees the last match as a spectator does."""
     monkeypatch.setattr("arena.tables.table._RELOAD_S", 0.0)
-    changes: list[SlotChange] = []
+    changes: list[tables.SlotChange] = []
 
     async def play(there: SampleTable) -> None:
         table = there.table
 
-        def arrange(change: SlotChange) -> None:
+        def arrange(change: tables.SlotChange) -> None:
             changes.append(change)
             free = [
-                Slot("person", "", "secret1", number=3, free=True) if slot.number in change.free else slot
+                tables.Slot("person", "", "secret1", number=3, free=True) if slot.number in change.free else slot
                 for slot in table.slots
             ]
             table.replace_slots([slot for slot in free if slot.number not in change.remove], change.start)
@@ -646,7 +634,7 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
         await there.play(ada, 5)
 
     there = sample_table(play, games=1, absence_s=0.0)
-    assert changes == [SlotChange(free=(3,)), SlotChange(remove=(3,), start=True)]
+    assert changes == [tables.SlotChange(free=(3,)), tables.SlotChange(remove=(3,), start=True)]
     assert [record.header.bots for record in there.records.values()] == [
         ("bot0", "bot1", "person0", "person1"), ("bot0", "bot1", "person0", "cleo"), ("bot0", "bot1", "person0"),
     ]  # fmt: skip
@@ -666,7 +654,7 @@ class ClosingChannel:
         await self.closes.wait()
         for _ in range(self.steps):
             await asyncio.sleep(0)
-        raise ChannelClosed(OVER)
+        raise tables.ChannelClosed(tables.OVER)
 
     async def close(self, code: int, reason: str) -> None:
         pass
@@ -676,7 +664,7 @@ def test_a_player_whose_socket_closes_while_a_frame_is_sent_has_left() -> None:
     async def play(there: SampleTable) -> None:
         for steps in range(6):
             channel = ClosingChannel(steps)
-            served = asyncio.create_task(serve_client(channel, there.table, "secret0"))
+            served = asyncio.create_task(tables.serve_client(channel, there.table, "secret0"))
             await asyncio.wait_for(channel.sends.wait(), WAIT_S)
             assert there.table.watched
             channel.closes.set()

@@ -17,23 +17,8 @@ from websockets.protocol import State
 from websockets.sync.client import ClientConnection, connect
 from websockets.uri import parse_uri
 
+from arena import tables
 from arena.referee import Timing, verify_record
-from arena.tables import (
-    FLOOD,
-    OVER,
-    SUPERSEDED,
-    UNKNOWN,
-    Channel,
-    ChannelClosed,
-    LiveTable,
-    OutboundBuffer,
-    RelayHello,
-    StreamChannel,
-    WebChannel,
-    listen_for_relays,
-    relay_frames,
-    serve_program,
-)
 from tests.tables.table_server import WAIT_S, TableServer, asks, frames, person, play, serve_tables
 
 
@@ -120,21 +105,21 @@ def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
             socket.recv(WAIT_S)
         there.end()
         with program(there, after=1000) as socket:
-            assert closed(socket) == OVER
+            assert closed(socket) == tables.OVER
     assert len(there.records[0].games) == 1
 
 
 def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read() -> None:
-    socket, table = Mock(WebSocket), Mock(LiveTable, lines=Mock(return_value=["{}"]))
+    socket, table = Mock(WebSocket), Mock(tables.LiveTable, lines=Mock(return_value=["{}"]))
     table.attach.return_value.news = partial(asyncio.sleep, 60)
     socket.send_text.side_effect = WebSocketDisconnect(1006)
 
     async def leave() -> dict[str, Any]:
         await asyncio.sleep(0.01)
-        return {"type": "websocket.disconnect", "code": OVER}
+        return {"type": "websocket.disconnect", "code": tables.OVER}
 
     socket.receive = leave
-    asyncio.run(serve_program(WebChannel(socket), table, "secret", None))
+    asyncio.run(tables.serve_program(tables.WebChannel(socket), table, "secret", None))
     assert table.detach.call_args.kwargs == {"left": True}
 
 
@@ -154,9 +139,9 @@ def test_garbage_and_floods_are_ordinary_faults() -> None:
 
 def test_two_clients_on_one_seat_are_one_and_the_newest_has_it() -> None:
     with serve_tables("bot", "program", "person") as there, program(there) as first, program(there):
-        assert closed(first) == SUPERSEDED
+        assert closed(first) == tables.SUPERSEDED
     with serve_tables("bot", "person", "person") as there, person(there, 1) as first, person(there, 1) as second:
-        assert closed(first) == SUPERSEDED
+        assert closed(first) == tables.SUPERSEDED
         assert frames(second, lambda frame: frame["table"])["table"]["state"] == "open"
 
 
@@ -169,7 +154,7 @@ def test_a_wrong_secret_and_a_secret_of_another_kind_open_nothing() -> None:
             lambda: program(there, 1),
         ):
             with open_one() as socket:
-                assert closed(socket) == UNKNOWN
+                assert closed(socket) == tables.UNKNOWN
         assert not there.table.watched
 
 
@@ -180,7 +165,7 @@ def test_a_client_that_sends_too_much_is_disconnected() -> None:
                 with suppress(ConnectionClosed):
                     for _ in range(times):
                         second.send(said)
-                assert closed(second) == FLOOD
+                assert closed(second) == tables.FLOOD
         with person(there, 2) as second:
             assert frames(second, lambda frame: frame["game"])
             assert frames(first, lambda frame: frame["game"])
@@ -277,7 +262,7 @@ def test_a_line_repeated_after_a_disconnection_counts_once() -> None:
 def test_a_repeated_request_has_the_remaining_time() -> None:
     """Earlier lines, and a request sent at once, are unchanged."""
     now = [0.0]
-    lines = OutboundBuffer(clock=lambda: now[0])
+    lines = tables.OutboundBuffer(clock=lambda: now[0])
     request = '{"type":"request","id":1,"clock":{"limit_ms":5000,"bank_ms":60000}}'
     for line in ('{"type":"hello"}', request):
         lines.add(line)
@@ -309,8 +294,8 @@ def test_the_local_port_closes_with_one_line_what_begins_with_no_valid_message()
     raised: list[Any] = []
     codes: list[int] = []
 
-    async def come(channel: StreamChannel, hello: RelayHello) -> None:
-        with pytest.raises(ChannelClosed) as closed:
+    async def come(channel: tables.StreamChannel, hello: tables.RelayHello) -> None:
+        with pytest.raises(tables.ChannelClosed) as closed:
             await channel.receive()
         codes.append(closed.value.code)
 
@@ -327,7 +312,7 @@ def test_the_local_port_closes_with_one_line_what_begins_with_no_valid_message()
     async def whole() -> None:
         nonlocal port
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: raised.append(context))
-        async with await listen_for_relays("right", come, said.append) as server:
+        async with await tables.listen_for_relays("right", come, said.append) as server:
             port = server.sockets[0].getsockname()[1]
             for line in INVALID_FIRST_LINES:
                 assert await send(line) == b"!1008 invalid first line\n", line[:50]
@@ -351,10 +336,10 @@ def test_a_browser_is_told_to_reconnect_when_another_process_has_the_table_serve
             writer.write(answer)
             writer.close()
 
-        channel = Mock(Channel, receive=partial(asyncio.sleep, 60))
+        channel = Mock(tables.Channel, receive=partial(asyncio.sleep, 60))
         async with await asyncio.start_server(stream, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            await relay_frames(channel, port, RelayHello(secret="right", table=1))
+            await tables.relay_frames(channel, port, tables.RelayHello(secret="right", table=1))
         (closed,) = channel.close.await_args_list
         return closed.args
 

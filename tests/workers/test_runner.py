@@ -9,16 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.workers import (
-    MAX_FAILED_ATTEMPTS,
-    MAX_WORKER_DEATHS,
-    Idle,
-    JobCompleted,
-    JobFailed,
-    RetryingJobs,
-    WorkerDiedError,
-    drive_jobs,
-)
+from arena import workers
 
 
 class HostError(Exception):
@@ -82,11 +73,13 @@ def run_jobs(play: Callable[[Job], str], names: Iterable[str], width: int = 2) -
     """Run jobs with names; return their outcomes in order, without idle moments."""
     stage = Stage(play)
     output = []
-    for event in drive_jobs(RetryingJobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)):
+    for event in workers.drive_jobs(
+        workers.RetryingJobs(Job(name) for name in names), play, stage, lambda: width, (HostError,)
+    ):
         match event:
-            case JobCompleted(job, result):
+            case workers.JobCompleted(job, result):
                 output.append((job.name, result))
-            case JobFailed(job, problem, abandoned):
+            case workers.JobFailed(job, problem, abandoned):
                 output.append((job.name, f"{problem}{', abandoned' if abandoned else ''}"))
     return output, stage
 
@@ -118,7 +111,7 @@ def test_jobs_are_taken_from_the_plan_as_they_are_needed() -> None:
             yield Job(name)
 
     stage = Stage(make_play())
-    events = drive_jobs(RetryingJobs(plan()), stage.play, stage, lambda: 2, (HostError,))
+    events = workers.drive_jobs(workers.RetryingJobs(plan()), stage.play, stage, lambda: 2, (HostError,))
     next(events)
     assert "".join(taken) in {"abc", "abcd"}
     assert len(list(events)) == 5
@@ -131,7 +124,7 @@ def test_a_void_match_is_played_again() -> None:
 
 
 def test_a_match_is_abandoned_and_reported_after_three_void_attempts() -> None:
-    assert MAX_FAILED_ATTEMPTS == 3
+    assert workers.MAX_FAILED_ATTEMPTS == 3
     output, stage = run_jobs(
         make_play(a=[HostError("1"), HostError("2"), HostError("3"), HostError("4")]), "ab", width=1
     )
@@ -158,15 +151,15 @@ def test_void_attempts_are_counted_per_match() -> None:
 
 def test_a_dead_worker_does_not_count_as_a_void() -> None:
     """A kill says little about the match, so it is played again more often than after a void attempt."""
-    deaths: list[Exception | None] = [WorkerDiedError("dead")] * (MAX_WORKER_DEATHS - 1)
+    deaths: list[Exception | None] = [workers.WorkerDiedError("dead")] * (workers.MAX_WORKER_DEATHS - 1)
     output, _ = run_jobs(make_play(a=[HostError("void"), HostError("void"), *deaths]), "a")
     assert output[-1] == ("a", "A")
-    assert [ending for _, ending in output].count("dead") == MAX_WORKER_DEATHS - 1
+    assert [ending for _, ending in output].count("dead") == workers.MAX_WORKER_DEATHS - 1
 
 
 def test_a_match_that_kills_every_worker_is_abandoned() -> None:
-    output, _ = run_jobs(make_play(a=[WorkerDiedError("dead")] * 50), "ab")
-    assert output.count(("a", "dead")) == MAX_WORKER_DEATHS - 1
+    output, _ = run_jobs(make_play(a=[workers.WorkerDiedError("dead")] * 50), "ab")
+    assert output.count(("a", "dead")) == workers.MAX_WORKER_DEATHS - 1
     assert ("a", "dead, abandoned") in output
     assert ("b", "B") in output
 
@@ -197,13 +190,15 @@ def start_times(
 
     stage = Stage(noted)
     jobs = (Job(name) for name in names)
-    for _ in drive_jobs(RetryingJobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep):
+    for _ in workers.drive_jobs(
+        workers.RetryingJobs(jobs, pauses_s, clock), noted, stage, lambda: width, (HostError,), clock.sleep
+    ):
         pass
     return times
 
 
 def test_a_void_match_pauses_before_it_is_played_again() -> None:
-    voids = [HostError("x")] * (MAX_FAILED_ATTEMPTS - 1)
+    voids = [HostError("x")] * (workers.MAX_FAILED_ATTEMPTS - 1)
     assert start_times(make_play(a=[*voids]), "a", 1, (2.0, 10.0)) == [("a", 0), ("a", 2), ("a", 12)]
     assert start_times(make_play(a=[*voids]), "a", 1, (2.0,)) == [("a", 0), ("a", 2), ("a", pytest.approx(2, abs=0.3))]
     assert start_times(make_play(a=[*voids]), "a", 1, ()) == [("a", 0)] * 3
@@ -226,22 +221,22 @@ def test_no_match_starts_during_a_pause_and_all_slots_are_filled_after_it() -> N
     """Other matches would fail for the same reason. Here two are played at a time."""
     clock = Clock()
     hand = ByHand()
-    events = drive_jobs(
-        RetryingJobs(map(Job, "abcde"), (2.0,), clock), make_play(), hand, lambda: 2, (HostError,), clock.sleep
+    events = workers.drive_jobs(
+        workers.RetryingJobs(map(Job, "abcde"), (2.0,), clock), make_play(), hand, lambda: 2, (HostError,), clock.sleep
     )
-    assert isinstance(next(events), Idle)
+    assert isinstance(next(events), workers.Idle)
     assert hand.began == "ab"
     hand.futures["a"].set_exception(HostError("x"))
-    assert isinstance(next(events), JobFailed)
+    assert isinstance(next(events), workers.JobFailed)
     hand.futures["b"].set_result("B")
-    assert isinstance(next(events), JobCompleted)
+    assert isinstance(next(events), workers.JobCompleted)
     while clock.now < 1002:
         assert hand.began == "ab"
-        assert isinstance(next(events), Idle)
+        assert isinstance(next(events), workers.Idle)
     next(events)
     assert hand.began == "abac"
     hand.futures["c"].set_result("C")
-    assert isinstance(next(events), JobCompleted)
+    assert isinstance(next(events), workers.JobCompleted)
     assert hand.began == "abacd"
     events.close()  # type: ignore[attr-defined]
 
@@ -254,7 +249,7 @@ def test_each_void_match_has_its_own_pause() -> None:
 
 
 def test_the_runner_does_not_pause_after_a_dead_worker() -> None:
-    assert start_times(make_play(a=[WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
+    assert start_times(make_play(a=[workers.WorkerDiedError("x")]), "ab", 1, (2.0,)) == [("a", 0), ("a", 0), ("b", 0)]
 
 
 def test_a_defect_ends_the_run() -> None:
@@ -267,9 +262,9 @@ def test_a_match_is_counted_before_the_next_event_is_waited_for() -> None:
     """A consumer that stops in the middle has seen exactly the completed matches that were reported to it."""
     stage = Stage(make_play())
     jobs: Iterable[Job] = [Job(name) for name in "abcd"]
-    events = drive_jobs(RetryingJobs(jobs), stage.play, stage, lambda: 1, (HostError,))
+    events = workers.drive_jobs(workers.RetryingJobs(jobs), stage.play, stage, lambda: 1, (HostError,))
     first = next(events)
-    assert isinstance(first, JobCompleted)
+    assert isinstance(first, workers.JobCompleted)
     assert first.result == "A"
     events.close()  # type: ignore[attr-defined]
     assert stage.submitted == list("ab"), "the next is under way while the consumer stores the first"

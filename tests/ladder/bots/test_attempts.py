@@ -7,21 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.store import (
-    MAX_LOST_RUNNERS,
-    RATED,
-    add_version,
-    cancel_queued_matches,
-    claim_check,
-    claim_match,
-    count_worker_deaths,
-    end_runner,
-    get_version_by_id,
-    queue_matches,
-    record_failed_attempt,
-    register_runner,
-    release_check,
-)
+from ladder import store
 from tests.ladder.store.databases import ladder
 
 NOW = 1000.0
@@ -36,25 +22,25 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 
 
 def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:
-    runner = register_runner(connection, 1, NOW)
+    runner = store.register_runner(connection, 1, NOW)
     for at, table, died in ((NOW - 1, (1, 2), True), (NOW, (1, 2), True), (NOW, (1, 3), True), (NOW, (1, 4), False)):
-        [match] = queue_matches(connection, RATED, [table], at)
-        assert claim_match(connection, runner, [], at).id == match
-        assert record_failed_attempt(connection, match, runner, "it ended with -9", at, worker_died=died) is False
-        cancel_queued_matches(connection, "enough", at, table[0], (RATED,))
-    assert count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
+        [match] = store.queue_matches(connection, store.RATED, [table], at)
+        assert store.claim_match(connection, runner, [], at).id == match
+        assert store.record_failed_attempt(connection, match, runner, "it ended with -9", at, worker_died=died) is False
+        store.cancel_queued_matches(connection, "enough", at, table[0], (store.RATED,))
+    assert store.count_worker_deaths(connection, NOW) == {1: 2, 2: 1, 3: 1}
 
 
 def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connection) -> None:
-    [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
-    version = add_version(connection, 1, "0" * 64, "a.py", NOW)
-    for number in range(MAX_LOST_RUNNERS + 3):
-        runner = register_runner(connection, 1, NOW)
-        assert claim_match(connection, runner, [], NOW).id == match
-        assert claim_check(connection, runner, [], NOW).id == version
-        end_runner(connection, runner, NOW if number > 2 else None)
-    assert claim_match(connection, register_runner(connection, 1, NOW), [], NOW) is None
-    abandoned = get_version_by_id(connection, version)
+    [match] = store.queue_matches(connection, store.RATED, [(1, 2)], NOW)
+    version = store.add_version(connection, 1, "0" * 64, "a.py", NOW)
+    for number in range(store.MAX_LOST_RUNNERS + 3):
+        runner = store.register_runner(connection, 1, NOW)
+        assert store.claim_match(connection, runner, [], NOW).id == match
+        assert store.claim_check(connection, runner, [], NOW).id == version
+        store.end_runner(connection, runner, NOW if number > 2 else None)
+    assert store.claim_match(connection, store.register_runner(connection, 1, NOW), [], NOW) is None
+    abandoned = store.get_version_by_id(connection, version)
     assert (abandoned.status, abandoned.attempts, abandoned.is_check_abandoned) == ("rejected", 0, True)
     assert abandoned.rejection_reason == "the check couldn't be completed: each runner that started it was lost"
 
@@ -62,12 +48,12 @@ def test_attempts_lost_with_their_runner_are_free_ten_times(connection: Connecti
 @pytest.mark.parametrize(("later", "begins"), [(29.0, False), (30.0, True), (-3600.0, True)])
 def test_attempts_are_spaced(connection: Connection, later: float, begins: bool) -> None:
     """The cause of a failure may soon be over; a clock that was set back delays no attempt."""
-    [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
-    version = add_version(connection, 1, "0" * 64, "a.py", NOW)
-    runner = register_runner(connection, 1, NOW)
-    claim_match(connection, runner, [], NOW)
-    claim_check(connection, runner, [], NOW)
-    record_failed_attempt(connection, match, runner, "no space", NOW)
-    release_check(connection, version, runner, "no space", NOW)
-    assert (claim_match(connection, runner, [], NOW + later) is not None) == begins
-    assert (claim_check(connection, runner, [], NOW + later) is not None) == begins
+    [match] = store.queue_matches(connection, store.RATED, [(1, 2)], NOW)
+    version = store.add_version(connection, 1, "0" * 64, "a.py", NOW)
+    runner = store.register_runner(connection, 1, NOW)
+    store.claim_match(connection, runner, [], NOW)
+    store.claim_check(connection, runner, [], NOW)
+    store.record_failed_attempt(connection, match, runner, "no space", NOW)
+    store.release_check(connection, version, runner, "no space", NOW)
+    assert (store.claim_match(connection, runner, [], NOW + later) is not None) == begins
+    assert (store.claim_check(connection, runner, [], NOW + later) is not None) == begins

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.bots import BotCache, load_bots, make_portable, pack, read_submission, with_kit
+from arena import bots
 from arena.checks import CheckStep, Severity
 from arena.limits import Limits
 from arena.referee import ArenaError, MatchSettings, Timing
@@ -71,13 +71,13 @@ def job_of(
     programs = programs_of(choice.name)
     others = []
     for name in references:
-        (bot,), _ = load_bots([name if "/" in name else f"sample:{name}"], programs)
+        (bot,), _ = bots.load_bots([name if "/" in name else f"sample:{name}"], programs)
         archive, name = io.BytesIO(), bot.name
         with tempfile.TemporaryDirectory() as place:
-            bot = with_kit(bot, True, Path(place, name))
-            pack(bot.path, archive)
-        others.append((make_portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
-    taken = read_submission(submitted)
+            bot = bots.with_kit(bot, True, Path(place, name))
+            bots.pack(bot.path, archive)
+        others.append((bots.make_portable(replace(bot, name=f"{name}@1"), programs), archive.getvalue()))
+    taken = bots.read_submission(submitted)
     name = f"{taken.name}@3"
     return VersionCheckJob(
         name,
@@ -145,7 +145,7 @@ def test_a_good_bot_passes_and_plays_a_match_under_its_versions_name(
         assert b"".join(step.log for step in found.steps) == (b"", b"building\n")[number]
         (tmp_path / f"cache{number}").mkdir()
         archive = job_of(submitted).archive if found.built is None else found.built
-        BotCache(tmp_path / f"cache{number}").put(found.bot, io.BytesIO(archive))
+        bots.BotCache(tmp_path / f"cache{number}").put(found.bot, io.BytesIO(archive))
 
 
 def test_seats_without_a_reference_are_filled_by_references_or_the_version_itself(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 from arena.local import play, sample
 from arena.referee import PlayedMatch, Record, game_results, write_record
 from arena.workers import WorkerDiedError
+from ladder import store
 from ladder.bots import submit_bot, view_bot
 from ladder.ladder import Ladder, open_ladder, set_frozen
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.store import CHALLENGE, RATED, queue_matches, register_runner, save_match, save_review
 from ladder.tasks import TaskSource
 from ladder.worker import ReviewJob, Task, run_task
 from tests.cli_workspace import BOT, Place
@@ -57,17 +57,17 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 def save_matches(ladder: Ladder, record: Record, count: int) -> list[int]:
     def act(connection: Connection) -> list[int]:
-        ids = queue_matches(connection, RATED, [list(ids_by_ref(connection, REFS).values())] * count, 1.0)
+        ids = store.queue_matches(connection, store.RATED, [list(ids_by_ref(connection, REFS).values())] * count, 1.0)
         for id in ids:
             own = replace(record, header=replace(record.header, match=id))
-            save_match(connection, PlayedMatch(id, write_record(own), game_results(own), ()), 1.0)
+            store.save_match(connection, PlayedMatch(id, write_record(own), game_results(own), ()), 1.0)
         return ids
 
     return ladder.database.write(act)
 
 
 def queue_of(ladder: Ladder) -> TaskSource:
-    runner = ladder.database.write(lambda connection: register_runner(connection, 4, 1.0))
+    runner = ladder.database.write(lambda connection: store.register_runner(connection, 4, 1.0))
     return TaskSource(ladder, runner, lambda: 4)
 
 
@@ -104,7 +104,9 @@ def test_matches_and_checks_come_before_reviews(ladder: Ladder, record: Record, 
     save_matches(ladder, record, 2)
     queue = queue_of(ladder)
     ladder.database.write(
-        lambda connection: queue_matches(connection, CHALLENGE, [list(ids_by_ref(connection, REFS).values())], 1.0)
+        lambda connection: store.queue_matches(
+            connection, store.CHALLENGE, [list(ids_by_ref(connection, REFS).values())], 1.0
+        )
     )
     for number in range(3):
         submit_bot(ladder, place.bot("ada.py", f"{BOT}# {number}\n"), "ada")
@@ -123,7 +125,7 @@ def test_the_owner_sees_the_most_costly_decisions_once(ladder: Ladder, record: R
     rows = [asdict(each) for each in found]
     assert {(each.match, each.game, each.kind) for each in found} >= {(id, record.games[-1].game, "block")}
     for stored in (rows, rows[:1]):  # a second result changes nothing
-        ladder.database.write(lambda connection, new=stored: save_review(connection, version, id, new, 2.0))  # type: ignore[misc]
+        ladder.database.write(lambda connection, new=stored: store.save_review(connection, version, id, new, 2.0))  # type: ignore[misc]
     shown = {}
     for name, viewer in (
         ("ada", Viewer("ada")),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
+from ladder import store
 from ladder.bots import submit_bot, submit_folder, view_bot
 from ladder.clock import format_local_time, parse_time
 from ladder.deadlines import extend_deadline
@@ -15,16 +16,6 @@ from ladder.ladder import Ladder
 from ladder.matches import view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.store import (
-    MAX_ATTEMPTS,
-    all_users,
-    claim_check,
-    extensions_in_force,
-    list_audit_entries,
-    register_runner,
-    release_check,
-    unchecked_versions,
-)
 from ladder.users import join_teams
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
@@ -45,7 +36,7 @@ def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_p
     path = tmp_path / "bot.py"
     path.write_text(PY)
     with ladder.database.read() as connection:
-        names = {each.login: each.pseudonym.lower() for each in all_users(connection)}
+        names = {each.login: each.pseudonym.lower() for each in store.all_users(connection)}
     for separator in " -_":
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
             submit_bot(ladder, path, "ada", names["bob"].replace(" ", separator))
@@ -95,7 +86,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     (top / "dan" / "bot.py").symlink_to("/etc/passwd")
     (top / "eve").mkdir()
     with ladder.database.read() as connection:
-        names = {each.login: "-".join(each.pseudonym.split()) for each in all_users(connection)}
+        names = {each.login: "-".join(each.pseudonym.split()) for each in store.all_users(connection)}
     found = submit_folder(ladder, top, EARLIER, "prof")
     assert {login: (one.version_ref, one.received_at) for login, one in found.accepted.items()} == {
         "ada": (f"{names['ada']}@1", EARLIER),
@@ -123,12 +114,12 @@ def test_files_whose_check_was_abandoned_are_submitted_as_a_new_version(ladder: 
     """The cause was the host, so the same files may pass now."""
 
     def give_up(connection: Connection) -> None:
-        [version] = unchecked_versions(connection, NOW)
-        for number in range(MAX_ATTEMPTS):
+        [version] = store.unchecked_versions(connection, NOW)
+        for number in range(store.MAX_ATTEMPTS):
             at = NOW + 3600 * number
-            runner = register_runner(connection, 1, at)
-            assert claim_check(connection, runner, [], at) is not None
-            release_check(connection, version.id, runner, "no space", at)
+            runner = store.register_runner(connection, 1, at)
+            assert store.claim_check(connection, runner, [], at) is not None
+            store.release_check(connection, version.id, runner, "no space", at)
 
     assert [sent(ladder, 1)[0] for _ in range(2)] == [1, 1]
     ladder.database.write(give_up)
@@ -184,7 +175,7 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         assert parse_time(ladder.settings, "1970-01-14T00:00Z", name) == MORNING
         if name:
             extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
-            assert [each.extended_until for each in ladder.database.read_with_retry(extensions_in_force)] == [at]
+            assert [each.extended_until for each in ladder.database.read_with_retry(store.extensions_in_force)] == [at]
         assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
         monkeypatch.undo()
@@ -209,7 +200,7 @@ def sent(ladder: Ladder, code: int, received: float | None = None, at: float = N
 
 def printed_by(ladder: Ladder) -> list[str]:
     return ladder.database.read_with_retry(
-        lambda connection: [act.reason for act in list_audit_entries(connection, actions=("receive",))]
+        lambda connection: [act.reason for act in store.list_audit_entries(connection, actions=("receive",))]
     )
 
 

@@ -14,37 +14,13 @@ from sqlalchemy import Connection, update
 
 from arena.coup import derive_key
 from arena.run import VerificationReport, final_plan, verify_all
+from ladder import grading, store
 from ladder.bots import activate_version, disable_bot
-from ladder.grading import (
-    create_final,
-    export_final,
-    get_commitment_file,
-    get_final_state,
-    list_final_states,
-    preview_final,
-    retry_final,
-    reveal_final_results,
-)
 from ladder.ladder import Ladder, set_frozen
 from ladder.matches import set_void, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.runner import LadderRunner
 from ladder.settings import LadderError
-from ladder.store import (
-    FINAL,
-    METADATA,
-    Final,
-    claim_match,
-    deactivate_bot,
-    end_runner,
-    find_bot,
-    find_final,
-    get_version_by_id,
-    list_audit_entries,
-    list_final_matches,
-    record_failed_attempt,
-    register_runner,
-)
 from ladder.tasks import ClockBehind
 from ladder.users import join_teams
 from tests.cli_workspace import BOT, Place
@@ -93,22 +69,22 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
         add_settings(made, BASELINES)
-        create_final(made, "last", None, 20, "teacher")
+        grading.create_final(made, "last", None, 20, "teacher")
         set_frozen(made, True, "teacher", "the final")
         serve(made)
-        reveal_final_results(made, "last", "teacher")
+        grading.reveal_final_results(made, "last", "teacher")
         yield made
 
 
-def stored(ladder: Ladder, name: str) -> Final:
-    final = ladder.database.read_with_retry(lambda connection: find_final(connection, name))
+def stored(ladder: Ladder, name: str) -> store.Final:
+    final = ladder.database.read_with_retry(lambda connection: store.find_final(connection, name))
     assert final is not None
     return final
 
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
-    state = create_final(ladder, "last", None, 4, "teacher")
-    published = get_commitment_file(ladder, "last").read_text()
+    state = grading.create_final(ladder, "last", None, 4, "teacher")
+    published = grading.get_commitment_file(ladder, "last").read_text()
     final = stored(ladder, "last")
     assert state.key is None
     assert hashlib.sha256(final.key).hexdigest() == state.commitment
@@ -116,34 +92,33 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
     assert all(version_ref in published for version_ref in ("a@1", "b@1", "one@1", "two@1"))
     assert final.key.hex() not in published
     with pytest.raises(LadderError, match="the final last has 4 unfinished matches of 4"):
-        reveal_final_results(ladder, "last", "teacher")
+        grading.reveal_final_results(ladder, "last", "teacher")
     with pytest.raises(LadderError, match="isn't revealed yet"):
-        export_final(ladder, "last", tmp_path / "last")
+        grading.export_final(ladder, "last", tmp_path / "last")
     assert not (tmp_path / "last").exists()
     assert not stored(ladder, "last").revealed
     serve(ladder)
     for viewer in (PUBLIC_VIEWER, Viewer("ada")):
-        state = get_final_state(ladder, "last", viewer)
+        state = grading.get_final_state(ladder, "last", viewer)
         assert (state.pending, state.key, state.standings) == (0, None, None)
         with pytest.raises(LadderError, match="isn't revealed yet"):
-            reveal_final_results(ladder, "last", "ada", viewer)
-    reveal_final_results(ladder, "last", "teacher")
-    state = get_final_state(ladder, "last")
+            grading.reveal_final_results(ladder, "last", "ada", viewer)
+    grading.reveal_final_results(ladder, "last", "teacher")
+    state = grading.get_final_state(ladder, "last")
     assert state.key == final.key.hex()
     assert (state.played, state.pending, state.abandoned) == (state.matches, 0, ())
     assert state.standings is not None
     assert state.standings.matches == state.matches
-    assert get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
-    reveal_final_results(ladder, "last", "other")
+    assert grading.get_final_state(ladder, "last", PUBLIC_VIEWER).key == state.key
+    grading.reveal_final_results(ladder, "last", "other")
     with ladder.database.read() as connection:
-        assert [(act.action, act.actor) for act in list_audit_entries(connection, actions=("final", "reveal"))] == [
-            ("final", "teacher"),
-            ("reveal", "teacher"),
-        ]
+        assert [
+            (act.action, act.actor) for act in store.list_audit_entries(connection, actions=("final", "reveal"))
+        ] == [("final", "teacher"), ("reveal", "teacher")]
 
 
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
-    _, measured = reveal_final_results(held, "last", "teacher")
+    _, measured = grading.reveal_final_results(held, "last", "teacher")
     assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
 
@@ -158,18 +133,18 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
 )
 def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
     with pytest.raises(LadderError, match=output) as refused:
-        create_final(held, name, None, games, "teacher")
+        grading.create_final(held, name, None, games, "teacher")
     assert len(str(refused.value).splitlines()) == 2
 
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match="can't play a final") as refused:
-            create_final(ladder, "last", None, 4, "teacher")
-        assert preview_final(ladder, "", 4).problem == str(refused.value)
-        assert not get_commitment_file(ladder, "last").exists()
+            grading.create_final(ladder, "last", None, 4, "teacher")
+        assert grading.preview_final(ladder, "", 4).problem == str(refused.value)
+        assert not grading.get_commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
-            get_final_state(ladder, "last")
+            grading.get_final_state(ladder, "last")
 
 
 def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path: Path) -> None:
@@ -178,13 +153,13 @@ def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path
         for login, bot in (("ada", "a"), ("bob", "b"), ("cyd", "c")):
             hand_in(ladder, login, bot)
         join_teams(ladder, dict.fromkeys(("ada", "bob", "cyd"), "Red"), "teacher", "they asked")
-        preview = preview_final(ladder, "", 4)
+        preview = grading.preview_final(ladder, "", 4)
         assert (preview.problem, preview.versions) == (None, ("a@1", "one@1"))
         assert preview.warnings == ("Bots of one owner or team never meet: left out: c@1, b@1.",)
-        create_final(ladder, "last", None, 4, "teacher")
+        grading.create_final(ladder, "last", None, 4, "teacher")
         with ladder.database.read() as connection:
-            (entry,) = list_audit_entries(connection, actions=("final",))
-            assert len(find_final(connection, "last").versions) == 2
+            (entry,) = store.list_audit_entries(connection, actions=("final",))
+            assert len(store.find_final(connection, "last").versions) == 2
         assert entry.reason.endswith("left out: c@1, b@1")
 
 
@@ -196,84 +171,84 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
     hand_in(ladder, "ada", "a", at=1_001_101)
     ladder.clock = Clock(1_001_030)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
-        create_final(ladder, "last", "first", 4, "teacher")
+        grading.create_final(ladder, "last", "first", 4, "teacher")
     ladder.clock = Clock(1_002_000)
     activate_version(ladder, "a", 1, "teacher", "why not")
     with ladder.database.read() as connection:
-        bot = find_bot(connection, "b")
+        bot = store.find_bot(connection, "b")
     assert bot is not None
     ladder.database.write(
-        lambda connection: deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
+        lambda connection: store.deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
     )
-    assert create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
+    assert grading.create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
     activate_version(ladder, "b", 1, "teacher", "once more")
     disable_bot(ladder, "b", "teacher", "it is copied")
-    assert create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
-    assert create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
+    assert grading.create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
+    assert grading.create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
 
 
 def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
     """A final without some of its matches would be worthless."""
     settings = ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace("matches = 5 ", "matches = 1 "))
-    sign = get_commitment_file(ladder, "last")  # published when the final is held
+    sign = grading.get_commitment_file(ladder, "last")  # published when the final is held
     hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
     for event in LadderRunner(ladder, workers(), matches=2).events():
         if not isinstance(event, ClockBehind) and not sign.exists():
-            create_final(ladder, "last", None, 4, "teacher")
+            grading.create_final(ladder, "last", None, 4, "teacher")
     with ladder.database.read() as connection:
-        assert "auto_disable" in [act.action for act in list_audit_entries(connection)]
-    state = get_final_state(ladder, "last")
+        assert "auto_disable" in [act.action for act in store.list_audit_entries(connection)]
+    state = grading.get_final_state(ladder, "last")
     assert (state.pending, state.abandoned) == (state.matches, ())
 
 
 def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
     """Otherwise a final with two void matches of three closes silently."""
-    create_final(ladder, "last", None, 4, "teacher")
+    grading.create_final(ladder, "last", None, 4, "teacher")
     final = stored(ladder, "last")
 
     def give_up(connection: Connection) -> tuple[int, int]:
-        runner = register_runner(connection, 1, 0.0)
+        runner = store.register_runner(connection, 1, 0.0)
         for hour in itertools.count(1):
-            match = claim_match(connection, runner, [], 3600.0 * hour, (FINAL,))
+            match = store.claim_match(connection, runner, [], 3600.0 * hour, (store.FINAL,))
             assert match is not None
-            if record_failed_attempt(connection, match.id, runner, "no space", 3600.0 * hour):
+            if store.record_failed_attempt(connection, match.id, runner, "no space", 3600.0 * hour):
                 break
-        end_runner(connection, runner)
+        store.end_runner(connection, runner)
         return match.id, hour
 
     abandoned, _ = ladder.database.write(give_up)
     serve(ladder)
     with pytest.raises(LadderError, match=f"abandoned in the final last: 1 match, such as {abandoned}"):
-        reveal_final_results(ladder, "last", "teacher")
+        grading.reveal_final_results(ladder, "last", "teacher")
     assert not stored(ladder, "last").revealed
-    assert retry_final(ladder, "last", "teacher").pending == 1
-    assert "queued 1 abandoned match again" in ladder.database.read_with_retry(list_audit_entries)[-1].reason
+    assert grading.retry_final(ladder, "last", "teacher").pending == 1
+    assert "queued 1 abandoned match again" in ladder.database.read_with_retry(store.list_audit_entries)[-1].reason
     assert ladder.database.write(give_up) == (abandoned, 3), "its attempts start at 0"
-    retry_final(ladder, "last", "teacher")
+    grading.retry_final(ladder, "last", "teacher")
     serve(ladder)
-    reveal_final_results(ladder, "last", "teacher")
-    assert get_final_state(ladder, "last").abandoned == ()
+    grading.reveal_final_results(ladder, "last", "teacher")
+    assert grading.get_final_state(ladder, "last").abandoned == ()
     assert stored(ladder, "last").key == final.key
     with pytest.raises(LadderError, match="is public"):
-        retry_final(ladder, "last", "teacher")
+        grading.retry_final(ladder, "last", "teacher")
     wrong = ladder.database.read_with_retry(lambda connection: list(problems(connection)))
     assert [what for what in wrong if "match" in what] == []
 
 
 def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladder: Ladder) -> None:
-    create_final(ladder, "last", None, 4, "teacher")
+    grading.create_final(ladder, "last", None, 4, "teacher")
     serve(ladder, 1)
-    matches = METADATA.tables["matches"]
+    matches = store.METADATA.tables["matches"]
     ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
     queued = matches.c.status == "queued"
     ladder.database.write(lambda connection: connection.execute(update(matches).where(queued).values(ended)))
     with pytest.raises(LadderError, match="--incomplete"):
-        reveal_final_results(ladder, "last", "teacher")
-    reveal_final_results(ladder, "last", "teacher", incomplete=True)
+        grading.reveal_final_results(ladder, "last", "teacher")
+    grading.reveal_final_results(ladder, "last", "teacher", incomplete=True)
     assert stored(ladder, "last").revealed
-    assert len(get_final_state(ladder, "last").abandoned) > 0
-    assert export_final(ladder, "last", ladder.path / "out") == 1
+    assert len(grading.get_final_state(ladder, "last").abandoned) > 0
+    assert grading.export_final(ladder, "last", ladder.path / "out") == 1
     verified = verify_all(ladder.path / "out")
     assert verified.differences == ()
     assert str(verified.stopped).startswith("matches were abandoned, such as match 1: 1 of ")
@@ -282,30 +257,30 @@ def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladd
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
-        create_final(ladder, "last", None, 4, "teacher")
+        grading.create_final(ladder, "last", None, 4, "teacher")
         serve(ladder)
-        before = reveal_final_results(ladder, "last", "teacher")[1].table.matches
+        before = grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches
         with ladder.database.read() as connection:
-            final = find_final(connection, "last")
+            final = store.find_final(connection, "last")
             assert final is not None
-            match = list_final_matches(connection, final.id)[0].id
+            match = store.list_final_matches(connection, final.id)[0].id
         set_void(ladder, match, True, "teacher", "a power cut")
-        assert reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
-        assert export_final(ladder, "last", tmp_path / "out") == before
+        assert grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
+        assert grading.export_final(ladder, "last", tmp_path / "out") == before
 
 
 def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path: Path) -> None:
     """With games this few, the first two are always tied."""
-    planned = create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
-    published = get_commitment_file(ladder, "last").read_text()
+    planned = grading.create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
+    published = grading.get_commitment_file(ladder, "last").read_text()
     assert "adds rounds among the tied versions, at most 2" in published
-    assert get_final_state(ladder, "last").progress == "queued"
+    assert grading.get_final_state(ladder, "last").progress == "queued"
     ended = []  # (rounds, state, state in the list) whenever no match is queued
     with closing(LadderRunner(ladder, workers(), until="idle").events()) as events:
         for _ in events:
-            state = get_final_state(ladder, "last")
+            state = grading.get_final_state(ladder, "last")
             with ladder.reading(PUBLIC_VIEWER) as context:
-                [listed] = list_final_states(ladder, context).items
+                [listed] = grading.list_final_states(ladder, context).items
             if state.pending:
                 assert state.state != "complete"
                 assert state.extra_rounds == 0 or state.progress.endswith(f"(round {state.extra_rounds} of at most 2)")
@@ -313,15 +288,15 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
                 ended.append((state.extra_rounds, state.progress, listed.progress))
                 if state.extra_rounds == 0:
                     with pytest.raises(LadderError, match="unfinished"):
-                        reveal_final_results(ladder, "last", "teacher")
+                        grading.reveal_final_results(ladder, "last", "teacher")
     words = ["deciding a tie (round 1 of at most 2)", "deciding a tie (round 2 of at most 2)", "complete"]
     assert ended == [(number, word, word) for number, word in enumerate(words)]
-    tied = get_final_state(ladder, "last")
+    tied = grading.get_final_state(ladder, "last")
     assert (planned, tied.matches, tied.extra_rounds, tied.pending) == (2, 4, 2, 0)
     final = stored(ladder, "last")
     assert [[tied.versions[bot] for bot in bots] for bots in final.extra_rounds] == [["a@1", "b@1"]] * 2
-    reveal_final_results(ladder, "last", "teacher")
-    export_final(ladder, "last", tmp_path / "last")
+    grading.reveal_final_results(ladder, "last", "teacher")
+    grading.export_final(ladder, "last", tmp_path / "last")
     verified = verify_all(tmp_path / "last")
     assert (verified.differences, verified.stopped) == ((), None)
     assert str(verified.note).startswith("final.json has 2 of at most 2 extra rounds")
@@ -331,29 +306,29 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
 
 @pytest.mark.parametrize("is_open", [True, False])
 def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
-    create_final(ladder, "last", None, 4, "teacher", is_open)
+    grading.create_final(ladder, "last", None, 4, "teacher", is_open)
     serve(ladder, 3)
-    played = METADATA.tables["matches"]
+    played = store.METADATA.tables["matches"]
     apart = update(played).values(ended_at=1e6 + 10 * played.c.end_sequence)
     ladder.database.write(lambda connection: connection.execute(apart))
-    state = get_final_state(ladder, "last", PUBLIC_VIEWER)
+    state = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
     assert state.remaining_s == 10 * state.pending > 0
     assert (state.key, state.podium, state.champion) == (None, (), None)
     assert (state.standings is not None, state.featured_match is not None) == (is_open, is_open)
     with ladder.reading(PUBLIC_VIEWER) as context:
-        matches = list_final_matches(context.connection, stored(ladder, "last").id)
+        matches = store.list_final_matches(context.connection, stored(ladder, "last").id)
         shown = [match.id for match in matches if view_match_replay(context, match.id) is not None]
     assert (shown == [match.id for match in matches]) == is_open
     assert bool(shown) == is_open
     if state.standings is not None:
         serve(ladder)
-        later = get_final_state(ladder, "last", PUBLIC_VIEWER)
+        later = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
         assert later.standings is not None
         assert later.standings.matches > state.standings.matches, "the results of earlier matches are cached"
 
 
 def test_reference_bots_have_no_rank(held: Ladder) -> None:
-    state = get_final_state(held, "last")
+    state = grading.get_final_state(held, "last")
     assert state.standings is not None
     rows = state.standings.items
     assert [row.is_reference for row in rows] == [False, False, True, True]
@@ -367,17 +342,17 @@ def test_reference_bots_have_no_rank(held: Ladder) -> None:
 
 def test_the_key_that_was_committed_to_deals_and_seats_every_exported_match(held: Ladder, tmp_path: Path) -> None:
     final, folder = stored(held, "last"), tmp_path / "last"
-    assert export_final(held, "last", folder) == 20
+    assert grading.export_final(held, "last", folder) == 20
     published = (folder / "published.txt").read_text()
-    assert published == get_commitment_file(held, "last").read_text()
+    assert published == grading.get_commitment_file(held, "last").read_text()
     assert f"SHA-256 of the key: {hashlib.sha256(final.key).hexdigest()}" in published
     digests = [line.split()[1] for line in published.splitlines()[-4:]]
     assert digests == held.database.read_with_retry(
-        lambda connection: [get_version_by_id(connection, version).digest for version in final.versions]
+        lambda connection: [store.get_version_by_id(connection, version).digest for version in final.versions]
     )
     assert verify_all(folder) == VerificationReport(20, 40, 0, 20)
     with pytest.raises(LadderError, match="isn't empty"):
-        export_final(held, "last", folder)
+        grading.export_final(held, "last", folder)
 
 
 def _another(name: str, change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
@@ -433,7 +408,7 @@ def test_differences_of_a_final_from_its_publication_are_reported(
     held: Ladder, tmp_path: Path, forge: Callable[[Path], object], words: str
 ) -> None:
     folder = tmp_path / "last"
-    export_final(held, "last", folder)
+    grading.export_final(held, "last", folder)
     forge(folder)
     assert words in "\n".join(verify_all(folder).differences)
 

@@ -13,33 +13,13 @@ from sqlalchemy import Connection
 
 from arena.rating import Estimate
 from arena.referee import GameResult, PlayedMatch
+from ladder import grading, store
 from ladder.bots import disable_bot
-from ladder.grading import (
-    GRADEBOOK_FORMATS,
-    Grade,
-    Grades,
-    create_final,
-    describe_missing_ids,
-    format_gradebook,
-    get_grades,
-)
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError, read_settings
 from ladder.standings import rebuild_standings
 from ladder.standings.computation import Standings
-from ladder.store import (
-    RATED,
-    User,
-    find_final,
-    find_latest_snapshot,
-    get_version_by_id,
-    list_final_matches,
-    queue_matches,
-    save_match,
-    save_users,
-    versions_in_match,
-)
 from ladder.users import UserSummary, join_teams, set_suspended
 from tests.cli_workspace import BOT
 from tests.ladder.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder
@@ -89,7 +69,7 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
         refs = (one, other)
         table = list(version_ids_by_ref(connection, refs).values())
         left = faulty
-        for id, won in zip(queue_matches(connection, RATED, [table] * len(wins), 2.0), wins, strict=True):
+        for id, won in zip(store.queue_matches(connection, store.RATED, [table] * len(wins), 2.0), wins, strict=True):
             results = []
             for game in range(2):
                 winner = 0 if game < won else 1
@@ -98,13 +78,13 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
                 results.append(
                     GameResult(id, game, refs, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
                 )
-            save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
+            store.save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
 
     ladder.database.write(act)
 
 
-def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> Grade:
-    return next(each for each in get_grades(ladder, "t", deadline=deadline).grades if each.user.login == login)
+def grade_of(ladder: Ladder, login: str, deadline: str | None = None) -> grading.Grade:
+    return next(each for each in grading.get_grades(ladder, "t", deadline=deadline).grades if each.user.login == login)
 
 
 def test_a_bot_beats_another_where_the_lower_end_of_the_difference_is_above_zero(ladder: Ladder) -> None:
@@ -181,14 +161,14 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     hand_in(ladder, "dan", "d", at=1_009_000)
     disable_bot(ladder, "b", "teacher", "copied from a")
     ladder.clock = Clock(1_020_000)
-    reasons = {each.user.login: each.reason for each in get_grades(ladder, "t", deadline="first").grades}
+    reasons = {each.user.login: each.reason for each in grading.get_grades(ladder, "t", deadline="first").grades}
     assert reasons["cleo"] == "c@1 didn't pass its check: run: it \\x1b[31mhangs"
     assert reasons["dan"] == "no version was submitted in time: d@1 was late"
     assert reasons["bob"] == "b is disabled: copied from a"
-    assert {each.points for each in get_grades(ladder, "t", deadline="first").grades} == {0.0}
+    assert {each.points for each in grading.get_grades(ladder, "t", deadline="first").grades} == {0.0}
     with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
         add_settings(empty, BASELINES)
-        assert [each.reason for each in get_grades(empty, "t").grades] == ["no version was submitted"]
+        assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["no version was submitted"]
 
 
 def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
@@ -198,7 +178,7 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
         (PUBLIC_VIEWER, []),
         (STAFF_VIEWER, ["ada", "bob", "cleo", "dan"]),
     ):
-        assert [grade.user.login for grade in get_grades(ladder, "t", viewer=viewer).grades] == logins
+        assert [grade.user.login for grade in grading.get_grades(ladder, "t", viewer=viewer).grades] == logins
 
 
 @pytest.mark.parametrize(
@@ -251,16 +231,16 @@ def test_a_title_whose_grades_canvas_drops_is_refused(tmp_path: Path, title: str
 def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) -> None:
     add_settings(ladder, '[[baselines]]\nname = "x"\npoints = 1\nbeats = "onne"\n')
     with pytest.raises(LadderError, match="The reference bots are one, two"):
-        get_grades(ladder, "t")
+        grading.get_grades(ladder, "t")
 
 
 def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
-        create_final(ladder, name, None, 20, "teacher")
+        grading.create_final(ladder, name, None, 20, "teacher")
         store_final(ladder, name, faults)
     ladder.clock = Clock(2e6)
-    semi, last = (get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
+    semi, last = (grading.get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
     assert (semi.games, last.games) == (20, 20)
     assert semi.baselines[1].value is not None
     assert semi.baselines[1].value > 0
@@ -270,12 +250,12 @@ def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
 def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: Ladder) -> None:
     """It played in the final before. A suspended user has no grade for the version of a teammate, either."""
     join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "t", "they asked")
-    create_final(ladder, "last", None, 20, "t")
+    grading.create_final(ladder, "last", None, 20, "t")
     store_final(ladder, "last", ())
     ladder.clock = Clock(2e6)
 
     def versions() -> list[str | None]:
-        grades = {each.user.login: each.version for each in get_grades(ladder, "t", final="last").grades}
+        grades = {each.user.login: each.version for each in grading.get_grades(ladder, "t", final="last").grades}
         return [grades[login] for login in ("ada", "cleo")]
 
     assert versions() == ["a@1", "a@1"]
@@ -290,18 +270,18 @@ def store_final(ladder: Ladder, name: str, faults: tuple[tuple[int, str, int], .
     """Store all matches of a final: the first seat of each game wins, with these faults."""
 
     def act(connection: Connection) -> None:
-        final = find_final(connection, name)
+        final = store.find_final(connection, name)
         assert final is not None
-        for match in list_final_matches(connection, final.id):
+        for match in store.list_final_matches(connection, final.id):
             refs = tuple(
-                get_version_by_id(connection, version).version_ref
-                for version in versions_in_match(connection, match.id)
+                store.get_version_by_id(connection, version).version_ref
+                for version in store.versions_in_match(connection, match.id)
             )
             results = tuple(
                 GameResult(match.id, game, seats, 0, "last_standing", (0,), ((1, 9),), 9, (), faults)
                 for game, seats in enumerate((refs, refs[::-1]))
             )
-            save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
+            store.save_match(connection, PlayedMatch(match.id, "record\n", results), 3.0)
 
     ladder.database.write(act)
 
@@ -319,7 +299,7 @@ def person(
     return UserSummary(login, name, pseudonym, False, email, student_id, section, None, **ids)
 
 
-def make_grades(**about: object) -> Grades:
+def make_grades(**about: object) -> grading.Grades:
     ada = ("ada", "Lovelace, Ada", "Quiet Fox", "ada@example.edu", "CS1-01", "U7")
     owner = person(*ada, canvas_id="1041", moodle_id="Participant 512")
     values = {
@@ -327,12 +307,12 @@ def make_grades(**about: object) -> Grades:
         "win_rate_adjusted": Estimate(0.5, 0.4, 0.6), "games": 240,
         "baselines": (), "reason": "beats one: passed",
     }  # fmt: skip
-    return Grades("Coup", "now", 100.0, (), (Grade(**{**values, **about}),), (), isolated=True)
+    return grading.Grades("Coup", "now", 100.0, (), (grading.Grade(**{**values, **about}),), (), isolated=True)
 
 
 def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
     """Source: canvas-lms, lib/gradebook_importer.rb: student columns in this order, Section last, points possible."""
-    head, possible, ada = rows(format_gradebook(make_grades(), "canvas"))
+    head, possible, ada = rows(grading.format_gradebook(make_grades(), "canvas"))
     assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Coup"]
     assert possible == ["    Points Possible", "", "", "", "", "100"]
     assert ada == ["Lovelace, Ada", "1041", "U7", "ada", "CS1-01", "62.5"]
@@ -340,7 +320,7 @@ def test_the_canvas_csv_has_the_columns_that_canvas_imports() -> None:
 
 def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
     """Source: docs.moodle.org, Grade import: an identifying column, the grade, and its feedback."""
-    head, ada = rows(format_gradebook(make_grades(), "moodle"))
+    head, ada = rows(grading.format_gradebook(make_grades(), "moodle"))
     assert head == ["Username", "Email address", "ID number", "Coup", "Coup (Feedback)"]
     assert ada == ["ada", "ada@example.edu", "U7", "62.5", "a@1: beats one: passed; 1.3 hours late"]
 
@@ -348,16 +328,16 @@ def test_the_moodle_csv_has_the_columns_that_moodle_imports() -> None:
 def test_canvas_api_takes_grades_with_feedback() -> None:
     """Source: canvas-lms, app/models/submission.rb, process_bulk_update: by ID, or by a prefix and another ID."""
     output = {"posted_grade": "62.5", "text_comment": "a@1: beats one: passed; 1.3 hours late"}
-    assert json.loads(format_gradebook(make_grades(), "canvas-api")) == {"grade_data": {"1041": output}}
+    assert json.loads(grading.format_gradebook(make_grades(), "canvas-api")) == {"grade_data": {"1041": output}}
     for number, ids in (("U7", ["sis_user_id:U7"]), (None, [])):
         found = make_grades(user=person("ada", "Ada", "Quiet Fox", student_id=number))
-        assert list(json.loads(format_gradebook(found, "canvas-api"))["grade_data"]) == ids
-        assert len(describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
+        assert list(json.loads(grading.format_gradebook(found, "canvas-api"))["grade_data"]) == ids
+        assert len(grading.describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
 
 
 def test_moodles_worksheet_has_what_its_import_reads() -> None:
     """Source: moodle, mod/assign/feedback/offline: three columns by their names, and feedback, which is HTML."""
-    head, ada = rows(format_gradebook(make_grades(reason="hello: <None> & co"), "moodle-worksheet"))
+    head, ada = rows(grading.format_gradebook(make_grades(reason="hello: <None> & co"), "moodle-worksheet"))
     cells = dict(zip(head, ada, strict=True))
     assert (cells["Identifier"], cells["Grade"], cells["Last modified (grade)"]) == ("Participant 512", "62.5", "")
     assert cells["Feedback comments"] == "a@1: hello: &lt;None&gt; &amp; co; 1.3 hours late"
@@ -368,43 +348,43 @@ def test_moodle_gives_no_grade_to_the_person_before() -> None:
     """Source: moodle, grade/import/csv: a row with an empty mapped cell belongs to the person of the row before."""
     found, other = make_grades(), make_grades(user=person("bob", "Bob", "Old Owl", email="bob@example.edu"))
     both = replace(found, grades=found.grades + other.grades)
-    head, *lines = rows(format_gradebook(both, "moodle"))
+    head, *lines = rows(grading.format_gradebook(both, "moodle"))
     assert head[:3] == ["Username", "Email address", "Coup"]
     assert all(all(line) for line in lines)
-    assert describe_missing_ids(both, "moodle") == ["no ID number, so that column is left out: bob"]
+    assert grading.describe_missing_ids(both, "moodle") == ["no ID number, so that column is left out: bob"]
 
 
 def test_users_without_an_id_are_reported(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", owners=" ".join(f"s{number:02}" for number in range(12)))) as ladder:
         add_settings(ladder, BASELINES)
-        student = User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
-        ladder.database.write(lambda connection: save_users(connection, [student], 1.0))
-        found = get_grades(ladder, "t")
+        student = store.User("s00", "S", "", canvas_id="7", moodle_id="Participant 8")
+        ladder.database.write(lambda connection: store.save_users(connection, [student], 1.0))
+        found = grading.get_grades(ladder, "t")
     for form, words, first in (
         ("canvas", "SIS User ID", "S,7,"), ("canvas-api", "left out", '  "7"'),
         ("moodle-worksheet", "no Identifier", "Participant 8,S,"),
     ):  # fmt: skip
-        [line] = [line for line in describe_missing_ids(found, form) if words in line]
+        [line] = [line for line in grading.describe_missing_ids(found, form) if words in line]
         assert line.endswith(": s01, s02, s03, s04, s05, s06, s07, s08, s09, s10 and 1 more")
-        assert f"\n{first}" in format_gradebook(found, form)
-    assert describe_missing_ids(found, "plain") == []
+        assert f"\n{first}" in grading.format_gradebook(found, form)
+    assert grading.describe_missing_ids(found, "plain") == []
     assert "no Identifier" in Term(ladder.path).arena("grades show", "--format", "moodle-worksheet").err
 
 
-@pytest.mark.parametrize("form", [form for form in GRADEBOOK_FORMATS if form != "canvas-api"])
+@pytest.mark.parametrize("form", [form for form in grading.GRADEBOOK_FORMATS if form != "canvas-api"])
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_no_cell_is_a_formula(form: str, start: str) -> None:
     """Names, sections and reasons are untrusted text."""
     evil = f"{start}HYPERLINK(1)"
     owner = person("ada", evil, evil, "ada@example.edu", evil)
-    for row in rows(format_gradebook(make_grades(user=owner, version=evil, reason=evil), form)):
+    for row in rows(grading.format_gradebook(make_grades(user=owner, version=evil, reason=evil), form)):
         assert [cell for cell in row if cell.startswith(start)] == []
 
 
 def test_negative_numbers_stay_numbers(ladder: Ladder) -> None:
     for name in ("a@1", "b@1", "two@1"):
         play(ladder, name, "one@1", [0, 1] * 8 if name == "a@1" else [2, 1] * 8)
-    head, *lines = rows(format_gradebook(get_grades(ladder, "t"), "plain"))
+    head, *lines = rows(grading.format_gradebook(grading.get_grades(ladder, "t"), "plain"))
     ada = dict(zip(head, lines[0], strict=True))
     assert float(ada["beats one: value"]) < 0
     assert ada["beats one: passed"] == "no"
@@ -437,5 +417,5 @@ def test_of_several_bots_the_one_with_most_points_counts(ladder: Ladder) -> None
     found = grade_of(ladder, "ada")
     assert (found.version, found.points) == ("a@1", 30)
     rebuild_standings(ladder)
-    shares = Standings.from_json(ladder.database.read_with_retry(find_latest_snapshot) or "").win_rates
+    shares = Standings.from_json(ladder.database.read_with_retry(store.find_latest_snapshot) or "").win_rates
     assert shares["a"] < shares["better"]

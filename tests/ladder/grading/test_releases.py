@@ -10,27 +10,15 @@ from contextlib import closing
 import pytest
 from sqlalchemy import func, select, update
 
+from ladder import grading, users
 from ladder.bots import disable_bot
 from ladder.deadlines import extend_deadline
-from ladder.grading import (
-    GRADEBOOK_FORMATS,
-    GradeChanges,
-    PublishedGrades,
-    create_final,
-    format_gradebook,
-    get_published_grades,
-    list_release_summaries,
-    release_grades,
-    reproduce_release,
-    reveal_final_results,
-)
 from ladder.ladder import Ladder
 from ladder.maintenance import restore_backup, write_backup
 from ladder.matches import set_void
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import METADATA, all_releases, list_audit_entries
-from ladder.users import import_users, join_teams, make_roster_entry, merge_users, set_suspended, set_withdrawn
 from tests.cli_workspace import Place
 from tests.command import LIMIT_S, Command
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
@@ -54,9 +42,9 @@ def ladder(place: Place) -> Iterator[Ladder]:
         yield made
 
 
-def changes_since(ladder: Ladder, name: str, before: str | None = None) -> GradeChanges:
+def changes_since(ladder: Ladder, name: str, before: str | None = None) -> grading.GradeChanges:
     with ladder.database.read() as connection:
-        changes = get_published_grades(connection, name, since=before).changes
+        changes = grading.get_published_grades(connection, name, since=before).changes
     assert changes is not None
     return changes
 
@@ -73,9 +61,9 @@ def change_everything(ladder: Ladder) -> None:
     extend_deadline(ladder, "cleo", "first", None, 100, 0, "t", "ill")
     hand_in(ladder, "cleo", "c", at=LATER + 2)
     disable_bot(ladder, "b", "t", "copied")
-    set_suspended(ladder, "ada", True, "t", "copied")
-    import_users(ladder, [make_roster_entry("dan", "Dan", None, None, None)], "t", "one person")
-    import_users(ladder, [make_roster_entry("bob", "Robert", None, None, None)], "t", "one person")
+    users.set_suspended(ladder, "ada", True, "t", "copied")
+    users.import_users(ladder, [users.make_roster_entry("dan", "Dan", None, None, None)], "t", "one person")
+    users.import_users(ladder, [users.make_roster_entry("bob", "Robert", None, None, None)], "t", "one person")
     path = ladder.path / "ladder.toml"
     text = path.read_text().replace("points = 40", "points = 50").replace("percent_per_day = 0", "percent_per_day = 5")
     path.write_text(text.replace(deadline("first", DUE), deadline("first", DUE + 60)))
@@ -84,26 +72,26 @@ def change_everything(ladder: Ladder) -> None:
 
 def test_a_release_is_reproduced_to_the_digit_after_all_changes(ladder: Ladder, place: Place) -> None:
     """This also holds in a restored ladder; stored grades are printed unchanged."""
-    made = release_grades(ladder, "one", "teacher", None, deadline="first")
+    made = grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     assert [grade.points for grade in made.grades.grades] == [70, 0, 0]
     before = Term(ladder.path).arena("grades show", "--release", "one").out
     change_everything(ladder)
-    assert reproduce_release(ladder, "one").differences == ()
-    later = release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
+    assert grading.reproduce_release(ladder, "one").differences == ()
+    later = grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     assert [grade.points for grade in later.grades.grades] == [0, 0, 0, 0]
     assert Term(ladder.path).arena("grades show", "--release", "one").out == before
-    set_withdrawn(ladder, "bob", True, "teacher", "moved away")
-    merge_users(ladder, "dan", "cleo", "teacher", "one person")
+    users.set_withdrawn(ladder, "bob", True, "teacher", "moved away")
+    users.merge_users(ladder, "dan", "cleo", "teacher", "one person")
     write_backup(ladder, place.folder / "spring.tar")
     with closing(restore_backup(place.folder / "spring.tar", place.folder / "again")) as again:
-        assert all(reproduce_release(again, name).same for name in ("one", "two"))
+        assert all(grading.reproduce_release(again, name).same for name in ("one", "two"))
         assert Term(again.path).arena("grades show", "--release", "one").out == before
 
 
 @pytest.mark.parametrize("core", ["Prescott", "Haswell"])
 def test_another_processor_reproduces_a_release(ladder: Ladder, place: Place, core: str) -> None:
     """Its sums differ in the last digits."""
-    release_grades(ladder, "one", "teacher", None, deadline="first")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     words = ["ladder", "grades", "verify", str(ladder.path), "one"]
     there = {**os.environ, "OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "2"}
     process = Command(words, there, fresh=True, stderr=subprocess.PIPE, text=True)
@@ -112,7 +100,7 @@ def test_another_processor_reproduces_a_release(ladder: Ladder, place: Place, co
 
 
 def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, place: Place) -> None:
-    release_grades(ladder, "one", "teacher", None, deadline="first")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     table = METADATA.tables["match_players"]
     lost = update(table).where(table.c.match == 1).values(wins=0)
     ladder.database.write(lambda connection: connection.execute(lost))
@@ -122,7 +110,7 @@ def test_a_release_whose_results_were_changed_by_hand_differs(ladder: Ladder, pl
 
 def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder) -> None:
     """A release isn't possible before the deadline, or while a version waits."""
-    release_grades(ladder, "one", "teacher", None, deadline="first")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
         ("one", {"deadline": "first"}, "again", "is released already"),
         ("two", {"deadline": "first"}, None, 'before, as "one".\nGive the reason'),
@@ -133,10 +121,10 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
     )
     for name, of, why, output in cases:
         with pytest.raises(LadderError, match=output):
-            release_grades(ladder, name, "teacher", why, **of)
+            grading.release_grades(ladder, name, "teacher", why, **of)
     ladder.clock = Clock(DUE - 60)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
-        release_grades(ladder, "two", "teacher", "x", deadline="first")
+        grading.release_grades(ladder, "two", "teacher", "x", deadline="first")
     with ladder.database.read() as connection:
         assert [each.name for each in all_releases(connection)] == ["one"]
         assert [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("release",))] == [
@@ -150,22 +138,22 @@ def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
         extend_deadline(ladder, login, "first", None, 100, 0, "t", "ill")
     for name, why in (("one", None), ("two", "a regrade")):
         with pytest.raises(LadderError, match=r"^2 users may still submit: bob until .*, cleo until "):
-            release_grades(ladder, name, "teacher", why, deadline="first")
-        made = release_grades(ladder, name, "teacher", why, deadline="first", incomplete=True)
+            grading.release_grades(ladder, name, "teacher", why, deadline="first")
+        made = grading.release_grades(ladder, name, "teacher", why, deadline="first", incomplete=True)
         assert [grade.graded_points for grade in made.grades.grades] == [70, None, None]
     shown = Term(ladder.path).arena("grades show", "--release", "two", "--owner", "bob")
     assert (shown.out, shown.err[:35]) == ("", "1 user may still submit: bob until ")
-    assert reproduce_release(ladder, "two").same
+    assert grading.reproduce_release(ladder, "two").same
     assert changes_since(ladder, "two").items == ()
-    for form in GRADEBOOK_FORMATS:
-        file = format_gradebook(made.grades, form)
+    for form in grading.GRADEBOOK_FORMATS:
+        file = grading.format_gradebook(made.grades, form)
         assert ("70" in file) == (form != "canvas-api"), "ada has no ID there"
         assert "not graded yet" in file or not form.startswith("moodle")
-    file = format_gradebook(made.grades, "plain")
+    file = grading.format_gradebook(made.grades, "plain")
     points = {row["login"]: row["points"] for row in csv.DictReader(io.StringIO(file))}
     assert points == {"ada": "70", "bob": "", "cleo": ""}
     ladder.clock = Clock(LATER + 100 * DAY_S)
-    release_grades(ladder, "all", "teacher", "all have submitted", deadline="first")
+    grading.release_grades(ladder, "all", "teacher", "all have submitted", deadline="first")
     rows = {row.user.login: (row.before, row.after, row.reasons[0]) for row in changes_since(ladder, "all").items}
     assert rows == dict.fromkeys(("bob", "cleo"), (None, 0, "could still submit before"))
 
@@ -174,23 +162,23 @@ def test_while_late_days_run_only_users_without_a_version_may_still_submit(ladde
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
     with pytest.raises(LadderError, match=r"^1 user may still submit: cleo until"):
-        release_grades(ladder, "x", "teacher", None, deadline="first")
+        grading.release_grades(ladder, "x", "teacher", None, deadline="first")
 
 
-@pytest.mark.parametrize("lock", [set_suspended, set_withdrawn])
+@pytest.mark.parametrize("lock", [users.set_suspended, users.set_withdrawn])
 def test_a_teammate_who_may_not_submit_keeps_no_grade_open(ladder: Ladder, lock: Callable[..., bool]) -> None:
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 20"))
-    join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "teacher", "project", since=DUE - 1)
+    users.join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "teacher", "project", since=DUE - 1)
     lock(ladder, "cleo", True, "teacher", "left")
-    made = release_grades(ladder, "one", "teacher", None, deadline="first")
+    made = grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     assert made.grades.grades[0].graded_points == 70
 
 
 def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
-    release_grades(ladder, "one", "teacher", None, deadline="first")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     change_everything(ladder)
-    release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
+    grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = changes_since(ladder, "two")
     assert found.reasons == (
         'the baseline "beats one": points 40 beats one before, points 50 beats one now',
@@ -204,8 +192,8 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     assert words["ada"][2].startswith("no version counts, a@1 before; suspended: copied; before: beats one: passed, ")
     assert words["cleo"][2].startswith("c@1 counts, no version before; extended until ")
     assert words["dan"] == (None, 0, "new: had no grade before")
-    set_suspended(ladder, "ada", False, "t", "it wasn't")
-    release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
+    users.set_suspended(ladder, "ada", False, "t", "it wasn't")
+    grading.release_grades(ladder, "three", "teacher", "it wasn't copied", deadline="first")
     [row] = changes_since(ladder, "three").items
     assert (row.user.login, row.before, row.after) == ("ada", 0, 30)
     [row] = [row for row in changes_since(ladder, "three", "one").items if row.user.login == "ada"]
@@ -216,28 +204,28 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
 
 
 def test_a_final_is_released_too(ladder: Ladder) -> None:
-    create_final(ladder, "last", "first", 20, "teacher")
+    grading.create_final(ladder, "last", "first", 20, "teacher")
     store_final(ladder, "last", ())
-    reveal_final_results(ladder, "last", "teacher")
-    made = release_grades(ladder, "end", "teacher", None, final="last")
+    grading.reveal_final_results(ladder, "last", "teacher")
+    made = grading.release_grades(ladder, "end", "teacher", None, final="last")
     assert made.release.scope == "final last"
     last = ladder.database.read_with_retry(lambda connection: connection.scalar(select(func.max(matches.id))))
     assert last is not None
     set_void(ladder, last, True, "teacher", "the host slept")
-    assert reproduce_release(ladder, "end").same
-    assert release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
+    assert grading.reproduce_release(ladder, "end").same
+    assert grading.release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
     assert changes_since(ladder, "end2").reasons[-1] == f"void since: match {last}"
 
 
-def seen_by(ladder: Ladder, viewer: Viewer) -> PublishedGrades:
+def seen_by(ladder: Ladder, viewer: Viewer) -> grading.PublishedGrades:
     with ladder.database.read() as connection:
-        return get_published_grades(connection, "two", viewer)
+        return grading.get_published_grades(connection, "two", viewer)
 
 
 def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
-    release_grades(ladder, "one", "teacher", None, deadline="first")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     change_everything(ladder)
-    release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
+    grading.release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
     for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
         assert [grade.user.login for grade in found.grades.grades] == logins
@@ -245,23 +233,26 @@ def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
         assert {row.user.login for row in found.changes.items} <= set(logins)
         assert (found.release.created_by, found.release.reason) == (None, None)
         with ladder.database.read() as connection:
-            assert {line.reason for line in list_release_summaries(connection, viewer)} == {None}
+            assert {line.reason for line in grading.list_release_summaries(connection, viewer)} == {None}
 
 
 def test_a_release_to_a_merged_login_belongs_to_the_remaining_user(ladder: Ladder) -> None:
     """A later release reports their changes, and doesn't report anyone as withdrawn."""
-    release_grades(ladder, "one", "teacher", None, deadline="first")
-    import_users(ladder, [make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
-    merge_users(ladder, "ada", "ada2", "teacher", "one person")
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    users.import_users(ladder, [users.make_roster_entry("ada2", "Ada", None, None, None)], "t", "one person")
+    users.merge_users(ladder, "ada", "ada2", "teacher", "one person")
     with ladder.database.read() as connection:
-        [grade] = get_published_grades(connection, "one", Viewer("ada2")).grades.grades
+        [grade] = grading.get_published_grades(connection, "one", Viewer("ada2")).grades.grades
         assert (grade.user.login, grade.points) == ("ada", 70)
-        assert get_published_grades(connection, "one", Viewer("bob")).grades.grades[0].user.login == "bob"
-    assert release_grades(ladder, "two", "teacher", "a merge", deadline="first").grades.grades[0].user.login == "ada2"
+        assert grading.get_published_grades(connection, "one", Viewer("bob")).grades.grades[0].user.login == "bob"
+    assert (
+        grading.release_grades(ladder, "two", "teacher", "a merge", deadline="first").grades.grades[0].user.login
+        == "ada2"
+    )
     assert changes_since(ladder, "two").items == ()
     play(ladder, "b@1", "one@1", [2] * 40)
-    merge_users(ladder, "cleo", "bob", "teacher", "one person")
-    release_grades(ladder, "three", "teacher", "a merge", deadline="first")
+    users.merge_users(ladder, "cleo", "bob", "teacher", "one person")
+    grading.release_grades(ladder, "three", "teacher", "a merge", deadline="first")
     assert [(row.user.login, row.before, row.after) for row in changes_since(ladder, "three").items] == [
         ("bob", 0, 100)
     ]

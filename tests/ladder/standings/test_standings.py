@@ -13,16 +13,16 @@ import pytest
 from sqlalchemy import Connection, select
 
 from arena.referee import GameResult, PlayedMatch
+from ladder import store
 from ladder.ladder import Ladder, create_ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import StandingsUpdater, view_standings_page
 from ladder.standings.computation import Standings
-from ladder.store import METADATA, User, find_latest_snapshot, queue_matches, save_match, save_users
 from tests.ladder.store.databases import add_bot
 from tests.ladder.term import PLAY, Term
 from tests.ladder.version_refs import version_ids_by_ref
 
-BOARDS = (METADATA.tables["standings_snapshots"].c.sequence, METADATA.tables["standings_snapshots"].c.data)
+BOARDS = (store.METADATA.tables["standings_snapshots"].c.sequence, store.METADATA.tables["standings_snapshots"].c.data)
 DAY_S = 86_400
 GAMES = 6
 
@@ -43,13 +43,13 @@ def play(ladder: Ladder, *met: tuple[str, int]) -> None:
     def act(connection: Connection) -> None:
         ids = version_ids_by_ref(connection, sorted({f"{name}@1" for pair, _ in met for name in pair}))
         tables = [[ids[f"{name}@1"] for name in pair] for pair, _ in met]
-        for match, (pair, wins) in zip(queue_matches(connection, "rated", tables, 3.0), met, strict=True):
+        for match, (pair, wins) in zip(store.queue_matches(connection, "rated", tables, 3.0), met, strict=True):
             version_refs = (f"{pair[0]}@1", f"{pair[1]}@1")
             results = tuple(
                 GameResult(match, game, version_refs, seat, "last_standing", (seat,), ((1 - seat, 5),), 5, (), ())
                 for game, seat in ((game, int(game >= wins)) for game in range(GAMES))
             )
-            save_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())
+            store.save_match(connection, PlayedMatch(match, f"{match}\n", results), ladder.clock())
 
     ladder.database.write(act)
 
@@ -97,7 +97,7 @@ def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> 
     fold.update()
     assert fold.table.collusion.games == 38 * GAMES
     with ladder.database.read() as connection:
-        assert Standings.from_json(find_latest_snapshot(connection) or "") == fold.table
+        assert Standings.from_json(store.find_latest_snapshot(connection) or "") == fold.table
 
 
 def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladder: Ladder) -> None:
@@ -139,14 +139,14 @@ def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
 
 def text_of(ladder: Ladder) -> str:
     with ladder.database.read() as connection:
-        return find_latest_snapshot(connection) or ""
+        return store.find_latest_snapshot(connection) or ""
 
 
 def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
     play_all_pairs(ladder, 2, {})
     folded(ladder)
-    people = [User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
-    ladder.database.write(lambda connection: save_users(connection, people, 3.0))
+    people = [store.User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
+    ladder.database.write(lambda connection: store.save_users(connection, people, 3.0))
     for viewer, bots, sections in (
         (STAFF_VIEWER, "bd", ("A",)),
         (Viewer("owner-of-b"), "abcd", None),

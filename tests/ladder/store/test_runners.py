@@ -13,29 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, select
 
-from ladder.store import (
-    METADATA,
-    AttemptCost,
-    Database,
-    LivenessCheck,
-    add_version,
-    claim_check,
-    claim_match,
-    end_runner,
-    find_latest_snapshot,
-    find_snapshot,
-    finish_check,
-    get_check_steps,
-    get_version_by_id,
-    list_live_runners,
-    record_failed_attempt,
-    record_heartbeat,
-    register_runner,
-    release_check,
-    release_ended,
-    save_check_steps,
-    save_snapshot,
-)
+from ladder import store
 from tests.ladder.store.databases import ladder, queue
 
 ROOT = Path(__file__).parents[3]
@@ -64,7 +42,7 @@ class Clock:
 
 
 def state_of(connection: Connection, match: int) -> tuple[str, str | None]:
-    matches = METADATA.tables["matches"]
+    matches = store.METADATA.tables["matches"]
     return tuple(connection.execute(select(matches.c.status, matches.c.runner).where(matches.c.id == match)).one())
 
 
@@ -75,123 +53,123 @@ def queued(connection: Connection, count: int) -> list[int]:
 
 
 def test_a_runner_that_was_assumed_dead_takes_part_again(connection: Connection) -> None:
-    mine = register_runner(connection, 2, 1.0)
-    end_runner(connection, mine)
-    assert not record_heartbeat(connection, mine, 2)
-    assert register_runner(connection, 2, 1.0, mine) == mine
-    assert record_heartbeat(connection, mine, 2)
-    assert [runner.id for runner in list_live_runners(connection)] == [mine]
+    mine = store.register_runner(connection, 2, 1.0)
+    store.end_runner(connection, mine)
+    assert not store.record_heartbeat(connection, mine, 2)
+    assert store.register_runner(connection, 2, 1.0, mine) == mine
+    assert store.record_heartbeat(connection, mine, 2)
+    assert [runner.id for runner in store.list_live_runners(connection)] == [mine]
 
 
 def test_leases_of_a_runner_that_was_assumed_dead_are_queued_again(connection: Connection) -> None:
     """It learns of its end at its next heartbeat, and may have been killed before."""
     match = queued(connection, 1)[0]
-    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
-    end_runner(connection, mine)
-    assert claim_match(connection, mine, [], 1.0).id == match
-    assert claim_check(connection, mine, [], 1.0).id == version
-    assert claim_match(connection, other, [], 1.0) is None
-    release_ended(connection)
-    assert claim_match(connection, other, [], 1.0).id == match
-    assert claim_check(connection, other, [], 1.0).id == version
-    release_ended(connection)
+    version = store.add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine, other = store.register_runner(connection, 2, 1.0), store.register_runner(connection, 2, 1.0)
+    store.end_runner(connection, mine)
+    assert store.claim_match(connection, mine, [], 1.0).id == match
+    assert store.claim_check(connection, mine, [], 1.0).id == version
+    assert store.claim_match(connection, other, [], 1.0) is None
+    store.release_ended(connection)
+    assert store.claim_match(connection, other, [], 1.0).id == match
+    assert store.claim_check(connection, other, [], 1.0).id == version
+    store.release_ended(connection)
     assert state_of(connection, match) == ("leased", other)
 
 
 def test_a_runner_does_not_restart_its_matches_in_progress(connection: Connection) -> None:
     """This holds too where they were queued again because the runner was assumed dead."""
     first, second = queued(connection, 2)
-    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine = register_runner(connection, 2, 1.0)
-    assert claim_match(connection, mine, [], 1.0).id == first
-    assert claim_check(connection, mine, [], 1.0).id == version
-    end_runner(connection, mine)
-    assert claim_match(connection, mine, [first], 1.0).id == second
-    assert claim_check(connection, mine, [version], 1.0) is None
+    version = store.add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine = store.register_runner(connection, 2, 1.0)
+    assert store.claim_match(connection, mine, [], 1.0).id == first
+    assert store.claim_check(connection, mine, [], 1.0).id == version
+    store.end_runner(connection, mine)
+    assert store.claim_match(connection, mine, [first], 1.0).id == second
+    assert store.claim_check(connection, mine, [version], 1.0) is None
 
 
 def test_a_runner_that_wakes_up_returns_no_task_of_another(connection: Connection) -> None:
     """Otherwise a third one would run it at the same time."""
     match = queued(connection, 1)[0]
-    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    slept, other = register_runner(connection, 2, 1.0), register_runner(connection, 2, 1.0)
-    claim_match(connection, slept, [], 1.0)
-    claim_check(connection, slept, [], 1.0)
-    end_runner(connection, slept)
-    claim_match(connection, other, [], 1.0)
-    claim_check(connection, other, [], 1.0)
-    assert not record_failed_attempt(connection, match, slept, "its worker died", 2.0)
-    assert not release_check(connection, version, slept, "its worker died", 1.0)
+    version = store.add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    slept, other = store.register_runner(connection, 2, 1.0), store.register_runner(connection, 2, 1.0)
+    store.claim_match(connection, slept, [], 1.0)
+    store.claim_check(connection, slept, [], 1.0)
+    store.end_runner(connection, slept)
+    store.claim_match(connection, other, [], 1.0)
+    store.claim_check(connection, other, [], 1.0)
+    assert not store.record_failed_attempt(connection, match, slept, "its worker died", 2.0)
+    assert not store.release_check(connection, version, slept, "its worker died", 1.0)
     assert state_of(connection, match) == ("leased", other)
-    assert (get_version_by_id(connection, version).status, get_version_by_id(connection, version).attempts) == (
-        "checking",
-        0,
-    )
+    assert (
+        store.get_version_by_id(connection, version).status,
+        store.get_version_by_id(connection, version).attempts,
+    ) == ("checking", 0)
 
 
 def test_steps_before_the_end_are_kept_by_their_numbers_until_they_are_void(connection: Connection) -> None:
     """A step replaces those of its number and later; a step of a runner that lost the version is ignored."""
-    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    mine, other = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
-    save_check_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
-    claim_check(connection, mine, [], 1.0)
-    assert get_check_steps(connection, version) == []
-    save_check_steps(
+    version = store.add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    mine, other = store.register_runner(connection, 1, 1.0), store.register_runner(connection, 1, 1.0)
+    store.save_check_steps(connection, version, mine, [(1, "unheld", b"")], 2.0)
+    store.claim_check(connection, mine, [], 1.0)
+    assert store.get_check_steps(connection, version) == []
+    store.save_check_steps(
         connection, version, mine, [(1, "a", b""), (2, "running", b""), (2, "b", b"log"), (3, "c", b"")], 2.0
     )
-    save_check_steps(connection, version, other, [(1, "other", b"")], 2.0)
-    assert get_check_steps(connection, version) == ["a", "b", "c"]
-    save_check_steps(connection, version, mine, [(1, "again", b"")], 2.0)
-    assert get_check_steps(connection, version) == ["again"]
-    assert not release_check(connection, version, mine, "its worker died", 2.0, AttemptCost.LOSS)
-    assert get_check_steps(connection, version) == []
-    claim_check(connection, other, [], 2.0)
-    save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "running", b"")], 2.0)
-    assert finish_check(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
-    save_check_steps(connection, version, other, [(1, "late", b"")], 4.0)
-    assert get_check_steps(connection, version) == ["a", "end"]
+    store.save_check_steps(connection, version, other, [(1, "other", b"")], 2.0)
+    assert store.get_check_steps(connection, version) == ["a", "b", "c"]
+    store.save_check_steps(connection, version, mine, [(1, "again", b"")], 2.0)
+    assert store.get_check_steps(connection, version) == ["again"]
+    assert not store.release_check(connection, version, mine, "its worker died", 2.0, store.AttemptCost.LOSS)
+    assert store.get_check_steps(connection, version) == []
+    store.claim_check(connection, other, [], 2.0)
+    store.save_check_steps(connection, version, other, [(1, "a", b""), (2, "b", b""), (3, "running", b"")], 2.0)
+    assert store.finish_check(connection, version, [("a", b""), ("end", b"")], None, ["python3"], None, 3.0)
+    store.save_check_steps(connection, version, other, [(1, "late", b"")], 4.0)
+    assert store.get_check_steps(connection, version) == ["a", "end"]
 
 
 def test_a_check_that_was_done_twice_counts_once(connection: Connection) -> None:
-    version = add_version(connection, 1, "0" * 64, "a.py", 1.0)
-    assert finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
-    assert not finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
-    assert get_version_by_id(connection, version).status == "accepted"
+    version = store.add_version(connection, 1, "0" * 64, "a.py", 1.0)
+    assert store.finish_check(connection, version, [("{}", b"")], None, ["python3"], None, 2.0)
+    assert not store.finish_check(connection, version, [("{}", b"")] * 2, "it is broken", None, None, 3.0)
+    assert store.get_version_by_id(connection, version).status == "accepted"
 
 
 def test_a_runner_without_a_heartbeat_is_dead_after_a_while(connection: Connection) -> None:
-    silent, lively = register_runner(connection, 1, 1.0), register_runner(connection, 1, 1.0)
+    silent, lively = store.register_runner(connection, 1, 1.0), store.register_runner(connection, 1, 1.0)
     clock = Clock()
-    watch = LivenessCheck(clock, silent_s=60)
+    watch = store.LivenessCheck(clock, silent_s=60)
     for clock.now in range(0, 61, 10):
-        record_heartbeat(connection, lively, 1)
-        assert watch.dead(list_live_runners(connection)) == []
+        store.record_heartbeat(connection, lively, 1)
+        assert watch.dead(store.list_live_runners(connection)) == []
     clock.now = 61
-    assert watch.dead(list_live_runners(connection)) == [silent]
+    assert watch.dead(store.list_live_runners(connection)) == [silent]
 
 
 def test_a_runner_that_slept_assumes_no_other_dead(connection: Connection) -> None:
     """All were silent because the database was unavailable, or the observer was stopped."""
-    silent = register_runner(connection, 1, 1.0)
+    silent = store.register_runner(connection, 1, 1.0)
     clock = Clock()
-    watch = LivenessCheck(clock, silent_s=60)
-    assert watch.dead(list_live_runners(connection)) == []
+    watch = store.LivenessCheck(clock, silent_s=60)
+    assert watch.dead(store.list_live_runners(connection)) == []
     clock.now = 1000
-    assert watch.dead(list_live_runners(connection)) == []
+    assert watch.dead(store.list_live_runners(connection)) == []
     for clock.now in range(1000, 1061, 10):
-        assert watch.dead(list_live_runners(connection)) == []
+        assert watch.dead(store.list_live_runners(connection)) == []
     clock.now = 1061
-    assert watch.dead(list_live_runners(connection)) == [silent]
+    assert watch.dead(store.list_live_runners(connection)) == [silent]
 
 
 def test_the_current_standings_are_those_written_last(connection: Connection) -> None:
-    save_snapshot(connection, "2026-11-23", 2.0, 1, '{"items": [1]}')
-    save_snapshot(connection, "2026-11-22", 1.0, 2, '{"items": [2]}')
-    assert find_latest_snapshot(connection) == '{"items": [2]}'
-    save_snapshot(connection, "2026-11-23", 3.0, 3, "newest")
-    assert find_latest_snapshot(connection) == "newest"
-    assert find_snapshot(connection, "2026-11-22") == ("2026-11-22", '{"items": []}'), "its rows are its points"
+    store.save_snapshot(connection, "2026-11-23", 2.0, 1, '{"items": [1]}')
+    store.save_snapshot(connection, "2026-11-22", 1.0, 2, '{"items": [2]}')
+    assert store.find_latest_snapshot(connection) == '{"items": [2]}'
+    store.save_snapshot(connection, "2026-11-23", 3.0, 3, "newest")
+    assert store.find_latest_snapshot(connection) == "newest"
+    assert store.find_snapshot(connection, "2026-11-22") == ("2026-11-22", '{"items": []}'), "its rows are its points"
 
 
 # --- with processes and servers ---------------------------------------------------------------------------------------
@@ -221,11 +199,11 @@ def test_a_stopped_writer_does_not_block_others(postgres_url: str) -> None:
     )  # fmt: skip
     try:
         until(lambda: Path(f"/proc/{process.pid}/stat").read_text().split()[2] == "T")
-        with closing(Database(postgres_url)) as database:
-            database.write(lambda connection: save_snapshot(connection, "day", 1.0, 1, "meanwhile"))
+        with closing(store.Database(postgres_url)) as database:
+            database.write(lambda connection: store.save_snapshot(connection, "day", 1.0, 1, "meanwhile"))
             process.send_signal(signal.SIGCONT)
             assert int(process.communicate(timeout=60)[0]) >= 2, "a second time where the machine stood still, too"
-            assert database.read_with_retry(find_latest_snapshot) == "of the one that slept"
+            assert database.read_with_retry(store.find_latest_snapshot) == "of the one that slept"
     finally:
         process.kill()
         process.wait()

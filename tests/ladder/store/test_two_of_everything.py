@@ -9,27 +9,11 @@ import pytest
 from sqlalchemy import Connection, select
 
 from arena.referee import GameResult, PlayedMatch
-from ladder.store import (
-    CHALLENGE,
-    METADATA,
-    RATED,
-    Final,
-    LivenessCheck,
-    all_finals,
-    cancel_queued_matches,
-    claim_match,
-    has_recent_forfeits,
-    insert_final,
-    list_live_runners,
-    queue_matches,
-    register_runner,
-    reveal_final,
-    save_match,
-)
+from ladder import store
 from tests.ladder.store.databases import ladder
 
 NOW, DAY_S = 5.0, 86_400.0
-match_players, matches = METADATA.tables["match_players"], METADATA.tables["matches"]
+match_players, matches = store.METADATA.tables["match_players"], store.METADATA.tables["matches"]
 
 
 @pytest.fixture
@@ -41,19 +25,19 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 def test_the_key_of_one_final_is_revealed(connection: Connection) -> None:
     for number, name in enumerate(("first", "second", "third")):
-        insert_final(connection, Final(name, bytes([number]) * 32, (1, 2), 6, None, NOW, False, NOW))
-    second = all_finals(connection)[1]
-    reveal_final(connection, second.id)
-    assert [final.revealed for final in all_finals(connection)] == [False, True, False]
+        store.insert_final(connection, store.Final(name, bytes([number]) * 32, (1, 2), 6, None, NOW, False, NOW))
+    second = store.all_finals(connection)[1]
+    store.reveal_final(connection, second.id)
+    assert [final.revealed for final in store.all_finals(connection)] == [False, True, False]
 
 
 def test_only_waiting_matches_of_the_same_kind_and_bot_are_cancelled(connection: Connection) -> None:
-    mine, waits, others = queue_matches(connection, RATED, [(1, 2), (1, 3), (3, 4)], NOW)
-    [asked] = queue_matches(connection, CHALLENGE, [(1, 2)], NOW)
-    leased = claim_match(connection, register_runner(connection, 1, NOW), [], NOW, [RATED])
+    mine, waits, others = store.queue_matches(connection, store.RATED, [(1, 2), (1, 3), (3, 4)], NOW)
+    [asked] = store.queue_matches(connection, store.CHALLENGE, [(1, 2)], NOW)
+    leased = store.claim_match(connection, store.register_runner(connection, 1, NOW), [], NOW, [store.RATED])
     assert leased is not None
     assert leased.id == mine
-    assert cancel_queued_matches(connection, "it rests", NOW, version=1, kinds=(RATED,)) == 1
+    assert store.cancel_queued_matches(connection, "it rests", NOW, version=1, kinds=(store.RATED,)) == 1
     states = dict(connection.execute(select(matches.c.id, matches.c.status)).all())
     assert states == {mine: "leased", waits: "ended", others: "queued", asked: "queued"}
 
@@ -62,18 +46,18 @@ def test_only_waiting_matches_of_the_same_kind_and_bot_are_cancelled(connection:
 def test_a_version_is_disabled_by_its_last_matches(connection: Connection, forfeited: str, disabled: bool) -> None:
     """It forfeited in three of them; earlier matches, and those of other versions, don't count."""
     for lost in forfeited:
-        [match] = queue_matches(connection, RATED, [(1, 2)], NOW)
+        [match] = store.queue_matches(connection, store.RATED, [(1, 2)], NOW)
         forfeits = (0,) if lost == "1" else ()
         result = GameResult(match, 0, ("a@1", "b@1"), 1, "last_standing", (1,), ((0, 5),), 5, forfeits, ())
-        save_match(connection, PlayedMatch(match, "", (result,)), NOW)
-    assert has_recent_forfeits(connection, 1, 3) is disabled
-    assert not has_recent_forfeits(connection, 2, 3)
+        store.save_match(connection, PlayedMatch(match, "", (result,)), NOW)
+    assert store.has_recent_forfeits(connection, 1, 3) is disabled
+    assert not store.has_recent_forfeits(connection, 2, 3)
 
 
 def test_the_state_of_a_runner_on_another_machine_is_unknown(connection: Connection) -> None:
     """Its process ID belongs to another process here, or to none."""
-    register_runner(connection, 1, NOW)
-    [here] = list_live_runners(connection)
+    store.register_runner(connection, 1, NOW)
+    [here] = store.list_live_runners(connection)
     ended = replace(here, id="ended", process_start="another")
     elsewhere = replace(ended, id="elsewhere", host=f"{here.host} elsewhere")
-    assert LivenessCheck(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]
+    assert store.LivenessCheck(lambda: NOW).dead([here, ended, elsewhere]) == ["ended"]

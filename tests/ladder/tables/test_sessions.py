@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from ladder import tables
 from ladder.bots import disable_bot
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
@@ -27,23 +28,6 @@ from ladder.store import (
     save_session_match,
     set_session_playing,
 )
-from ladder.tables import (
-    OpenTableRequest,
-    change_slots,
-    close_session,
-    find_program_access,
-    find_table_access,
-    find_table_server,
-    is_invited,
-    join_table,
-    list_table_bots,
-    open_session,
-    quick_play,
-    record_presence,
-    renew_invitation,
-    renew_program_token,
-    unplayable_reason,
-)
 from ladder.users import set_suspended, set_withdrawn
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
@@ -58,7 +42,7 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 
 def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
-    table = open_session(ladder, OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
+    table = tables.open_session(ladder, tables.OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
     return table.session.id, table.secrets
 
 
@@ -122,8 +106,8 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     assert write(claim_session, "first") is not None
     assert write(claim_session, "second") is None
     write(set_session_playing, True, 1.0)
-    assert close_session(ladder, id, ADA)
-    assert not close_session(ladder, id, STAFF_VIEWER)
+    assert tables.close_session(ladder, id, ADA)
+    assert not tables.close_session(ladder, id, STAFF_VIEWER)
     write(set_session_playing, False, 2.0)
     assert write(claim_session, "first") is None
     with ladder.reading(STAFF_VIEWER) as context:
@@ -180,7 +164,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
         session = copy.database.read_with_retry(lambda connection: find_session(connection, id))
         assert session is not None
         assert session.end_reason == "the ladder was restored from a copy"
-        assert find_table_server(copy, session) is None
+        assert tables.find_table_server(copy, session) is None
         assert record(copy, id, 0) == "1 games"
 
 
@@ -188,14 +172,14 @@ def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
     id, _ = opened(ladder, people=1)
     code = ladder.invitation_code(id)
     with pytest.raises(LadderError, match="Sign in first"):
-        join_table(ladder, id, code, None, "Gus")
+        tables.join_table(ladder, id, code, None, "Gus")
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
     for name in ("", "\x1b[31mred", "a" * 200, "../x", "PSEUDONYM OF BOB", "Pseudonym of Bob"):
         with pytest.raises(LadderError, match="another name"):
-            join_table(ladder, id, code, None, name)
-    own = join_table(ladder, id, code, None, "Gus")
-    seat = find_table_access(ladder, id, Viewer(), own)
+            tables.join_table(ladder, id, code, None, name)
+    own = tables.join_table(ladder, id, code, None, "Gus")
+    seat = tables.find_table_access(ladder, id, Viewer(), own)
     assert seat is not None
     assert seat.slot == 2
     assert seat.session.slots[2].name == "Gus (guest)"
@@ -213,44 +197,46 @@ def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
     for name in ("bob", "no-login"):
-        assert join_table(ladder, id, ladder.invitation_code(id), None, name)
+        assert tables.join_table(ladder, id, ladder.invitation_code(id), None, name)
 
 
 def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     """The link doesn't own it; a reading token can't play."""
     id, secrets = opened(ladder, people=1, program="mine", programs=1)
     code = ladder.invitation_code(id)
-    assert join_table(ladder, id, code, "bob") is None
-    assert join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
+    assert tables.join_table(ladder, id, code, "bob") is None
+    assert tables.join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
     places = [
-        find_table_access(ladder, id, viewer, code)
+        tables.find_table_access(ladder, id, viewer, code)
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("bob", can_write=False))
     ]
     assert [seat.slot if seat else "none" for seat in places] == [1, 3, None, None]
-    programs = [find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))]
+    programs = [
+        tables.find_program_access(ladder, id, viewer, "x") for viewer in (ADA, BOB, Viewer("ada", can_write=False))
+    ]
     assert [seat.slot if seat else "none" for seat in programs] == [2, "none", "none"]
     with pytest.raises(LadderError, match="has no token"):
-        renew_program_token(ladder, id, 3, ADA)
-    old = find_program_access(ladder, id, BOB, secrets[4])
+        tables.renew_program_token(ladder, id, 3, ADA)
+    old = tables.find_program_access(ladder, id, BOB, secrets[4])
     assert old is not None
     assert old.slot == 4
     with pytest.raises(LadderError, match="didn't open"):
-        renew_program_token(ladder, id, 4, BOB)
-    assert find_program_access(ladder, id, BOB, renew_program_token(ladder, id, 4, ADA)) == replace(
+        tables.renew_program_token(ladder, id, 4, BOB)
+    assert tables.find_program_access(ladder, id, BOB, tables.renew_program_token(ladder, id, 4, ADA)) == replace(
         old, session=get(ladder, id)
     )
-    assert find_program_access(ladder, id, BOB, secrets[4]) is None
+    assert tables.find_program_access(ladder, id, BOB, secrets[4]) is None
 
 
 def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
     id, _ = opened(ladder, people=1, is_public=True)
-    join_table(ladder, id, "", "bob")
+    tables.join_table(ladder, id, "", "bob")
 
     def why() -> str | None:
         def look(connection: object) -> str | None:
             session = find_session(connection, id)  # type: ignore[arg-type]  # a connection
             assert session is not None
-            return unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
+            return tables.unplayable_reason(connection, session)  # type: ignore[arg-type]  # a connection
 
         return ladder.database.read_with_retry(look)
 
@@ -272,14 +258,14 @@ def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
 def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) -> None:
     set_suspended(ladder, "bob", True, "staff", "cheated")
     for wanted, output in (
-        (OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
-        (OpenTableRequest(bots=("one",), me=True, rules="chess"), "the preset"),
-        (OpenTableRequest(bots=("none",), me=True), "no bot"),
-        (OpenTableRequest(bots=("bob",), me=True), "accepted"),
-        (OpenTableRequest(me=True), "2"),
+        (tables.OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
+        (tables.OpenTableRequest(bots=("one",), me=True, rules="chess"), "the preset"),
+        (tables.OpenTableRequest(bots=("none",), me=True), "no bot"),
+        (tables.OpenTableRequest(bots=("bob",), me=True), "accepted"),
+        (tables.OpenTableRequest(me=True), "2"),
     ):
         with pytest.raises(LadderError, match=output):
-            open_session(ladder, wanted, "ada")
+            tables.open_session(ladder, wanted, "ada")
     set_frozen(ladder, True, "staff", "a table session")
     with pytest.raises(LadderError, match="frozen"):
         opened(ladder)
@@ -288,8 +274,8 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
     with pytest.raises(LadderError, match="2 open tables"):
         opened(ladder)
     with pytest.raises(LadderError):
-        close_session(ladder, mine[0], BOB)
-    assert close_session(ladder, mine[0], ADA)
+        tables.close_session(ladder, mine[0], BOB)
+    assert tables.close_session(ladder, mine[0], ADA)
     opened(ladder)
 
 
@@ -297,20 +283,20 @@ def test_the_opener_replaces_the_invitation_link(ladder: Ladder) -> None:
     id, _ = opened(ladder, people=2)
     other, _ = opened(ladder, people=2)
     old = ladder.invitation_code(id)
-    assert join_table(ladder, id, old, "bob") is None
+    assert tables.join_table(ladder, id, old, "bob") is None
     with pytest.raises(LadderError, match="didn't open table"):
-        renew_invitation(ladder, id, BOB)
-    renew_invitation(ladder, id, ADA)
+        tables.renew_invitation(ladder, id, BOB)
+    tables.renew_invitation(ladder, id, ADA)
     new = ladder.invitation_code(id, get(ladder, id).renewals)
-    assert [is_invited(ladder, id, code) for code in (old, new)] == [False, True]
-    assert is_invited(ladder, other, ladder.invitation_code(other))
+    assert [tables.is_invited(ladder, id, code) for code in (old, new)] == [False, True]
+    assert tables.is_invited(ladder, other, ladder.invitation_code(other))
     with pytest.raises(LadderError, match="invitation link"):
-        join_table(ladder, id, old, "staff")
+        tables.join_table(ladder, id, old, "staff")
     assert "bob" in {slot.login for slot in get(ladder, id).slots}
-    assert join_table(ladder, id, new, "staff") is None
-    close_session(ladder, id, ADA)
+    assert tables.join_table(ladder, id, new, "staff") is None
+    tables.close_session(ladder, id, ADA)
     with pytest.raises(LadderError, match="has ended"):
-        renew_invitation(ladder, id, ADA)
+        tables.renew_invitation(ladder, id, ADA)
 
 
 def test_each_match_remembers_its_players(ladder: Ladder) -> None:
@@ -327,7 +313,7 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
         return ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
 
     store(0, 1, 0.5)
-    join_table(ladder, id, "", "bob")
+    tables.join_table(ladder, id, "", "bob")
     store(0, 1, 1.0)
     store(1, 1, 1.0)
     store(1, 2, 2.0)
@@ -344,12 +330,12 @@ def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
     assert ladder.invitation_code(id) == ladder.invitation_code(id)
     for code in ("", "\u00e9", ladder.invitation_code(other)):
         with pytest.raises(LadderError, match="invitation link"):
-            join_table(ladder, id, code, "bob")
-    change_slots(ladder, id, free=[1])
-    assert join_table(ladder, id, "", "ada") is None
-    assert join_table(ladder, id, ladder.invitation_code(id), "bob") is None
+            tables.join_table(ladder, id, code, "bob")
+    tables.change_slots(ladder, id, free=[1])
+    assert tables.join_table(ladder, id, "", "ada") is None
+    assert tables.join_table(ladder, id, ladder.invitation_code(id), "bob") is None
     with pytest.raises(LadderError, match="no place is free"):
-        join_table(ladder, id, ladder.invitation_code(id), "one")
+        tables.join_table(ladder, id, ladder.invitation_code(id), "one")
 
 
 def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,11 +345,11 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
     def slots() -> list[tuple[int, str, str | None]]:
         return [(slot.number, slot.kind, slot.version_ref or slot.name) for slot in get(ladder, id).slots]
 
-    join_table(ladder, id, "", "bob")
-    change_slots(ladder, id, ["two"], ["person", "program"], remove=[0])
+    tables.join_table(ladder, id, "", "bob")
+    tables.change_slots(ladder, id, ["two"], ["person", "program"], remove=[0])
     ada, bob = (1, "person", "pseudonym of ada"), (2, "person", "pseudonym of bob")
     assert slots() == [ada, bob, (3, "bot", "two@1"), (4, "person", None), (5, "program", "program 1")]
-    change_slots(ladder, id, ["one"], remove=[5, 4], free=[2])
+    tables.change_slots(ladder, id, ["one"], remove=[5, 4], free=[2])
     assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
     write = ladder.database.write
 
@@ -371,28 +357,28 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
         return write(lambda connection: (act(connection), act(connection))[1])
 
     monkeypatch.setattr(ladder.database, "write", twice)
-    change_slots(ladder, id, ["two"])  # called again, since the answer to its commit was lost
+    tables.change_slots(ladder, id, ["two"])  # called again, since the answer to its commit was lost
     assert [kind for _, kind, _ in slots()].count("bot") == 3
     monkeypatch.undo()
     with pytest.raises(LadderError, match="full"):
-        change_slots(ladder, id, ["one"] * 7)
-    assert "two@1" in [bot.name for bot in list_table_bots(ladder)]
+        tables.change_slots(ladder, id, ["one"] * 7)
+    assert "two@1" in [bot.name for bot in tables.list_table_bots(ladder)]
     disable_bot(ladder, "two", "staff", "a trial")
-    assert "two@1" not in [bot.name for bot in list_table_bots(ladder)]
+    assert "two@1" not in [bot.name for bot in tables.list_table_bots(ladder)]
     with pytest.raises(LadderError):
-        change_slots(ladder, id, ["two"])
+        tables.change_slots(ladder, id, ["two"])
 
 
 def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:
     opened(ladder, people=1)
     with pytest.raises(LadderError, match="Sign in"):
-        quick_play(ladder, None, "Gus")
-    id, _ = quick_play(ladder, "bob")
+        tables.quick_play(ladder, None, "Gus")
+    id, _ = tables.quick_play(ladder, "bob")
     assert [slot.kind for slot in get(ladder, id).slots] == ["bot"] * 3 + ["person"]
     id, _ = opened(ladder, people=1, is_public=True)
-    assert quick_play(ladder, "bob") == (id, None)
+    assert tables.quick_play(ladder, "bob") == (id, None)
     with pytest.raises(LadderError, match="Sign in"):
-        quick_play(ladder, None, "Gus")
+        tables.quick_play(ladder, None, "Gus")
 
 
 def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
@@ -401,7 +387,7 @@ def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> N
             return list_tables(context).online
 
     assert online() == ()
-    record_presence(ladder, ["bob", "3/1"])
+    tables.record_presence(ladder, ["bob", "3/1"])
     assert online() == ("pseudonym of bob",)
     now = ladder.clock()
     ladder.clock = lambda: now + 121

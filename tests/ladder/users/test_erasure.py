@@ -10,6 +10,7 @@ from sqlalchemy import Connection, LargeBinary, String
 
 from arena.coup import PRESETS
 from arena.referee import read_record, write_record
+from ladder import users
 from ladder.bots import disable_bot, find_similar_versions, submit_bot
 from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades, reproduce_release
@@ -19,7 +20,6 @@ from ladder.settings import LadderError
 from ladder.store import METADATA, PERSONAL_COLUMNS, STAYING_COLUMNS, find_session_record, save_session_match
 from ladder.tables import OpenTableRequest, close_session, open_session
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team
-from ladder.users import create_account, erase_user, import_users, issue_secret, parse_roster, refuse_applicant
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.replay.games import random_game
 
@@ -59,11 +59,13 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 4"))
         add_settings(ladder, deadline("first", 2e6))
         add_settings(ladder, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
-        ask = issue_secret(ladder, "staff", "join", "staff", "ask").secret
-        create_account(ladder, ask, "zqada", "Zqname", "")
-        refuse_applicant(ladder, "zqada", "staff", "not yet")
-        import_users(ladder, parse_roster(roster, "r.csv"), "staff", "r.csv")
-        create_account(ladder, issue_secret(ladder, "staff", "join", "staff", "join").secret, "erased-3", "Eve", "")
+        ask = users.issue_secret(ladder, "staff", "join", "staff", "ask").secret
+        users.create_account(ladder, ask, "zqada", "Zqname", "")
+        users.refuse_applicant(ladder, "zqada", "staff", "not yet")
+        users.import_users(ladder, users.parse_roster(roster, "r.csv"), "staff", "r.csv")
+        users.create_account(
+            ladder, users.issue_secret(ladder, "staff", "join", "staff", "join").secret, "erased-3", "Eve", ""
+        )
         form_team(ladder, "zqada", "Red")
         accept_invitation(ladder, "bob", invite_to_team(ladder, "zqada").secret)
         hand_in(ladder, "cyd", "other")
@@ -94,9 +96,9 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         } < before
         assert {"session_slots.name", "session_matches.data", "versions.rejection_reason", "users.section"} < before
         with pytest.raises(LadderError, match="Nothing was erased"):
-            erase_user(ladder, "zqada", "prof", "asked")
+            users.erase_user(ladder, "zqada", "prof", "asked")
         close_session(ladder, table.id, Viewer("staff", staff=True))
-        login = erase_user(ladder, "zqada", "prof", "asked")
+        login = users.erase_user(ladder, "zqada", "prof", "asked")
         assert list_personal_columns(ladder) == set()
         assert reproduce_release(ladder, "grades").differences == ()
         assert login == "erased-3-"
@@ -117,7 +119,7 @@ def test_erasing_renames_only_the_remote_bot_in_a_record(tmp_path: Path) -> None
         text, played = write_record(replace(record, header=header)), [(slot.number, 0.0) for slot in table.slots]
         ladder.database.write(lambda store: save_session_match(store, table.id, 0, text, 1, True, 1.0, played))
         close_session(ladder, table.id, Viewer("staff", staff=True))
-        login = erase_user(ladder, "ada", "prof", "asked")
+        login = users.erase_user(ladder, "ada", "prof", "asked")
         with ladder.database.read() as connection:
             text = find_session_record(connection, table.id, 0) or ""
     assert read_record(text).header == replace(header, bots=("one", "A", login))

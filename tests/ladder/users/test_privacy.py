@@ -10,6 +10,7 @@ from prometheus_client import generate_latest
 from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
+from ladder import users
 from ladder.bots import disable_bot, view_bot, view_build_log, view_logs
 from ladder.dashboards import list_events
 from ladder.grading import create_final, get_commitment_file, get_final_state, get_grades, list_finals
@@ -22,7 +23,6 @@ from ladder.standings import rebuild_standings, view_standings
 from ladder.store import METADATA, find_final
 from ladder.tables import OpenTableRequest, open_session
 from ladder.tasks import queue_challenges
-from ladder.users import import_users, issue_secret, list_users, parse_roster, set_suspended, sign_in_by_link
 from ladder.web import make_app
 from tests.ladder.classes import add_settings, hand_in, make_ladder, serve
 from tests.ladder.pool import workers
@@ -39,8 +39,8 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
     folder = tmp_path_factory.mktemp("zqpath") / "spring"
     with closing(make_ladder(folder, owners="eve")) as made:
         rows = "".join(f"{login},{mail},{name},A\n" for login, mail, name in PEOPLE.values())
-        import_users(
-            made, parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
+        users.import_users(
+            made, users.parse_roster(f"login,email,name,section\n{rows}".encode(), "roster.csv"), "staff", "a roster"
         )
         add_settings(made, '\n[[baselines]]\nname = "plays"\npoints = 30\nmin_games = 1\n')
         for name in ("ada", "bob"):
@@ -48,7 +48,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             hand_in(made, LOGINS[name], f"{name}bot", reason="it is wrong")
             hand_in(made, LOGINS[name], f"{name}bot")
             queue_challenges(made, f"{name}bot", ["one"], LOGINS[name])
-            issue_secret(made, LOGINS[name], "token", "prof")
+            users.issue_secret(made, LOGINS[name], "token", "prof")
             open_session(made, OpenTableRequest(bots=("one",), me=True, program="mine", people=1), LOGINS[name])
         create_final(made, "first", None, 2, "prof")
         serve(made)
@@ -57,7 +57,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             [last, *_] = list_matches(context, kind="rated").items
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
-        set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
+        users.set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
         create_final(made, "second", None, 2, "prof")
         rebuild_standings(made)
         yield made
@@ -81,7 +81,7 @@ def output(ladder: Ladder, viewer: Viewer) -> Iterator[tuple[str, str]]:
             "finals": list_finals(context),
             "matches": list_matches(context, limit=1000),
             "events": list_events(context, limit=1000),
-            "owners": list_users(context),
+            "owners": users.list_users(context),
         }
         for name in ("adabot", "bobbot", "one"):
             found[name] = view_bot(context, name, last=1000)
@@ -137,14 +137,15 @@ def test_published_files_contain_no_name_and_no_key(ladder: Ladder, tmp_path: Pa
 @pytest.mark.parametrize("login", [None, LOGINS["ada"]])
 def test_no_page_contains_names_of_others_or_keys(ladder: Ladder, login: str | None) -> None:
     """Every route that succeeds is tested, as a page and as JSON, with complete lists."""
-    set_suspended(ladder, LOGINS["cyd"], False, "prof", "enough")
+    users.set_suspended(ladder, LOGINS["cyd"], False, "prof", "enough")
     others = [*keys(ladder), *(word for person in PEOPLE.values() if login not in person for word in person)]
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("public = false", "public = true"))
     with TestClient(make_app(ladder, "http://x"), base_url="http://x", follow_redirects=False) as client:
         if login is not None:
             client.cookies.set(
-                "session", sign_in_by_link(ladder, issue_secret(ladder, login, "link", "prof").secret).secret
+                "session",
+                users.sign_in_by_link(ladder, users.issue_secret(ladder, login, "link", "prof").secret).secret,
             )
         seen = 0
         for path in paths(ladder, ["adabot", "bobbot", "one"], ["first", "second"]):

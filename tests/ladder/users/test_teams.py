@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 
 from arena.run import final_plan
 from arena.schedule import keyed_shuffle
-from ladder.bots import choose_version, find_version_archive, get_remaining_quota, inactive_reason, submit_bot, view_bot
+from ladder import bots, store
 from ladder.dashboards import list_events
 from ladder.grading import create_final, number_owners
 from ladder.home import view_account
@@ -22,20 +22,6 @@ from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.rounds import no_round_reason, plan_next_round
 from ladder.settings import LadderError
-from ladder.store import (
-    METADATA,
-    RATED,
-    active_versions,
-    claim_match,
-    find_user,
-    get_version_by_id,
-    list_audit_entries,
-    list_final_matches,
-    queue_matches,
-    register_runner,
-    teammates_at,
-    versions_in_match,
-)
 from ladder.tasks import RoundScheduler, queue_challenges
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team, list_surplus_bots
 from ladder.users import (
@@ -56,7 +42,7 @@ from tests.ladder.classes import Clock, add_settings, copy_ladder, hand_in, make
 from tests.ladder.term import Term
 
 PEOPLE = "ada bob cleo dan"
-matches = METADATA.tables["matches"]
+matches = store.METADATA.tables["matches"]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +72,7 @@ def current(ladder: Ladder) -> dict[str, str]:
 
 def acts(ladder: Ladder) -> list[tuple[str, str]]:
     def look(connection: Connection) -> list[tuple[str, str]]:
-        return [(act.actor, act.reason) for act in list_audit_entries(connection, actions=("team",))]
+        return [(act.actor, act.reason) for act in store.list_audit_entries(connection, actions=("team",))]
 
     return ladder.database.read_with_retry(look)
 
@@ -153,7 +139,7 @@ def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
     ladder.clock = Clock(2e6)
     merge_users(ladder, "ada", "bob", "teacher", "one person")
     ids = {login: owner_id(ladder, login) for login in ("bob", "cleo", "dan")}
-    assert ladder.database.read_with_retry(lambda connection: teammates_at(connection, 1.5e6)) == {
+    assert ladder.database.read_with_retry(lambda connection: store.teammates_at(connection, 1.5e6)) == {
         ids["bob"]: {ids["bob"], ids["dan"]},
         ids["dan"]: {ids["bob"], ids["dan"]},
     }
@@ -163,7 +149,7 @@ def test_a_membership_moves_with_a_merged_user(ladder: Ladder) -> None:
 
 
 def owner_id(ladder: Ladder, login: str) -> int:
-    owner = ladder.database.read_with_retry(lambda connection: find_user(connection, login))
+    owner = ladder.database.read_with_retry(lambda connection: store.find_user(connection, login))
     assert owner is not None
     return owner.id
 
@@ -176,11 +162,11 @@ def test_the_bot_of_a_suspended_teammate_does_not_count_for_the_team_quota(
     join_team(ladder, "Red", "bob", "eve")
     out(ladder, "bob", True, "teacher", "copied")
     with ladder.reading(viewer(ladder, "eve")) as context:
-        output, found = get_remaining_quota(ladder, context), view_bot(context, "bot-bob")
+        output, found = bots.get_remaining_quota(ladder, context), bots.view_bot(context, "bot-bob")
     assert (output.bots, output.can_add_bot) == ((), True)
     assert re.fullmatch(r"[A-Z][a-z]+-[A-Z][a-z]+", str(output.suggested_name))  # the pseudonym
     assert found is not None
-    assert inactive_reason(found) == "no active version: ask the staff"
+    assert bots.inactive_reason(found) == "no active version: ask the staff"
     assert send(ladder, "eve", "bot-eve", "1") == "bot-eve@1"
     with pytest.raises(LadderError, match="is used up: bot-eve"):
         send(ladder, "eve", "other", "2")
@@ -220,7 +206,7 @@ def test_teams_are_imported_from_a_table_of_users_and_groups(ladder: Ladder, tex
 
 
 def settle_emails(ladder: Ladder) -> None:
-    users = METADATA.tables["users"]
+    users = store.METADATA.tables["users"]
     ladder.database.write(lambda connection: connection.execute(users.update().values(email=users.c.login)))
 
 
@@ -273,7 +259,7 @@ def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder
 
     def list_playing() -> set[str]:
         with ladder.database.read() as connection:
-            return {version.name for version in active_versions(connection) if not version.is_reference}
+            return {version.name for version in store.active_versions(connection) if not version.is_reference}
 
     assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == ([], ["more"])
     accept_invitation(ladder, "dan", secret)
@@ -283,7 +269,7 @@ def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder
     accept_invitation(ladder, "bob", secret)
     assert list_playing() == {"bot-ada", "bot-cleo", "bot-dan"}
     with pytest.raises(LadderError, match="the quota of 2 bots is used up"):
-        choose_version(ladder, "more", 1, "ada")
+        bots.choose_version(ladder, "more", 1, "ada")
 
 
 def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
@@ -306,7 +292,7 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
         leave_teams(ladder, alone, "teacher", "x")
         now = current(ladder)
         field = ladder.database.read_with_retry(RoundScheduler(ladder)._field)
-        playing = {each.id: each for each in ladder.database.read_with_retry(active_versions)}
+        playing = {each.id: each for each in ladder.database.read_with_retry(store.active_versions)}
     party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4
     for seats in range(2, 7):
@@ -331,12 +317,14 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
     """So are those that a runner returns. Challenges and other matches are played."""
 
     def queue(connection: Connection) -> tuple[list[int], list[int], int]:
-        table = [each.id for each in active_versions(connection)]
+        table = [each.id for each in store.active_versions(connection)]
         one, two, ada, bob, cleo, _ = table
-        rated = queue_matches(connection, RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1)
-        asked = queue_matches(connection, "challenge", [[ada, bob]], 1.0)
-        runner = register_runner(connection, 1, 1.0)
-        leased = claim_match(connection, runner, [], 1.0, kinds=[RATED])
+        rated = store.queue_matches(
+            connection, store.RATED, [[ada, bob], [ada, cleo], [one, two], [bob, ada]], 1.0, round=1
+        )
+        asked = store.queue_matches(connection, "challenge", [[ada, bob]], 1.0)
+        runner = store.register_runner(connection, 1, 1.0)
+        leased = store.claim_match(connection, runner, [], 1.0, kinds=[store.RATED])
         assert leased is not None
         assert leased.id == rated[0]
         return rated, asked, leased.id
@@ -354,8 +342,8 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
 
     def next_of(connection: Connection) -> list[int]:
         connection.execute(matches.update().where(matches.c.id == leased).values(status="queued", runner=None))
-        runner, held = register_runner(connection, 1, 2.0), list[int]()
-        while (match := claim_match(connection, runner, held, 2.0)) is not None:
+        runner, held = store.register_runner(connection, 1, 2.0), list[int]()
+        while (match := store.claim_match(connection, runner, held, 2.0)) is not None:
             held.append(match.id)
         return held
 
@@ -384,9 +372,9 @@ def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
 
 def tables(connection: Connection, final: int) -> list[list[str]]:
     """Return the version refs at each table of a final."""
-    found = list_final_matches(connection, final)
+    found = store.list_final_matches(connection, final)
     return [
-        [get_version_by_id(connection, id).version_ref for id in versions_in_match(connection, match.id)]
+        [store.get_version_by_id(connection, id).version_ref for id in store.versions_in_match(connection, match.id)]
         for match in found
     ]
 
@@ -403,7 +391,7 @@ def quota(ladder: Ladder, name: str, number: int) -> None:
 def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     path = ladder.path / "sent.py"
     path.write_text(f"{QUICK_BOT}# {code}\n")
-    return submit_bot(ladder, path, login, name).version_ref
+    return bots.submit_bot(ladder, path, login, name).version_ref
 
 
 def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
@@ -417,10 +405,12 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
         send(ladder, "bob", "bot-bob", "3")
     with pytest.raises(LadderError, match=r"is used up: bot-ada, bot-bob"):
         send(ladder, "ada", "third", "4")
-    newest = ladder.database.read_with_retry(lambda connection: get_version_by_id(connection, versions(connection) - 1))
+    newest = ladder.database.read_with_retry(
+        lambda connection: store.get_version_by_id(connection, versions(connection) - 1)
+    )
     assert (newest.version_ref, newest.login, newest.submitted_by) == ("bot-ada@2", "ada", "bob")
     with ladder.reading(viewer(ladder, "ada")) as context:
-        output = get_remaining_quota(ladder, context)
+        output = bots.get_remaining_quota(ladder, context)
     assert (output.bots, output.can_add_bot, output.remaining) == (("bot-ada", "bot-bob"), False, 0)
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
@@ -429,7 +419,7 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
 
 
 def versions(connection: Connection) -> int:
-    return connection.scalar(select(func.max(METADATA.tables["versions"].c.id))) or 0
+    return connection.scalar(select(func.max(store.METADATA.tables["versions"].c.id))) or 0
 
 
 def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(ladder: Ladder) -> None:
@@ -449,11 +439,11 @@ def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(lad
 def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
     join_team(ladder, "Red", "ada", "bob")
-    assert choose_version(ladder, "bot-ada", 1, "bob")
+    assert bots.choose_version(ladder, "bot-ada", 1, "bob")
     with pytest.raises(LadderError, match="belongs to another user"):
-        choose_version(ladder, "bot-ada", 2, "cleo")
+        bots.choose_version(ladder, "bot-ada", 2, "cleo")
     set_suspended(ladder, "ada", True, "teacher", "she copied it")
-    for act in (lambda: choose_version(ladder, "bot-ada", 2, "bob"), lambda: send(ladder, "bob", "bot-ada", "x")):
+    for act in (lambda: bots.choose_version(ladder, "bot-ada", 2, "bob"), lambda: send(ladder, "bob", "bot-ada", "x")):
         with pytest.raises(LadderError, match="ada, the bot's owner, is suspended") as refused:
             act()
         assert "copied" not in str(refused.value)
@@ -464,8 +454,8 @@ def test_a_former_member_no_longer_sees_the_teams_bots(ladder: Ladder) -> None:
 
     def sees() -> tuple[bool, bool, tuple[str, ...]]:
         with ladder.reading(authenticate_secret(ladder, secret, "token")) as context:
-            bot, own = view_bot(context, "bot-ada"), view_account(context)
-            files = find_version_archive(context, "bot-ada", 1)
+            bot, own = bots.view_bot(context, "bot-ada"), view_account(context)
+            files = bots.find_version_archive(context, "bot-ada", 1)
         assert bot is not None
         assert own is not None
         return bot.checks is not None, files is not None, tuple(each.login for each in own.team)
@@ -497,9 +487,9 @@ def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
 
 def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) -> None:
     join_team(ladder, "Red", "ada", "bob")
-    choose_version(ladder, "bot-ada", 1, "bob")
+    bots.choose_version(ladder, "bot-ada", 1, "bob")
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
-    choose_version(ladder, "bot-ada", 1, "bob")
+    bots.choose_version(ladder, "bot-ada", 1, "bob")
     by = {}
     for login in ("ada", "bob", "cleo"):
         with ladder.reading(viewer(ladder, login)) as context:

@@ -6,43 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from ladder import store, users
 from ladder.bots import submit_bot
 from ladder.dashboards import view_user_for_admin
 from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
-from ladder.store import (
-    CHALLENGE,
-    FINAL,
-    RATED,
-    User,
-    active_versions,
-    all_users,
-    claim_check,
-    count_queued_checks,
-    find_match_summary,
-    find_user,
-    get_version_by_id,
-    queue_matches,
-    register_runner,
-    unchecked_versions,
-)
 from ladder.tasks import queue_challenges
-from ladder.users import (
-    AuthenticationError,
-    UserImport,
-    authenticate_secret,
-    import_users,
-    issue_secret,
-    list_users,
-    merge_users,
-    parse_roster,
-    set_suspended,
-    set_withdrawn,
-    sign_in_by_link,
-    sign_in_by_provider,
-)
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import add_settings, hand_in, make_ladder
 from tests.ladder.term import Term
@@ -54,16 +25,16 @@ def ladder(tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def import_rows(ladder: Ladder, text: str, partial: bool = False) -> UserImport:
-    return import_users(ladder, parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
+def import_rows(ladder: Ladder, text: str, partial: bool = False) -> users.UserImport:
+    return users.import_users(ladder, users.parse_roster(text.encode(), "r.csv"), "staff", "r.csv", partial=partial)
 
 
-def owners(ladder: Ladder) -> dict[str, User]:
-    return {owner.login: owner for owner in ladder.database.read_with_retry(all_users) if not owner.staff}
+def owners(ladder: Ladder) -> dict[str, store.User]:
+    return {owner.login: owner for owner in ladder.database.read_with_retry(store.all_users) if not owner.staff}
 
 
-def owner(ladder: Ladder, login: str) -> User:
-    found = ladder.database.read_with_retry(lambda connection: find_user(connection, login))
+def owner(ladder: Ladder, login: str) -> store.User:
+    found = ladder.database.read_with_retry(lambda connection: store.find_user(connection, login))
     assert found is not None
     return found
 
@@ -134,11 +105,11 @@ def test_a_user_with_only_the_same_name_is_new_and_reported(ladder: Ladder) -> N
 
 
 def queue(ladder: Ladder, kind: str, *table: int) -> int:
-    return ladder.database.write(lambda connection: queue_matches(connection, kind, [table], 1.0))[0]
+    return ladder.database.write(lambda connection: store.queue_matches(connection, kind, [table], 1.0))[0]
 
 
 def cause(ladder: Ladder, match: int) -> str | None:
-    found = ladder.database.read_with_retry(lambda connection: find_match_summary(connection, match))
+    found = ladder.database.read_with_retry(lambda connection: store.find_match_summary(connection, match))
     assert found is not None
     return found.outcome
 
@@ -147,21 +118,21 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     """A repeated merge is one audit entry. The old login leads to the other, and signs in no user."""
     import_rows(ladder, "login,email,number\nada,,U1\nbob,bob@example.edu,\n")
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
-    one = ladder.database.read_with_retry(active_versions)[0].id
-    both, apart = queue(ladder, RATED, ada, bob), queue(ladder, RATED, bob, one)
-    asked = queue(ladder, CHALLENGE, ada, bob)
-    final = queue(ladder, FINAL, ada, bob)
-    session = sign_in_by_link(ladder, issue_secret(ladder, "bob", "link", "staff").secret)
-    sign_in_by_provider(ladder, "https://id", "7", "bob@example.edu")
-    assert merge_users(ladder, "bob", "ada", "staff", "two accounts")
-    assert not merge_users(ladder, "bob", "ada", "staff", "again")
+    one = ladder.database.read_with_retry(store.active_versions)[0].id
+    both, apart = queue(ladder, store.RATED, ada, bob), queue(ladder, store.RATED, bob, one)
+    asked = queue(ladder, store.CHALLENGE, ada, bob)
+    final = queue(ladder, store.FINAL, ada, bob)
+    session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "bob", "link", "staff").secret)
+    users.sign_in_by_provider(ladder, "https://id", "7", "bob@example.edu")
+    assert users.merge_users(ladder, "bob", "ada", "staff", "two accounts")
+    assert not users.merge_users(ladder, "bob", "ada", "staff", "again")
     assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
     assert set(owners(ladder)) == {"ada"}
     assert owner(ladder, "bob").login == "ada"
     assert (owner(ladder, "ada").email, owner(ladder, "ada").student_id) == ("bob@example.edu", "U1")
-    with pytest.raises(AuthenticationError):
-        authenticate_secret(ladder, session.secret, "session")
-    assert sign_in_by_provider(ladder, "https://id", "7", None).login == "ada"
+    with pytest.raises(users.AuthenticationError):
+        users.authenticate_secret(ladder, session.secret, "session")
+    assert users.sign_in_by_provider(ladder, "https://id", "7", None).login == "ada"
     with ladder.reading(STAFF_VIEWER) as context:
         page = view_user_for_admin(context, "bob")
         assert page is not None
@@ -169,22 +140,22 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
         assert [(act.action, act.reason) for act in page.audit_log if act.action == "merge"] == [
             ("merge", "bob is ada: two accounts")
         ]
-        assert "pseudonym of bob" not in repr(list_users(context))
+        assert "pseudonym of bob" not in repr(users.list_users(context))
     assert import_rows(ladder, "login\nBOB\n").added == 0
     assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
 
 
 def test_the_email_of_a_merged_user_leads_to_the_other(ladder: Ladder) -> None:
     import_rows(ladder, "login,email\nada,ada@x.edu\nbob,bob@x.edu\n")
-    merge_users(ladder, "bob", "ada", "staff", "two accounts")
-    assert sign_in_by_provider(ladder, "https://id", "7", "bob@x.edu").login == "ada"
+    users.merge_users(ladder, "bob", "ada", "staff", "two accounts")
+    assert users.sign_in_by_provider(ladder, "https://id", "7", "bob@x.edu").login == "ada"
 
 
 def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", "a b c d")) as ladder:
         import_rows(ladder, "login,number\na,1\nb,2\nc,3\n")
-        merge_users(ladder, "a", "b", "staff", "one")
-        merge_users(ladder, "b", "c", "staff", "one")
+        users.merge_users(ladder, "a", "b", "staff", "one")
+        users.merge_users(ladder, "b", "c", "staff", "one")
         assert [owner(ladder, login).login for login in "abc"] == ["c", "c", "c"]
         assert import_rows(ladder, "number,email\n1,x@y.z\n").changed == 1
         assert (owner(ladder, "c").student_id, owner(ladder, "c").email) == ("3", "x@y.z")
@@ -197,21 +168,21 @@ def test_a_merged_user_can_be_merged_again(tmp_path: Path) -> None:
             ("c", "staff", "staff owns"),
         ):
             with pytest.raises(LadderError, match=output):
-                merge_users(ladder, old, new, "staff", "x")
+                users.merge_users(ladder, old, new, "staff", "x")
 
 
 def test_conflicting_users_cannot_be_merged(ladder: Ladder) -> None:
-    set_suspended(ladder, "bob", True, "staff", "copied")
+    users.set_suspended(ladder, "bob", True, "staff", "copied")
     with pytest.raises(LadderError, match="is suspended"):
-        merge_users(ladder, "bob", "ada", "staff", "x")
-    set_suspended(ladder, "bob", False, "staff", "no")
-    set_withdrawn(ladder, "ada", True, "staff", "moved")
+        users.merge_users(ladder, "bob", "ada", "staff", "x")
+    users.set_suspended(ladder, "bob", False, "staff", "no")
+    users.set_withdrawn(ladder, "ada", True, "staff", "moved")
     with pytest.raises(LadderError, match="ada left the course"):
-        merge_users(ladder, "bob", "ada", "staff", "x")
-    assert merge_users(ladder, "ada", "bob", "staff", "a second account")
+        users.merge_users(ladder, "bob", "ada", "staff", "x")
+    assert users.merge_users(ladder, "ada", "bob", "staff", "a second account")
     import_rows(ladder, "login,staff\ncyd,yes\n")
     with pytest.raises(LadderError, match="is staff"):
-        merge_users(ladder, "bob", "cyd", "staff", "x")
+        users.merge_users(ladder, "bob", "cyd", "staff", "x")
 
 
 # --- left -------------------------------------------------------------------------------------------------------------
@@ -221,28 +192,30 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     """As in a suspension, bots, submissions, future matches and sessions stop; grades don't list the user."""
     add_settings(ladder, '[[baselines]]\nname = "games"\nmin_games = 1\npoints = 1\n')
     ada, bob = hand_in(ladder, "ada", "ada"), hand_in(ladder, "bob", "bob")
-    rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (RATED, CHALLENGE, FINAL))
-    session = sign_in_by_link(ladder, issue_secret(ladder, "ada", "link", "staff").secret)
+    rated, asked, final = (queue(ladder, kind, ada, bob) for kind in (store.RATED, store.CHALLENGE, store.FINAL))
+    session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "ada", "link", "staff").secret)
     import_rows(ladder, "login,email\nada,ada@example.edu\n")
     (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
     sent = submit_bot(ladder, ladder.path / "ada.py", "ada", "ada").version
-    assert set_withdrawn(ladder, "ada", True, "staff", "dropped out")
-    assert not set_withdrawn(ladder, "ada", True, "staff", "again")
+    assert users.set_withdrawn(ladder, "ada", True, "staff", "dropped out")
+    assert not users.set_withdrawn(ladder, "ada", True, "staff", "again")
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
     with ladder.database.read() as connection:
-        assert ada not in [version.id for version in active_versions(connection)]
-        assert (get_version_by_id(connection, ada).is_locked_out, get_version_by_id(connection, ada).is_active) == (
-            True,
-            False,
-        )
-        assert (unchecked_versions(connection, 2e6), count_queued_checks(connection)) == ([], 0)
-    assert ladder.database.write(lambda one: claim_check(one, register_runner(one, 1, 1.0), [], 2e6)) is None
+        assert ada not in [version.id for version in store.active_versions(connection)]
+        assert (
+            store.get_version_by_id(connection, ada).is_locked_out,
+            store.get_version_by_id(connection, ada).is_active,
+        ) == (True, False)
+        assert (store.unchecked_versions(connection, 2e6), store.count_queued_checks(connection)) == ([], 0)
+    assert (
+        ladder.database.write(lambda one: store.claim_check(one, store.register_runner(one, 1, 1.0), [], 2e6)) is None
+    )
     why = "no longer in the course: dropped out"
     for letting_in in (
-        lambda: authenticate_secret(ladder, session.secret, "session"),
-        lambda: sign_in_by_provider(ladder, "https://id", "1", "ada@example.edu"),
+        lambda: users.authenticate_secret(ladder, session.secret, "session"),
+        lambda: users.sign_in_by_provider(ladder, "https://id", "1", "ada@example.edu"),
     ):
-        with pytest.raises(AuthenticationError, match=f"you are {why}"):
+        with pytest.raises(users.AuthenticationError, match=f"you are {why}"):
             letting_in()
     for doing in (
         lambda: submit_bot(ladder, ladder.path / "ada.py", "ada", "ada"),
@@ -255,17 +228,17 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["bob"]
     with ladder.reading(STAFF_VIEWER) as context:
         assert [
-            (line.login, line.withdrawal_reason) for line in list_users(context).items if line.withdrawal_reason
+            (line.login, line.withdrawal_reason) for line in users.list_users(context).items if line.withdrawal_reason
         ] == [("ada", "dropped out")]
     output = import_rows(ladder, "login,section\nada,B\n")
     assert [each.text for each in output.remarks] == ["ada left the course; the import doesn't readmit the user"]
     assert (owner(ladder, "ada").withdrawn, owner(ladder, "ada").section) == (True, "B")
-    assert set_withdrawn(ladder, "ada", False, "staff", "back")
-    assert not set_withdrawn(ladder, "ada", False, "staff", "again")
+    assert users.set_withdrawn(ladder, "ada", False, "staff", "back")
+    assert not users.set_withdrawn(ladder, "ada", False, "staff", "again")
     with ladder.database.read() as connection:
-        assert ada in [version.id for version in active_versions(connection)]
-        assert [version.id for version in unchecked_versions(connection, 2e6)] == [sent]
-    assert authenticate_secret(ladder, session.secret, "session").login == "ada"
+        assert ada in [version.id for version in store.active_versions(connection)]
+        assert [version.id for version in store.unchecked_versions(connection, 2e6)] == [sent]
+    assert users.authenticate_secret(ladder, session.secret, "session").login == "ada"
     assert [each.user.login for each in get_grades(ladder, "staff").grades] == ["ada", "bob"]
 
 

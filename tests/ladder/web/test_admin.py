@@ -12,20 +12,12 @@ import pytest
 from sqlalchemy import Connection
 from starlette.testclient import TestClient
 
+from ladder import store
 from ladder.audit_log import list_audit_log
 from ladder.dashboards import UserAdminPage, view_user_for_admin
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
-from ladder.store import (
-    CHALLENGE,
-    METADATA,
-    all_users,
-    claim_match,
-    extensions_in_force,
-    queue_matches,
-    register_runner,
-)
 from ladder.users import create_account, issue_secret
 from tests.ladder.classes import add_settings
 from tests.ladder.term import Term
@@ -154,7 +146,9 @@ def test_a_preview_offers_to_take_accounts_over(web: Pages, staff: TestClient) -
 def _list_texts(ladder: Ladder) -> set[str]:
     """Return all texts in the database, also those that are compressed."""
     with ladder.database.read() as connection:
-        cells = [cell for table in METADATA.sorted_tables for row in connection.execute(table.select()) for cell in row]
+        cells = [
+            cell for table in store.METADATA.sorted_tables for row in connection.execute(table.select()) for cell in row
+        ]
     found = {cell for cell in cells if isinstance(cell, str)}
     for cell in cells:
         with suppress(TypeError, zlib.error):
@@ -168,8 +162,8 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     ada = web.visitor("ada")
     post(ada, "/account/tokens", 200, scope="read", days="1")
     post(staff, "/admin/users/ada/extend", deadline="first", until="2101-01-01T00:00", reason="Quux is ill")
-    line = METADATA.tables["chat_messages"].insert().values(name="x", text="I'm Quux", created_at=1.0)
-    ids = {user.login: user.id for user in web.ladder.database.write(all_users)}
+    line = store.METADATA.tables["chat_messages"].insert().values(name="x", text="I'm Quux", created_at=1.0)
+    ids = {user.login: user.id for user in web.ladder.database.write(store.all_users)}
     web.ladder.database.write(lambda connection: connection.execute(line.values(user_id=ids["ada"])))
     post(staff, "/finals", name="last", games=6)
     erasure = {"typed": "ada", "reason": "asked for it"}
@@ -303,11 +297,11 @@ def test_the_dashboard_first_says_what_to_do_or_that_all_is_well(web: Pages, sta
         return [each["path"] for each in staff.get("/api/admin").json()["problems"]]
 
     assert "<b>No runner is active" in staff.get("/admin").text
-    web.ladder.database.write(lambda connection: register_runner(connection, 1, 4.0))
+    web.ladder.database.write(lambda connection: store.register_runner(connection, 1, 4.0))
     assert (paths(), "<b>All is well.</b>" in staff.get("/admin").text) == ([], True)
     post(staff, "/finals", name="last", games=6)
     own.run()
-    web.ladder.database.write(lambda connection: register_runner(connection, 1, 4.0))
+    web.ladder.database.write(lambda connection: store.register_runner(connection, 1, 4.0))
     post(staff, "/admin/freeze", reason="the network is down")
     (own.path / "ladder.toml").write_text("broken")
     assert paths() == [None, "#freeze", "/finals/last"]
@@ -321,10 +315,10 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
 
     def lease(connection: Connection) -> list[int]:
         table = list(version_ids_by_ref(connection, ["one@1", "two@1"]).values())
-        numbers = queue_matches(connection, CHALLENGE, [table, table], 3.0)
-        runner = register_runner(connection, 1, 4.0)
+        numbers = store.queue_matches(connection, store.CHALLENGE, [table, table], 3.0)
+        runner = store.register_runner(connection, 1, 4.0)
         for holding in (numbers[:0], numbers[:1]):
-            assert claim_match(connection, runner, holding, 4.0) is not None
+            assert store.claim_match(connection, runner, holding, 4.0) is not None
         return numbers
 
     numbers = web.ladder.database.write(lease)
@@ -405,7 +399,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     extend_deadline(web.ladder, "ada", "first", None, 1, 0, "staff", "ill")
     change(table="deadlines", index="0", name="last", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     with web.ladder.database.read() as connection:
-        assert [extension.deadline for extension in extensions_in_force(connection)] == ["last"]
+        assert [extension.deadline for extension in store.extensions_in_force(connection)] == ["last"]
     change(table="baselines", name="plays <b>", points="30", min_games="240", confirmed="true")
     page = change(table="course", title="Games & AI", logo="<>")
     page = staff.get(page).text
@@ -481,7 +475,7 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
 
 
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
-    ada, matches = web.visitor("ada"), METADATA.tables["matches"]
+    ada, matches = web.visitor("ada"), store.METADATA.tables["matches"]
     assert "isn&#39;t a valid name" in post(staff, "/finals", 400, name="../x", games=6)
     assert post(staff, "/finals", name="last", games=6) == "/finals/last"
     published = ada.get("/finals/last/published").text

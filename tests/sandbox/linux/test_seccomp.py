@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from arena.sandbox.linux import ALLOW, ARCHES, ERRNO, KILL, RULES, Rule, seccomp
+from arena.sandbox import linux
 from tests.cases import each
 from tests.sandbox.linux.left_open import COMMANDS, LEFT_OPEN, NEWER, NEWER_COMMANDS, NEWER_OPTIONS, OPTIONS, REQUESTS
 
@@ -62,9 +62,9 @@ def docker(profile: dict[str, Any], name: str, arguments: Arguments) -> int:
     for entry in profile["syscalls"]:
         if name in entry["names"] and all(fits(test, arguments) for test in entry.get("args", [])):
             assert entry["action"] == "SCMP_ACT_ERRNO"
-            return ERRNO | int(entry["errnoRet"])
+            return linux.ERRNO | int(entry["errnoRet"])
     assert profile["defaultAction"] == "SCMP_ACT_ALLOW"
-    return ALLOW
+    return linux.ALLOW
 
 
 def fits(test: dict[str, Any], arguments: Arguments) -> bool:
@@ -78,27 +78,27 @@ def at(index: int, value: int) -> Arguments:
 
 def refused(name: str, index: int, value: int, arch: str = "x86_64") -> int | None:
     """Return the error number a call gets, None if it is allowed."""
-    (number,) = {rule.number(arch) for rule in RULES if rule.name == name}
+    (number,) = {rule.number(arch) for rule in linux.RULES if rule.name == name}
     assert number is not None
-    verdict = run(seccomp.bpf(arch), ARCHES[arch], number, at(index, value))
-    return None if verdict == ALLOW else verdict & 0xFFFF
+    verdict = run(linux.seccomp.bpf(arch), linux.ARCHES[arch], number, at(index, value))
+    return None if verdict == linux.ALLOW else verdict & 0xFFFF
 
 
-@pytest.mark.parametrize("arch", ARCHES)
-@each("rule", [rule for rule in RULES if not rule.tests])
-def test_a_blocked_call_fails_whatever_its_arguments(rule: Rule, arch: str) -> None:
+@pytest.mark.parametrize("arch", linux.ARCHES)
+@each("rule", [rule for rule in linux.RULES if not rule.tests])
+def test_a_blocked_call_fails_whatever_its_arguments(rule: linux.Rule, arch: str) -> None:
     """It fails with the rule's own error number, on both architectures."""
     number = rule.number(arch)
     if number is None:
         assert arch == "aarch64"
         return
     for arguments in (NONE, (2**64 - 1,) * 6):
-        assert run(seccomp.bpf(arch), ARCHES[arch], number, arguments) == ERRNO | rule.errno
+        assert run(linux.seccomp.bpf(arch), linux.ARCHES[arch], number, arguments) == linux.ERRNO | rule.errno
 
 
-@pytest.mark.parametrize("arch", ARCHES)
-@each("rule", [rule for rule in RULES if rule.tests])
-def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
+@pytest.mark.parametrize("arch", linux.ARCHES)
+@each("rule", [rule for rule in linux.RULES if rule.tests])
+def test_an_argument_is_judged_by_its_low_half(rule: linux.Rule, arch: str) -> None:
     """AF_VSOCK
     1 << 32 once passed a 64-bit comparison of isolate.
     """
@@ -108,30 +108,35 @@ def test_an_argument_is_judged_by_its_low_half(rule: Rule, arch: str) -> None:
         for value in (test.value, 0, 1, 2, 5, 16, 40, 0x5412, 1024, 0x80, 0xFFFFFFFF):
             holds = any((value & t.mask == t.value) == t.equal for t in rule.tests if t.argument == test.argument)
             for high in (0, HIGH, 0xFFFFFFFF << 32):
-                verdict = run(seccomp.bpf(arch), ARCHES[arch], number, at(test.argument, value | high))
-                assert verdict == (ERRNO | rule.errno if holds else ALLOW)
+                verdict = run(linux.seccomp.bpf(arch), linux.ARCHES[arch], number, at(test.argument, value | high))
+                assert verdict == (linux.ERRNO | rule.errno if holds else linux.ALLOW)
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", linux.ARCHES)
 def test_both_outputs_agree(arch: str) -> None:
     """One table of rules feeds both; thousands of calls, most near the tests' own values."""
-    profile = json.loads(seccomp.docker_profile())
-    program = seccomp.bpf(arch)
+    profile = json.loads(linux.seccomp.docker_profile())
+    program = linux.seccomp.bpf(arch)
     rng = random.Random(arch)
-    names = {rule.number(arch): rule.name for rule in RULES if rule.number(arch) is not None}
+    names = {rule.number(arch): rule.name for rule in linux.RULES if rule.number(arch) is not None}
     seen = set()
     for number in (*names, *ACCEPTED_BY_ALL[arch], *range(500, 520)):
         name = names.get(number, "another")
         assert number is not None
         for arguments in itertools.chain(near_the_tests(name, rng), (NONE,)):
-            verdict = run(program, ARCHES[arch], number, arguments)
+            verdict = run(program, linux.ARCHES[arch], number, arguments)
             assert verdict == docker(profile, name, arguments), (name, arguments)
             seen.add(verdict)
-    assert {ALLOW, ERRNO | errno.EPERM, ERRNO | errno.ENOSYS, ERRNO | errno.EAFNOSUPPORT} <= seen
+    assert {
+        linux.ALLOW,
+        linux.ERRNO | errno.EPERM,
+        linux.ERRNO | errno.ENOSYS,
+        linux.ERRNO | errno.EAFNOSUPPORT,
+    } <= seen
 
 
 def near_the_tests(name: str, rng: random.Random) -> Iterator[Arguments]:
-    tests = [test for rule in RULES if rule.name == name for test in rule.tests]
+    tests = [test for rule in linux.RULES if rule.name == name for test in rule.tests]
     for _ in range(200 if tests else 3):
         arguments = [rng.getrandbits(64) for _ in range(6)]
         for test in tests:
@@ -143,26 +148,26 @@ def near_the_tests(name: str, rng: random.Random) -> Iterator[Arguments]:
 
 def test_the_profile_writes_out_not_equal_bit_by_bit() -> None:
     """libseccomp has no masked "not equal": of all families below 256, and of high bits, only AF_UNIX passes."""
-    profile = json.loads(seccomp.docker_profile())
-    allowed = [family for family in range(256) if docker(profile, "socket", at(0, family)) == ALLOW]
+    profile = json.loads(linux.seccomp.docker_profile())
+    allowed = [family for family in range(256) if docker(profile, "socket", at(0, family)) == linux.ALLOW]
     assert allowed == [1]
-    assert [bit for bit in range(32) if docker(profile, "socket", at(0, 1 | 1 << bit)) == ALLOW] == [0]
-    assert docker(profile, "socket", at(0, 1 | HIGH)) == ALLOW  # which the kernel takes for AF_UNIX
+    assert [bit for bit in range(32) if docker(profile, "socket", at(0, 1 | 1 << bit)) == linux.ALLOW] == [0]
+    assert docker(profile, "socket", at(0, 1 | HIGH)) == linux.ALLOW  # which the kernel takes for AF_UNIX
 
 
 def test_the_filter_fits_a_page() -> None:
     """A box's keeper writes it at once into a pipe of one page, and sees by the free space how far bwrap is."""
-    assert all(len(seccomp.bpf(arch)) <= 4096 for arch in ARCHES)
+    assert all(len(linux.seccomp.bpf(arch)) <= 4096 for arch in linux.ARCHES)
 
 
 def test_foreign_abis_are_killed() -> None:
     """Attack list, row 61: i386's int 0x80 and x32 have other numbers for the same calls."""
     for arch, other in (("x86_64", "aarch64"), ("aarch64", "x86_64")):
         for number in (0, 41, 250):
-            assert run(seccomp.bpf(arch), ARCHES[other], number) == KILL
-            assert run(seccomp.bpf(arch), I386, number) == KILL
+            assert run(linux.seccomp.bpf(arch), linux.ARCHES[other], number) == linux.KILL
+            assert run(linux.seccomp.bpf(arch), I386, number) == linux.KILL
     for number in (0, 41, 512, 547):
-        assert run(seccomp.bpf("x86_64"), ARCHES["x86_64"], seccomp.X32_BIT | number) == KILL
+        assert run(linux.seccomp.bpf("x86_64"), linux.ARCHES["x86_64"], linux.seccomp.X32_BIT | number) == linux.KILL
 
 
 def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
@@ -197,16 +202,16 @@ def test_named_attacks_get_the_outcome_of_the_attack_list() -> None:
     assert refused("madvise", 2, 4) is None  # MADV_DONTNEED: every allocator's
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", linux.ARCHES)
 def test_ordinary_calls_pass(arch: str) -> None:
     for number in ACCEPTED_BY_ALL[arch]:
-        assert run(seccomp.bpf(arch), ARCHES[arch], number, (2**64 - 1,) * 6) == ALLOW
+        assert run(linux.seccomp.bpf(arch), linux.ARCHES[arch], number, (2**64 - 1,) * 6) == linux.ALLOW
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", linux.ARCHES)
 def test_the_kernel_accepts_the_program(arch: str) -> None:
     """seccomp_filter.rst: at most 4,096 instructions, every jump forward and inside, the last one returns."""
-    steps = list(struct.iter_unpack("=HBBI", seccomp.bpf(arch)))
+    steps = list(struct.iter_unpack("=HBBI", linux.seccomp.bpf(arch)))
     assert len(steps) <= 4096
     for place, (code, if_true, if_false, constant) in enumerate(steps):
         if code in (0x15, 0x35):
@@ -214,7 +219,7 @@ def test_the_kernel_accepts_the_program(arch: str) -> None:
         if code == 0x20:
             assert constant % 4 == 0
             assert constant <= 60
-    assert steps[-1] == (0x06, 0, 0, ALLOW)
+    assert steps[-1] == (0x06, 0, 0, linux.ALLOW)
 
 
 @pytest.mark.parametrize(("arch", "header"), [("x86_64", X86_64_HEADER), ("aarch64", GENERIC_HEADER)])
@@ -225,7 +230,7 @@ def test_numbers_are_those_of_the_kernels_headers(arch: str, header: Path, needs
     known = {name: int(number) for name, number in re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", text)}
     known.pop("syscalls", None)  # how many there are
     checked = 0
-    for rule in RULES:
+    for rule in linux.RULES:
         if rule.name in known:
             assert rule.number(arch) == known[rule.name], rule.name
             checked += 1
@@ -242,7 +247,7 @@ def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
     resolve = ctypes.CDLL(path).seccomp_syscall_resolve_name_arch
     resolve.argtypes, resolve.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
     checked = 0
-    for rule, (arch, token) in itertools.product(RULES, ARCHES.items()):
+    for rule, (arch, token) in itertools.product(linux.RULES, linux.ARCHES.items()):
         found = resolve(token, rule.name.encode())
         if found != -1:  # -1: newer than the library; below it: not on this architecture
             assert rule.number(arch) == (found if found >= 0 else None), (rule.name, arch)
@@ -252,7 +257,7 @@ def test_numbers_are_those_of_libseccomp(needs: Needs) -> None:
 
 def test_an_unknown_machine_has_no_filter() -> None:
     with pytest.raises(KeyError):
-        seccomp.bpf("riscv64")
+        linux.seccomp.bpf("riscv64")
 
 
 def test_each_allowed_call_has_a_reason(needs: Needs) -> None:
@@ -260,12 +265,12 @@ def test_each_allowed_call_has_a_reason(needs: Needs) -> None:
     needs("headers", None if X86_64_HEADER.exists() else f"{X86_64_HEADER} is missing: apt install linux-libc-dev")
     found = re.findall(r"#define __NR_(\w+)\s+(\d+)", X86_64_HEADER.read_text())
     calls = {**{name: int(number) for name, number in found}, **NEWER}
-    refused_always = {rule.name for rule in RULES if not rule.tests}
+    refused_always = {rule.name for rule in linux.RULES if not rule.tests}
     listed = [name for _, names in LEFT_OPEN for name in names.split()]
     assert [name for name in calls if name not in refused_always and name not in listed] == []
     assert [name for name in listed if name in refused_always or name not in calls] == []
     assert len(listed) == len(set(listed))
-    assert {rule.name for rule in RULES if rule.tests} <= set(listed)
+    assert {rule.name for rule in linux.RULES if rule.tests} <= set(listed)
 
 
 def require_judged(found: dict[str, int], table: tuple[tuple[str, str], ...], refuse: Callable[[int], bool]) -> None:
