@@ -211,6 +211,7 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     assert rows[0]["link"].startswith("http://127.0.0.1:8000/sign-in?link=")
     cards = post(staff, "/admin/users/links", 200, section="B", as_="cards")
     assert (cards.count("sign-in?link="), "=Kay" in cards) == (1, True)
+    assert "Only this computer can open these links" in cards
     assert "No user of this section needs a link" in post(staff, "/admin/users/links", 400, section="Z")
 
 
