@@ -417,6 +417,8 @@ def serve(
                 link = issue_secret(ladder, STAFF_USER.login, "link", "serve").secret
                 print_note(f"sign in as staff (works once, for a day): {url}/sign-in?link={link}")
                 print_note("stop it with Ctrl-C")
+            else:
+                log.info(f"a sign-in link for staff: arena ladder access add {folder} {STAFF_USER.login}")
 
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
