@@ -29,7 +29,7 @@ class DeadlineSummary:
 
     extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
     so far. unchecked: refs of those that will count if they pass their check. late_until: until when a late first
-    version counts, None if none does or a version counts.
+    version counts, None if late versions don't count, or if a version counts already.
     """
 
     name: str

@@ -278,9 +278,12 @@ class Baseline(_Table):
     def _asks_for_one_thing(self) -> "Baseline":
         asked = [self.beats, self.min_games, self.min_win_rate_percent]
         if sum(each is not None for each in asked) != 1:
-            raise ValueError("beats: a baseline needs exactly one of a bot to beat, a number of games and a win rate")
+            raise ValueError(
+                "beats: a baseline needs exactly one of a bot to beat, a number of games"
+                " (min_games) and a win rate (min_win_rate_percent)"
+            )
         if self.max_fault_percent is not None and self.min_games is None:
-            raise ValueError("max_fault_percent: it requires a number of games")
+            raise ValueError("max_fault_percent: it requires a number of games (min_games)")
         return self
 
 

@@ -247,7 +247,7 @@ class BotCheck:
         found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
         usual = found == diagnose_fault(FaultContext("exited")).advice
         general = {"" if help.startswith("Correct") else "Correct the first error that the build printed.": 0, help: 0}
-        return "\n".join(general if usual else {found: 0, help: 0} if help != IN_BOXES else [found])
+        return "\n".join(filter(None, general) if usual else {found: 0, help: 0} if help != IN_BOXES else [found])
 
     # -- processes
 

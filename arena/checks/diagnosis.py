@@ -242,7 +242,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr(_TRACE, "RuntimeError: can't start new thread"),
     ),
     (
-        lambda seen: seen.facts.children and signs.cpu_share(seen) < signs.BUSY,
+        # Workers of multiprocessing have it too, but don't read it.
+        lambda seen: (
+            seen.facts.children
+            and signs.cpu_share(seen) < signs.BUSY
+            and not any(word in seen.source for word in (b"multiprocessing", b"ProcessPool"))
+        ),
         "a process that the bot started reads the bot's input, and waits for its end",
         "start it with an empty standard input (DEVNULL, /dev/null): otherwise it gets the bot's",
         _no_reply(3, children=1),
@@ -314,9 +319,19 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(_no_reply(3, 41), kinds=frozenset({"turn", "block"})),
     ),
     (
+        signs.thread_error,
+        "no reply came, because a thread of the bot ended with an error: {name}",
+        "fix the error, which standard error shows; end the program when one of its threads fails",
+        replace(
+            _no_reply(3, 41),
+            stderr=b"Exception in thread Thread-1 (work):\nTraceback (most recent call last):\nKeyError: 1",
+        ),
+    ),
+    (
         lambda seen: seen.code == "timeout" and seen.received is None and seen.facts.reads,
         "no reply came in time: the bot read the request, and now waits for its next line: {detail}",
-        "look for an except (catch) or a branch that writes no reply, and for a line that is read and dropped",
+        "look for an except (catch) or a branch that writes no reply, for a line that is read and dropped, and for a "
+        "timer or a thread that it waits for",
         _no_reply(3, reads=True),
     ),
     (
@@ -330,15 +345,6 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "no reply came in time: the bot sleeps, or waits for something else than its input: {detail}",
         "look for a sleep, and for a lock, a queue, a thread or a process that it waits for",
         _no_reply(3, reads=False),
-    ),
-    (
-        signs.thread_error,
-        "no reply came, because a thread of the bot ended with an error: {name}",
-        "fix the error, which standard error shows; end the program when one of its threads fails",
-        replace(
-            _no_reply(3, 41),
-            stderr=b"Exception in thread Thread-1 (work):\nTraceback (most recent call last):\nKeyError: 1",
-        ),
     ),
     (
         lambda seen: (
@@ -515,8 +521,8 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         _stderr("ModuleNotFoundError: No module named 'numpie'"),
     ),
     (
-        stderr_has("sqlite3.OperationalError: *"),
-        "SQLite: {name}; a box has no file locks",
+        stderr_has("disk I/O error | database is locked | locking protocol"),
+        "SQLite can't lock its file, because a box has no file locks: {name}",
         'keep the database in /tmp: sqlite3.connect("file:/tmp/my.db?vfs=unix-dotfile", uri=True)',
         _stderr(_TRACE, "sqlite3.OperationalError: disk I/O error"),
     ),

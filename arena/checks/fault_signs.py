@@ -183,7 +183,9 @@ def illegal_action(seen: FaultContext) -> object:
     actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
     if seen.asked.get("kind") != "turn" or str(action) not in map(str, Action):
         return False
-    if isinstance(you, dict) and target is not None and target == you.get("seat"):
+    if extra := sorted(move.keys() - {"action", "target"}):
+        return f"the move has fields that no legal move has: {', '.join(extra)}"
+    if isinstance(you, dict) and type(target) is int and target == you.get("seat"):
         return f"the target {target} is the bot's own seat in this game"
     if action not in actions:
         return (

@@ -138,7 +138,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     if due is not None and due.closes <= now < (last := effective_deadline(settings, due).last):
         late = format_deadline_time(last, due)
         warnings.append(
-            f"The final doesn't wait for late submissions, which users without a version make until {late}."
+            f"The final doesn't wait for late submissions, which users without a version may make until {late}."
         )
     if left_out:
         warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")

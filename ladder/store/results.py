@@ -7,7 +7,7 @@ sum of the counts of a version's matches."""
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -519,18 +519,24 @@ MAX_PACE_MATCHES = 100  # that the pace is computed from
 def find_match_interval(connection: Connection) -> float | None:
     """Return the mean seconds between the ends of the last matches, without pauses; None before three matches."""
     query = select(matches.c.ended_at).where(matches.c.end_sequence.is_not(None), matches.c.ended_at.is_not(None))
-    return _find_interval(connection, query.order_by(matches.c.end_sequence.desc()))
+    ends = connection.scalars(query.order_by(matches.c.end_sequence.desc()).limit(MAX_PACE_MATCHES)).all()
+    return _mean_gap(later - earlier for later, earlier in pairwise(ends))
 
 
 def find_check_interval(connection: Connection) -> float | None:
-    """Return the mean seconds between the ends of the last checks, without pauses; None before three checks."""
-    query = select(versions.c.checked_at).where(versions.c.checked_at.is_not(None))
-    return _find_interval(connection, query.order_by(versions.c.checked_at.desc()))
+    """Return the mean seconds between the ends of the last checks, without pauses; None before three checks.
+
+    A check that was submitted after the end of the one before counts from its submission.
+    """
+    query = select(versions.c.checked_at, versions.c.submitted_at).where(versions.c.checked_at.is_not(None))
+    ends = connection.execute(query.order_by(versions.c.checked_at.desc()).limit(MAX_PACE_MATCHES)).all()
+    return _mean_gap(
+        later.checked_at - max(earlier.checked_at, later.submitted_at) for later, earlier in pairwise(ends)
+    )
 
 
-def _find_interval(connection: Connection, query: Select[tuple[float | None]]) -> float | None:
-    ends: list[float] = list(connection.scalars(query.limit(MAX_PACE_MATCHES)).all())  # type: ignore[arg-type]
-    gaps = sorted(max(0.0, later - earlier) for later, earlier in pairwise(ends))
+def _mean_gap(found: Iterable[float]) -> float | None:
+    gaps = sorted(max(0.0, gap) for gap in found)
     if len(gaps) < 2:
         return None
     middle = gaps[len(gaps) // 2]

@@ -45,7 +45,8 @@ _MANGLED = re.compile(
     r"|\d{1,2}-(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(-\d+)?"
 )
 _SHORTENED = re.compile(r"\d{15}0+")  # spreadsheets keep 15 digits
-_SUFFIX = re.compile(r"(Jr|Sr|II|III|IV|Ph\.?D|M\.?D|M\.?Sc|B\.?Sc)\.?", re.IGNORECASE)  # after a name and a comma
+# After a name and a comma. "Md" is a first name.
+_SUFFIX = re.compile(r"((?i:Jr|Sr|II|III|IV|Ph\.?D|M\.?Sc|B\.?Sc|M\.?A|B\.?A)|M\.D|MD)\.?")
 _TEST_LOGIN = re.compile(r"[0-9a-f]{40}")  # Canvas' for its test student: a digest
 
 
@@ -275,7 +276,7 @@ def _forwards(name: str) -> str:
     """Return a name in spoken order: "Ada Lovelace" for "Lovelace, Ada", but "Martin King, Jr." as it is."""
     parts = [part.strip() for part in name.split(",")]
     suffixes = [part for part in parts[1:] if _SUFFIX.fullmatch(part)]
-    last, *rest = (part for part in parts if part not in suffixes)
+    last, *rest = [part for part in parts if part not in suffixes] or [name]
     return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:], *suffixes]) if rest else name
 
 

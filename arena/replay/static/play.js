@@ -178,7 +178,7 @@ function draw() {
     calm();
     const move = onlyMove(state);
     clearTimeout(answering);
-    if (move) answering = setTimeout(() => openRequest(state) === ask && commit(ask, move[1], move[0]), ONLY_MS * (1 + Math.random()));
+    if (move) answering = setTimeout(() => openRequest(state)?.id === ask.id && commit(ask, move[1], move[0]), ONLY_MS * (1 + Math.random()));
   }
   state.asked = asked;
   if (game && !state.motion.busy) timeWindow(table, game);
@@ -407,7 +407,7 @@ function leave() {
 }
 
 function commit(ask, choice, option) {
-  find("#sure").close();
+  if (state.sure?.ask) find("#sure").close();
   submit(ask, choice, option);
   draw();
 }

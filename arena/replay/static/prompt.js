@@ -26,10 +26,11 @@ export function canPassOn(state) {
   return ask ? ask.options[0].letter === "p" : Boolean(game) && game.actor !== game.seat;
 }
 
-/** The only move of the open request, as [option, choice]; null if there are several, or words could go with it. */
+/** The only move of a turn, as [option, choice]; null if there are several, or words could go with it.
+ * Of other requests the hidden cards decide how many moves there are: a quick answer would tell them to the others. */
 export function onlyMove(state) {
   const ask = openRequest(state);
-  const choices = ask && state.frame.table.talk === "off" ? [...ask.options, ...ask.blocks].flatMap((option) => option.choices.map(([index]) => [option, index])) : [];
+  const choices = ask?.kind === "turn" && state.frame.table.talk === "off" ? [...ask.options, ...ask.blocks].flatMap((option) => option.choices.map(([index]) => [option, index])) : [];
   return choices.length === 1 ? choices[0] : null;
 }
 

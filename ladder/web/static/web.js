@@ -208,31 +208,36 @@ document.addEventListener("submit", async (event) => {
 });
 
 // Back and reload lead from the answer to a form to the form's page: they don't send the form again.
-if (document.querySelector("[data-answer]") && sessionStorage.form) history.replaceState(null, "", sessionStorage.form);
+// A browser may refuse to store anything.
+const stored = (() => { try { return sessionStorage; } catch { return {}; } })();
+if (document.querySelector("[data-answer]") && stored.form) history.replaceState(null, "", stored.form);
 document.addEventListener("submit", ({ target }) => {
   if (target.getAttribute("method") !== "post") return;
-  sessionStorage.form = location.href;
-  sessionStorage.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
+  if (target.matches("[data-login]")) return ["form", "typed", "unsent"].forEach((name) => delete stored[name]);  // it signs out
+  stored.form = location.href;
+  stored.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
 });
 
 // A form that was sent after the end of its session is filled in again, without passwords, once its user has signed in.
 const fieldsOf = (form) => [...form.querySelectorAll("input[name]:not([type=password], [type=file], [type=hidden]), select, textarea")];
 function keyOf(form) {
   const login = document.querySelector("form[data-login]")?.dataset.login;
-  return [login, location.pathname, [...document.forms].indexOf(form), form.getAttribute("action"), fieldsOf(form).length].join(" ");
+  const item = ["table", "index"].map((name) => form.elements[name]?.value);  // and its first field: of which item it is
+  const shown = fieldsOf(form).map((field) => field.defaultValue).find(Boolean);
+  return [login, location.pathname, [...document.forms].indexOf(form), form.getAttribute("action"), ...item, shown].join(" ");
 }
 
 function signInAgain() {
-  sessionStorage.unsent = sessionStorage.typed;
+  stored.unsent = stored.typed;
   location.replace(`/sign-in?then=${encodeURIComponent(location.pathname + location.search)}`);
 }
 
-if (document.querySelector("[data-ended]") && sessionStorage.typed) signInAgain();
-else sessionStorage.removeItem("typed");
-const [unsent, typed] = JSON.parse(sessionStorage.unsent ?? "[]");
+if (document.querySelector("[data-ended]") && stored.typed) signInAgain();
+else delete stored.typed;
+const [unsent, typed] = JSON.parse(stored.unsent ?? "[]");
 for (const form of document.forms) {
   if (keyOf(form) !== unsent) continue;
-  sessionStorage.removeItem("unsent");
+  delete stored.unsent;
   fieldsOf(form).forEach((field, place) => ([field.value, field.checked] = typed[place]));
   for (let part = form; (part = part.parentElement?.closest("details")); ) part.open = true;
   form.querySelector("button:not([type=button])")?.focus();
