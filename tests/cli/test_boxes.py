@@ -166,7 +166,7 @@ def test_an_import_of_a_file_outside_of_the_box_is_reported(place: Place, bubble
     assert place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "process").code == 0
     ran = place.run("run", bot, *place.bots(1), *TINY, "--sandbox", "bubblewrap")
     assert ran.code == 2
-    assert "thinking can't play: the module brain isn't in the box" in ran.err
+    assert "thinking can't play: brain.py lies next to the bot" in ran.err
     help = "put it into a folder with the bot and a bot.toml, and name the folder"
     assert f"  check the spelling; if it is right, {help}" in ran.err
 

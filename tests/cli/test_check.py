@@ -373,7 +373,7 @@ def test_standard_error_of_a_bot_that_passes_is_shown(place: Place, text: str, w
 
 
 def test_json_has_the_steps_of_all_bots(place: Place) -> None:
-    loud = place.bot("loud.py", "print('\\x1b[2J', flush=True)\n")
+    loud = place.bot("loud.py", "print('\\x1b[2J', flush=True)\ninput()\n")
     ran = run_check(place, place.bot("good.py"), loud, "--rules", "coup", "--json")
     assert ran.code == 1
     good, bad = ran.json["bots"]
