@@ -287,6 +287,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         lambda seen: (
             seen.code == "timeout"
             and seen.received is None
+            and signs.cpu_share(seen) < signs.BUSY
             and (clock := seen.asked.get("clock", {})).get("bank_ms", 1) < clock.get("limit_ms", 0)
             and f"{clock['bank_ms']} of the game's time bank, and {clock['limit_ms']} of its own"
         ),
