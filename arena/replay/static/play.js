@@ -21,7 +21,7 @@ import { meters, tableView } from "./seats.js";
 const PACES = ["slow", "normal", "fast", "instant"];
 
 const CALM_MS = 400; // after a new question, in which a click or a key was meant for the previous one
-const ONLY_MS = 1200; // to twice this, before a request with one move answers itself
+const ONLY_MS = 1500; // before the only move of a turn is played
 const BUBBLE_MS = 6000;
 const MAX_BUBBLE_PX = 80; // the height of a bubble
 const AGAIN_MS = [500, 1000, 2000, 4000, 8000];
@@ -178,7 +178,7 @@ function draw() {
     calm();
     const move = onlyMove(state);
     clearTimeout(answering);
-    if (move) answering = setTimeout(() => openRequest(state)?.id === ask.id && commit(ask, move[1], move[0]), ONLY_MS * (1 + Math.random()));
+    if (move) answering = setTimeout(() => openRequest(state)?.id === ask.id && commit(ask, move[1], move[0]), ONLY_MS);
   }
   state.asked = asked;
   if (game && !state.motion.busy) timeWindow(table, game);

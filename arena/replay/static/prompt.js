@@ -30,7 +30,7 @@ export function canPassOn(state) {
  * Of other requests the hidden cards decide how many moves there are: a quick answer would tell them to the others. */
 export function onlyMove(state) {
   const ask = openRequest(state);
-  const choices = ask?.kind === "turn" && state.frame.table.talk === "off" ? [...ask.options, ...ask.blocks].flatMap((option) => option.choices.map(([index]) => [option, index])) : [];
+  const choices = ask?.kind === "turn" && state.frame.table.talk === "off" ? ask.options.flatMap((option) => option.choices.map(([index]) => [option, index])) : [];
   return choices.length === 1 ? choices[0] : null;
 }
 
