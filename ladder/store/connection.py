@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, select, text
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import ExceptionContext, make_url
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
@@ -211,7 +211,9 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": 10, "application_name": application}
         arguments = {name: value for name, value in arguments.items() if name not in url.query}
-        return create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+        engine = create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
+        event.listen(engine, "handle_error", _close_cursor)
+        return engine
     engine = create_engine(url, **options)
 
     @event.listens_for(engine, "do_connect")
@@ -245,6 +247,12 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _close_cursor(context: ExceptionContext) -> None:
+    """Close the cursor of a lost connection, which SQLAlchemy drops and psycopg then warns about."""
+    if context.is_disconnect and context.execution_context is not None:
+        context.execution_context.cursor.close()
 
 
 def _unopenable_text(path: Path, why: str) -> str:

@@ -305,11 +305,9 @@ def end_runners(connection: Connection, at: float) -> None:
 
 def _copy_rows(source: Connection, target: Connection) -> None:
     for table in tables_of(source).sorted_tables:
-        rows = (
-            source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)).mappings()
-        )
-        for chunk in rows.partitions():
-            target.execute(insert(table), [dict(row) for row in chunk])
+        with source.execution_options(stream_results=True, yield_per=_ROWS_PER_INSERT).execute(select(table)) as rows:
+            for chunk in rows.mappings().partitions():
+                target.execute(insert(table), [dict(row) for row in chunk])
         _advance_sequence(target, table)
 
 

@@ -300,7 +300,8 @@ def rated_seats(
         .where(_rating_at(kind, final, moment), matches.c.end_sequence > after)
         .order_by(matches.c.end_sequence, seat.slot)
     )
-    yield from connection.execute(query, execution_options={"yield_per": _SEATS_PER_CHUNK}).partitions()
+    with connection.execute(query, execution_options={"yield_per": _SEATS_PER_CHUNK}) as rows:  # closes the cursor
+        yield from rows.partitions()
 
 
 def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[tuple[int, int, int]]]]:

@@ -105,6 +105,7 @@ def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> No
 
 
 def test_it_stops_after_its_time_and_resumes(bots: Place) -> None:
+    bots.bot("new.py", QUICK_BOT + "# plays as old.py does, so that no number of pairs decides\n")
     ran = bots.run(
         "compare", "old.py", "new.py", "--against", "c.py", "--min-effect", 0.1, "--time", "2s", "--out", "o"
     )

@@ -1,11 +1,13 @@
 """Tests of an unavailable database: one message and one deadline for each outage."""
 
+import gc
 import time
 from contextlib import closing
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from ladder.store import Database, DatabaseUnavailableError, all_bots, create_schema
+from ladder.store import Database, DatabaseUnavailableError, all_bots, create_schema, export_tables
 from tests.ports import free_port
 from tests.postgres import Postgres
 
@@ -28,6 +30,18 @@ def test_an_outage_and_its_end_are_reported_once(postgres_server: Postgres) -> N
             assert "the database can't be used" in str(why)
             assert back is None
     assert len(heard) == 4
+
+
+def test_an_outage_during_a_stream_leaves_no_open_cursor(postgres_server: Postgres) -> None:
+    """An open cursor is a ResourceWarning, which is an error here."""
+    with closing(Database(postgres_server.create("streams"))) as database:
+        create_schema(database)
+        with database.engine.connect() as connection:
+            postgres_server.stop()
+            with pytest.raises(OperationalError):
+                next(export_tables(connection, logins=False))
+    gc.collect()
+    postgres_server.start()
 
 
 @pytest.mark.clock
