@@ -6,6 +6,7 @@ The dashboard shows frozen ladders, suspended users, the queue and the runners.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from arena.checks import Finding
 from arena.formatting import format_count
@@ -15,7 +16,7 @@ from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.grading import FinalState
 from ladder.matches import RunnerSummary, list_runners
 from ladder.permissions import hide_fields
-from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
+from ladder.users import CredentialSummary, UserSummary, list_credentials, list_erasable, list_teams, summarize_user
 from ladder.view_context import ViewContext, paginate
 
 
@@ -181,6 +182,10 @@ def _list_problems(
         found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))
     if waiting := sum(owner.waiting for owner in owners):
         found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
+    for login in list_erasable(context.connection):
+        found.append(
+            (f"The matches of {login} have ended. Erase the personal data", f"/admin/users/{quote(login, safe='')}")
+        )
     for final in finals:
         if final.key is None and final.abandoned:
             text = f"Final {final.name}: {format_count(len(final.abandoned), 'abandoned match', 'es')}. Play them again"

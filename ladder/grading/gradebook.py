@@ -16,7 +16,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
 from statistics import mean, median
@@ -24,6 +24,7 @@ from statistics import mean, median
 from arena.escaping import escape_control, escape_csv_cell
 from arena.rating import Estimate
 from ladder.grading.final_states import BaselineResult
+from ladder.store import ERASED
 from ladder.users import UserSummary
 
 
@@ -196,7 +197,8 @@ MAX_NAMED_USERS = 10  # users named in a sentence; the others are counted
 
 
 def format_gradebook(grades: Grades, form: str) -> str:
-    """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV."""
+    """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV; erased users are only in "plain"."""
+    grades = grades if form == "plain" else _leave_out_erased(grades)
     if form == CANVAS_API:
         return _canvas_api(grades)
     out = io.StringIO()
@@ -204,6 +206,15 @@ def format_gradebook(grades: Grades, form: str) -> str:
     for row in FORMATS[form](grades):
         writer.writerow([_format_cell(value) for value in row])
     return out.getvalue().removesuffix("\n")
+
+
+def _leave_out_erased(grades: Grades) -> Grades:
+    """Return the grades without those of erased users, whom Canvas and Moodle can't match."""
+
+    def is_erased(user: UserSummary) -> bool:
+        return user.name == user.pseudonym and (user.login or "").startswith(f"{ERASED}-")
+
+    return replace(grades, grades=tuple(grade for grade in grades.grades if not is_erased(grade.user)))
 
 
 def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
@@ -308,7 +319,7 @@ _IDENTIFIERS: dict[
 
 def describe_missing_ids(grades: Grades, form: str) -> list[str]:
     """Return a sentence, with logins, for each identifier of a format that some users lack."""
-    sentences = []
+    sentences, grades = [], _leave_out_erased(grades)
     for words, of in _IDENTIFIERS.get(form, {}).items():
         without = _users_without(grades, of)
         more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""

@@ -31,6 +31,7 @@ from ladder.users.people import (
     erase_user,
     import_users,
     is_pseudonym,
+    list_erasable,
     merge_users,
     preview_import,
     set_suspended,

@@ -414,10 +414,14 @@ class UnfinishedTasksError(LadderError):
     """A user can't be erased yet: a check or a match needs the files of the user's bots."""
 
 
-def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
+_LATER = "; the data can be erased when its matches have ended"
+
+
+def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = False) -> str:
     """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
 
-    Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError.
+    Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError
+    unless `later`: then the user is only withdrawn until `list_erasable` returns it, and keeps the login.
     """
 
     def act(connection: Connection) -> str:
@@ -427,6 +431,9 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
         store.set_user_withdrawn(connection, user.id, True)
         _stop_versions(connection, user, "its owner left the course", now)
         if store.has_unfinished_tasks(connection, user.id):
+            if later:
+                store.log_action(connection, store.AuditEntry(who, "leave", why + _LATER, now, user_id=user.id))
+                return user.login
             raise UnfinishedTasksError(
                 f"a bot of {escape_control(login)} is being checked, or plays, perhaps in a final or at a table.\n"
                 "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
@@ -437,6 +444,20 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str) -> str:
         return erased
 
     return ladder.database.write(act)
+
+
+def list_erasable(connection: Connection) -> list[str]:
+    """Return the logins of withdrawn users whose data was to be erased later, and can be erased now."""
+    reasons = {
+        entry.user_id: entry.reason for entry in store.list_audit_entries(connection, actions=("leave", "erase"))
+    }
+    return [
+        user.login
+        for user in store.all_users(connection)
+        if user.withdrawn
+        and reasons.get(user.id, "").endswith(_LATER)
+        and not store.has_unfinished_tasks(connection, user.id)
+    ]
 
 
 def _rename_player(text: str, player: int, name: str) -> str:

@@ -24,7 +24,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.store import DatabaseError, last_lobby_line
-from ladder.users import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, authenticate_secret
+from ladder.users import CREDENTIAL_LIFETIMES_S, AuthenticationError, IssuedSecret, UserImport, authenticate_secret
 from ladder.web.health import PagesMetrics
 from ladder.web.rate_limit import ConcurrencyLimiter, RateLimiter
 
@@ -60,6 +60,7 @@ class AppState:
     limits: RateLimiter = field(default_factory=RateLimiter)
     drawn: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all
     posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # responses by form
+    imports: dict[str | None, UserImport] = field(default_factory=dict)  # the last one of each session
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when the server shuts down
     uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
     people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30))  # by user

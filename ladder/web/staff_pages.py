@@ -33,6 +33,7 @@ from ladder.users import (
     APPROVAL_SCOPE,
     RosterEncodingError,
     UnfinishedTasksError,
+    UserImport,
     UserSummary,
     approve_applicant,
     erase_user,
@@ -212,8 +213,9 @@ def add(
     """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
     taken = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
-    namesakes = f"/admin/users?search={quote(name.strip())}"
-    return RedirectResponse(namesakes if taken.remarks and name.strip() else _user_url(login.strip()), 303)
+    if taken.remarks:
+        return _show_import(request, taken, f"&search={quote(name.strip() or login.strip())}")  # with namesakes
+    return RedirectResponse(_user_url(login.strip()), 303)
 
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
@@ -243,19 +245,43 @@ def import_roster(
 
     take_over: logins of accounts that were made by a sign-up link, which a line of the roster takes over.
     """
-    try:
-        people = parse_roster(base64.b64decode(data, validate=True), name)
-    except ValueError:
-        raise LadderError("The roster isn't complete.\nUpload it again.") from None
+    people = parse_roster(_decode_file(data), name)
     taken = import_users(request.ladder, people, request.actor, name, partial=partial, take_over=take_over)
-    return RedirectResponse(f"/admin/users?added={taken.added}&changed={taken.changed}#links", 303)
+    return _show_import(request, taken, "" if taken.remarks or taken.skipped else "#links")
+
+
+def _decode_file(data: str) -> bytes:
+    """Return a file from the base64 in a form. Raises LadderError."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError:
+        raise LadderError("The file isn't complete.\nUpload it again.") from None
+
+
+def _show_import(request: RequestContext, taken: UserImport, more: str) -> Response:
+    """Redirect to the list of users, which shows the result of this session's last import."""
+    request.state.imports[request.session] = taken
+    return RedirectResponse(f"/admin/users?added={taken.added}&changed={taken.changed}{more}", 303)
 
 
 @users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
-def import_team_file(request: CurrentContext, teams: UploadFile, move: Annotated[bool, Form()] = False) -> Response:
-    """Set the teams of users from a CSV file. If a line is wrong, change nothing."""
-    name = teams.filename or "the file"
-    new = import_teams(request.ladder, teams.file.read(), name, request.actor, move)
+def import_team_file(
+    request: CurrentContext,
+    teams: UploadFile | None = None,
+    name: Annotated[str, Form(max_length=200)] = "the file",
+    data: Annotated[str, Form()] = "",
+    move: Annotated[bool, Form()] = False,
+) -> Response:
+    """Set the teams of users from a CSV file, or a converted one in base64. If a line is wrong, change nothing."""
+    name = name if teams is None else teams.filename or name
+    file = _decode_file(data) if teams is None else teams.file.read()
+    try:
+        new = import_teams(request.ladder, file, name, request.actor, move)
+    except RosterEncodingError as error:
+        changes = [f"{name} isn't UTF-8, and is read as Windows-1252, as Excel saves CSV. Check the accented letters:"]
+        changes += [line for line in error.converted.decode().splitlines() if not line.isascii()]
+        fields = [("name", name), ("data", base64.b64encode(error.converted).decode()), ("move", move)]
+        return render_form(request, "confirm.html", 409, changes=changes, fields=fields)
     return redirect_after(request, new.changed, f"all users in {name} are in their teams", "/admin/users")
 
 
@@ -354,16 +380,11 @@ def erase(
     if typed.strip() != login:
         raise LadderError(f"\"{typed.strip()}\" isn't this user's login.\nNothing was erased.")
     try:
-        login = erase_user(request.ladder, login, request.actor, reason)
+        login = erase_user(request.ladder, login, request.actor, reason, later=confirmed)
     except UnfinishedTasksError as error:
-        later = "the data can be erased when its matches have ended"
-        if not confirmed:
-            problem = str(error).partition("\n")[0]
-            raise UnconfirmedError(
-                [f"Nothing can be erased now: {problem}", f"{login} will be withdrawn; {later}"]
-            ) from None
-        if not set_withdrawn(request.ladder, login, True, request.actor, f"{reason}; {later}"):
-            raise
+        problem = str(error).partition("\n")[0]
+        later = f"{login} will be withdrawn, and the dashboard will say when the data can be erased"
+        raise UnconfirmedError([f"Nothing can be erased now: {problem}", later]) from None
     return RedirectResponse(_user_url(login), 303)
 
 

@@ -119,16 +119,24 @@ def test_an_import_redirects_to_its_result(web: Pages, staff: TestClient) -> Non
     to = import_roster(staff, "b.csv", "login,name\nada,Ada L\nkay,Kay\n")
     assert '<p class="panel status" role="status">1 user added, 1 changed.</p>' in staff.get(to).text
     assert post(staff, "/admin/users", login="lee", name="Lee") == "/admin/users/lee"
-    assert post(staff, "/admin/users", login="lee2", name="Lee") == "/admin/users?search=Lee"  # both of this name
+    to = post(staff, "/admin/users", login="lee2", name="Lee")
+    assert "<li>lee2 is new; lee has the same name: merge them" in staff.get(to).text
+    to = import_roster(staff, "b.csv", "login,name\nlee3,Lee\n")
+    assert "<li>Line 2: lee3 is new; lee has the same name" in staff.get(to).text
 
 
-def test_a_roster_in_windows_1252_is_previewed_as_utf_8(staff: TestClient) -> None:
+def test_files_in_windows_1252_are_previewed_as_utf_8(web: Pages, staff: TestClient) -> None:
     roster = "login,name\nkay,K\xe4y \u20ac\n".encode("cp1252")
     text = post(staff, "/admin/users/import", 200, files={"roster": ("b.csv", roster)})
     assert "b.csv isn't UTF-8" in text
     assert "<b>K\xe4y \u20ac</b>" in text
     broken = post(staff, "/admin/users/import", 400, files={"roster": ("b.csv", "login\nkay\n".encode("utf-16"))})
     assert "UTF-16" in broken
+    teams = "login,team\nada,R\xf6t\n".encode("cp1252")
+    text = post(staff, "/admin/users/teams", 409, files={"teams": ("t.csv", teams)})
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
+    post(staff, "/admin/users/teams", **fields)
+    assert person(web.ladder, "ada").teams[0].team == "R\xf6t"
 
 
 def test_a_preview_offers_to_take_accounts_over(web: Pages, staff: TestClient) -> None:
@@ -176,6 +184,12 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     post(staff, "/finals/last/reveal")
     post(staff, "/admin/grades", name="grades", final="last")
     post(staff, "/admin/users/bob/suspend", reason="x")
+    post(staff, "/finals", name="next", games=6)
+    for _ in range(2):  # also of a withdrawn user
+        post(staff, "/admin/users/ada/erase", confirmed="true", **erasure)
+    assert "Erase the personal data" not in staff.get("/admin").text
+    own.run()
+    assert "Erase the personal data" in staff.get("/admin").text
     assert any("Quux" in text for text in _list_texts(web.ladder))
     results = staff.get("/api/matches").json()["items"]
     own.arena("rerate")
@@ -197,6 +211,8 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     assert staff.get("/admin/similarity?compare=yes").status_code == 200
     assert "pseudonym of ada" in staff.get("/finals/last/projector").text
     assert "<b>30</b>" in staff.get("/admin/grades?release=grades").text
+    canvas, plain = (staff.get(f"/admin/grades.csv?release=grades&format={form}").text for form in ("canvas", "plain"))
+    assert (user.login in canvas, user.login in plain) == (False, True)
     assert "was erased" in post(staff, f"{page}/leave", 400, withdrawn="false", reason="back")
 
 
