@@ -74,7 +74,7 @@ arena.review: protocol protocol.event_text arena.rating arena.referee arena.loca
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
-arena.tables: arena.sandbox arena.referee arena.play arena.replay
+arena.tables: arena.referee arena.play arena.replay
 arena.tables.live_match: arena.coup arena.sandbox arena.referee arena.referee.process arena.run arena.play
 arena.playground:
 arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.compare

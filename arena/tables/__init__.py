@@ -5,19 +5,10 @@ database, nor any user: a slot's secret gives the slot.
 """
 
 from arena.tables.chat import TableChat
+from arena.tables.live_match import MatchSetup, ProcessLogs
 from arena.tables.local_server import serve_local_table
-from arena.tables.table import (
-    LiveTable,
-    MatchSetup,
-    OutboundBuffer,
-    ProcessLogs,
-    Slot,
-    SlotChange,
-    Superseded,
-    TableClient,
-    TableClosed,
-    TableSettings,
-)
+from arena.tables.slots import OutboundBuffer, Slot, SlotChange, Superseded, TableClient, TableClosed, TableSettings
+from arena.tables.table import LiveTable
 from arena.tables.websocket import (
     FLOOD,
     MAX_FRAME_BYTES,

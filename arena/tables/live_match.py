@@ -35,6 +35,8 @@ from arena.sandbox import Box, InProcessBox, SandboxError, ScriptPeer
 
 _READ_BYTES = 65536
 
+ProcessLogs = Sequence[tuple[int, int, bytes]]  # (bot, process, standard error)
+
 
 class RemoteSeat:
     """A seat that is answered from another thread. `on_line` is called in the box's thread with each received line."""
@@ -141,6 +143,18 @@ class _GivenUpError(Exception):
     """The match was given up."""
 
 
+@dataclass(frozen=True, slots=True)
+class MatchSetup:
+    """A match to play: `launch` starts a slot's bot; `keep` stores the record so far and returns its replay's address.
+
+    `keep` returns None if the address isn't known yet.
+    """
+
+    spec: referee.MatchSpec
+    launch: Callable[[int], Box]
+    keep: Callable[[referee.Record, ProcessLogs], str | None]
+
+
 class LiveMatch(referee.MatchObserver):
     """A match in which the bots `remote` of the spec are remote seats; `launch` starts the others.
 
@@ -164,7 +178,7 @@ class LiveMatch(referee.MatchObserver):
     ) -> None:
         self.spec = spec
         self.games: list[referee.GameRecord] = []
-        self.logs: tuple[tuple[int, int, bytes], ...] = ()
+        self.logs: ProcessLogs = ()
         self._notify = notify
         self._viewers = viewers
         self._launch = launch
@@ -328,7 +342,7 @@ class InteractiveMatch:
         return self._match.games
 
     @property
-    def logs(self) -> tuple[tuple[int, int, bytes], ...]:
+    def logs(self) -> ProcessLogs:
         """Return the bots' standard error as (bot, process, bytes); () until the match has ended."""
         return self._match.logs
 
@@ -381,7 +395,7 @@ class RecordFolder:
         folder.mkdir(mode=0o700)
         self.folder = folder
 
-    def save(self, record: referee.Record, logs: Sequence[tuple[int, int, bytes]] = ()) -> Path:
+    def save(self, record: referee.Record, logs: ProcessLogs = ()) -> Path:
         """Write the record, and logs as (bot, process, bytes); return the record's file. Raises OSError.
 
         An earlier version of the record is replaced atomically.

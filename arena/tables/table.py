@@ -12,190 +12,26 @@ a move changes no other client's frame before its window has closed."""
 import asyncio
 import hmac
 import json
-import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from arena import play, referee
-from arena.sandbox import Box
 from arena.tables import live_match
 from arena.tables.chat import TableChat
+from arena.tables.slots import (
+    OutboundBuffer,
+    ProgramConnection,
+    Slot,
+    SlotChange,
+    Superseded,
+    TableClient,
+    TableClosed,
+    TableSettings,
+    describe_clock,
+)
 
-PROGRAM_TIMING = referee.Timing(limit_ms=5_000, bank_ms=60_000, start_ms=60_000)  # includes the network delay
-_PERSON_START_MS = 3_600_000  # the table greets for a person; a busy machine must not make them forfeit
 MATCH_OVER = '{"type":"match_over"}'
-_MAX_KEPT_LINES = 24  # lines to a program; a disconnected one gets requests until it has lost its lives
-_MAX_DELAY_MS = 60_000
-_MIN_DELAY_MS = 100  # a request that is sent again sooner keeps its clock, and so its exact bytes
-
-
-@dataclass(frozen=True, slots=True)
-class TableSettings:
-    """The settings that players accept by joining: of the match, its number of games, clocks of people and programs.
-
-    A person has `limit_ms` for each request, and no bank.
-    """
-
-    match_settings: referee.MatchSettings
-    games: int
-    person: referee.Timing
-    program: referee.Timing = PROGRAM_TIMING
-
-    def timings(self, slots: Sequence["Slot"]) -> tuple[referee.Timing, ...]:
-        """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
-        person = replace(self.person, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
-        of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
-        ponder = self.match_settings.timing.ponder  # the same for all slots
-        return tuple(replace(of[slot.kind], ponder=ponder) for slot in slots)
-
-
-class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
-    """Another client has joined with this slot's secret: another tab, device or program."""
-
-
-class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
-    """The table has nothing more for this client; `void`: its match ended without a result."""
-
-    def __init__(self, why: str, void: bool = False) -> None:
-        super().__init__(why)
-        self.void = void
-
-
-@dataclass(eq=False)
-class TableClient:
-    """A connected browser or program; `slot`: its index, None for a spectator. `changed` is set for each update.
-
-    login: of the user whose browser it is, None for a guest or an unknown spectator. manages: whether the user opened
-    the table.
-    """
-
-    slot: int | None
-    manages: bool = False
-    changed: asyncio.Event = field(default_factory=asyncio.Event)
-    gone: Superseded | TableClosed | None = None
-    login: str | None = None
-
-    async def news(self) -> None:
-        """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
-        if self.gone is not None and not self.changed.is_set():
-            raise self.gone
-        await self.changed.wait()
-        self.changed.clear()
-        if isinstance(self.gone, Superseded):
-            raise self.gone
-
-    def oust(self, why: Superseded | TableClosed) -> None:
-        """Disconnect the client."""
-        self.gone = why
-        self.changed.set()
-
-
-@dataclass(eq=False)
-class ProgramConnection(TableClient):
-    """The connection of a remote program; `next` is the number of its next line.
-
-    `repeats` is the answer that the program may send again, because its client can't know whether it arrived.
-    """
-
-    next: int = 0
-    repeats: str | None = None
-
-
-class OutboundBuffer:
-    """The numbered lines to a program. The newest _MAX_KEPT_LINES are kept, to send again after a reconnection."""
-
-    def __init__(self, count: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
-        self.count = count
-        self._clock = clock
-        self._kept: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
-        self._at = 0.0  # when the last line was added
-        self._answer: tuple[int, str] | None = None
-
-    @property
-    def last(self) -> str | None:
-        """Return the last line, None if no line was added."""
-        return self._kept[-1] if self._kept else None
-
-    def add(self, line: str) -> None:
-        """Add the next line."""
-        self._kept.append(line)
-        self._at = self._clock()
-        self.count += 1
-
-    def note_answer(self, line: str) -> None:
-        """Store the program's newest answer, with the number of lines that it had received."""
-        self._answer = (self.count, line)
-
-    def answer_to(self, number: int) -> str | None:
-        """Return the newest answer if a program that has received `number` lines may repeat it, else None."""
-        return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
-
-    def reach(self, number: int) -> bool:
-        """Return whether all lines from `number` on are kept."""
-        return self.count - len(self._kept) <= number <= self.count
-
-    def since(self, number: int) -> list[str]:
-        """Return the kept lines from `number` on; if the last is a request, its clock shows the remaining time."""
-        lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
-        elapsed_ms = int((self._clock() - self._at) * 1000)
-        if lines and elapsed_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
-            message = json.loads(lines[-1])
-            clock = message["clock"]
-            over_ms = max(0, elapsed_ms - clock["limit_ms"])
-            clock["limit_ms"] = max(0, clock["limit_ms"] - elapsed_ms)
-            clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
-            lines[-1] = json.dumps(message, separators=(",", ":"))
-        return lines
-
-
-@dataclass(eq=False)
-class Slot:
-    """A player's position at a table. A client joins with its secret; a bot's slot has none."""
-
-    kind: Literal["bot", "person", "program"]
-    name: str
-    secret: str | None = None
-    sight: play.PlayerView = field(default_factory=play.PlayerView)
-    lines: OutboundBuffer = field(default_factory=OutboundBuffer)
-    guest: TableClient | None = None
-    won: float = 0.0
-    again: bool = False  # the player wants the next game, or a rematch
-    pace: str | None = None  # of PACES, as a person chose it
-    missed: int = 0  # requests in a row whose time a person let run out
-    left_at: float | None = None  # the loop's time since which no client of a person is connected
-    ends: asyncio.TimerHandle | None = None  # the time of the request that is open
-    delay_ms: int | None = None  # the round trip, as measured by a program's client
-    measures_at: float = 0.0  # the loop's time from which on the next delay is accepted
-
-    def measured(self, delay: object) -> None:
-        """Set the delay that a client reports, in ms; ignore any value but an integer from 0 to _MAX_DELAY_MS."""
-        if type(delay) is int and 0 <= delay <= _MAX_DELAY_MS:
-            self.delay_ms = delay
-
-    number: int = -1  # it stays while other slots come and go; a new table numbers its slots from 0
-    free: bool = False  # no person has it
-
-
-@dataclass(frozen=True, slots=True)
-class SlotChange:
-    """A change of slots between matches.
-
-    bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, free: the
-    numbers of slots to remove, and to take from their players. start: whether a match begins then.
-    """
-
-    bots: tuple[str, ...] = ()
-    draw: int = 0
-    place: Literal["person", "program"] | None = None
-    remove: tuple[int, ...] = ()
-    free: tuple[int, ...] = ()
-    start: bool = False
-
-
-ProcessLogs = Sequence[tuple[int, int, bytes]]
 TableState = Literal["open", "playing", "between", "over", "void"]
 ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can continue without them
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
@@ -204,19 +40,6 @@ _ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
 _MAX_CHANGES = 40  # of slots, before one a second is allowed
 _RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
 _DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
-_MIN_DELAY_INTERVAL_S = 5.0  # between two accepted delays
-
-
-@dataclass(frozen=True, slots=True)
-class MatchSetup:
-    """A match to play: `launch` starts a slot's bot; `keep` stores the record so far and returns its replay's address.
-
-    `keep` returns None if the address isn't known yet.
-    """
-
-    spec: referee.MatchSpec
-    launch: Callable[[int], Box]
-    keep: Callable[[referee.Record, ProcessLogs], str | None]
 
 
 class LiveTable:
@@ -238,7 +61,7 @@ class LiveTable:
         name: str,
         slots: Sequence[Slot],
         offer: TableSettings,
-        deal: Callable[[int], MatchSetup],
+        deal: Callable[[int], live_match.MatchSetup],
         changed: Callable[["LiveTable"], object] = lambda table: None,
         pace: str = "instant",
         least_s: float = 0.0,
@@ -265,7 +88,7 @@ class LiveTable:
         self._deal = deal
         self._on_change = changed
         self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
-        self._dealt: MatchSetup | None = None
+        self._dealt: live_match.MatchSetup | None = None
         self._playing: live_match.LiveMatch | None = None
         self._public = play.PlayerView()  # what a spectator sees
         self._clients: set[TableClient] = set()
@@ -432,17 +255,13 @@ class LiveTable:
 
     # --- slots between matches
 
-    def _is_present(self, slot: Slot) -> bool:
-        left = slot.left_at is not None and self._loop.time() - slot.left_at < _RELOAD_S
-        return slot.kind == "bot" or slot.guest is not None or left
-
     def _players(self) -> list[Slot]:
         """Return the slots that would play the next match: the present ones, after a match those that want another."""
-        rematch = self.state in ("over", "void")
+        rematch, recently = self.state in ("over", "void"), self._loop.time() - _RELOAD_S
         return [
             slot
             for slot in self.slots
-            if self._is_present(slot) and (slot.again or not rematch or slot.kind != "person")
+            if slot.is_present(recently) and (slot.again or not rematch or slot.kind != "person")
         ]
 
     def _start(self, fill: bool) -> None:
@@ -459,7 +278,8 @@ class LiveTable:
 
     def _rematch_if_all_want(self) -> None:
         """Begin a rematch if all present people want it."""
-        here = [slot for slot in self.slots if slot.kind == "person" and self._is_present(slot)]
+        recently = self._loop.time() - _RELOAD_S
+        here = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(recently)]
         if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._changing:
             self._start(False)
 
@@ -477,11 +297,7 @@ class LiveTable:
     def free_deserted(self) -> None:
         """After a match, free the places of people that have been away for long."""
         since = self._loop.time() - self._absence_s
-        gone = [
-            slot.number
-            for slot in self.slots
-            if slot.kind == "person" and slot.left_at is not None and slot.left_at <= since
-        ]
+        gone = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
         if gone and self.state in ("over", "void") and not self._ended and not self._changing:
             self._change(SlotChange(free=tuple(gone)))
 
@@ -658,9 +474,7 @@ class LiveTable:
             return []
         since = self._loop.time() - self._absence_s
         people = ((number, self.slots[number]) for number in self._slots_of("person"))
-        return [
-            number for number, slot in people if slot.left_at is not None and slot.left_at <= since and not slot.missed
-        ]
+        return [number for number, slot in people if slot.is_away(since) and not slot.missed]
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
@@ -693,12 +507,8 @@ class LiveTable:
             return
         slot = self.slots[connection.slot]
         line = line.rstrip("\n")
-        if line.startswith(_DELAY_PREFIX):  # shown with the next frame: a frame of its own would reveal activity
-            now = self._loop.time()
-            if now >= slot.measures_at:
-                slot.measures_at = now + _MIN_DELAY_INTERVAL_S
-                with suppress(ValueError, RecursionError, AttributeError):
-                    slot.measured(json.loads(line).get("ms"))
+        if line.startswith(_DELAY_PREFIX):
+            slot.set_delay(line, self._loop.time())
         elif self._playing is not None and slot.guest is connection:
             repeats, connection.repeats = connection.repeats, None
             if line != repeats:
@@ -791,8 +601,8 @@ class LiveTable:
         manages, players = client.manages and self._playing is None and not self._ended, self._players()
         table = {
             "id": self.name,
-            "clock": _describe_clock(self.offer.person),
-            "program_clock": _describe_clock(self.offer.program),
+            "clock": describe_clock(self.offer.person),
+            "program_clock": describe_clock(self.offer.program),
             "state": self.state,
             "match": self.matches,
             "pace": self._slowest_pace(),
@@ -823,17 +633,11 @@ class LiveTable:
 
     def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> play.TablePlace:
         known = client.manages and self.state == "open"  # the letters are dealt with the match
-        return play.TablePlace(
+        return slot.describe(
             handle=self._find_handle(slot) or "",
             number=slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
             name=slot.name if not slot.free and (known or self._shows_name(slot)) else None,
-            kind=slot.kind,
-            free=slot.free,
-            here=slot.kind == "bot" or slot.guest is not None,
-            you=index == client.slot,
-            won=slot.won,
-            again=slot.again,
-            delay_ms=slot.delay_ms,
+            is_viewer=index == client.slot,
         )
 
     # --- the end
@@ -856,8 +660,3 @@ class LiveTable:
         if dealt is not None and playing.games:  # the event of the last game's end may still be queued
             with suppress(RuntimeError):  # the loop has ended
                 self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
-
-
-def _describe_clock(timing: referee.Timing) -> play.Message | None:
-    """Return a timing as clients show it, in seconds; None without a clock."""
-    return {"move_s": timing.limit_ms / 1000, "game_s": timing.bank_ms / 1000} if timing.timed else None

@@ -21,7 +21,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from arena.play import FrameSerializer
 from arena.tables.chat import TableChat
-from arena.tables.table import LiveTable, ProgramConnection, Superseded, TableClient, TableClosed
+from arena.tables.slots import ProgramConnection, Superseded, TableClient, TableClosed
+from arena.tables.table import LiveTable
 
 # Close codes.
 OVER = 1000  # from the server: the match is over, or the table closed; from a program: it leaves the table
