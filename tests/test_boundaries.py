@@ -74,6 +74,7 @@ arena.review: protocol protocol.event_text arena.rating arena.referee arena.loca
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
+arena.lessons: arena.coup arena.referee arena.play arena.replay
 arena.tables: arena.referee arena.play arena.replay
 arena.tables.live_match: arena.coup arena.sandbox arena.referee arena.referee.process arena.run arena.play
 arena.playground:
@@ -87,7 +88,7 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
   arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
-  arena.review arena.exploit arena.play arena.tables arena.tables.live_match arena.connect
+  arena.review arena.exploit arena.play arena.lessons arena.tables arena.tables.live_match arena.connect
 ladder:
 ladder.store: arena.referee
 ladder.permissions:

@@ -40,6 +40,7 @@ from arena.cli.run import (
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
+from arena.lessons import learn_page
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
@@ -244,6 +245,7 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
 )
 @options.RULES_OPTION
 @option("--name", default="person", metavar="NAME", help="Your name in the record.")
+@option("--learn", is_flag=True, help="Open the lessons in the browser: a guided first game, and more.")
 @option("--browser", is_flag=True, help="Play on a web page; only this machine can open it.")
 @option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="With --browser: port; 0 for any free one."
@@ -252,13 +254,17 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
 @option("--show-names", is_flag=True, help="Show all players' names instead of letters.")
 @table_options
 def play(
-    bots: tuple[str, ...], name: str, browser: bool, port: int, pace: str, debug: str | None, **given: Any
+    bots: tuple[str, ...], name: str, learn: bool, browser: bool, port: int, pace: str, debug: str | None, **given: Any
 ) -> None:
     """Play against bots in the terminal or the browser.
 
-    BOT is as for arena run. You see only what a bot in your seat would see. The players' names are shown after
-    the match. The record is kept: arena replay shows it with all cards.
+    New to Coup? arena play --learn teaches it. BOT is as for arena run. You see only what a bot in your seat
+    would see. The players' names are shown after the match. The record is kept: arena replay shows it with all
+    cards.
     """
+    if learn:
+        _open_lessons()
+        return
     name = _check_name(name)
     treat_sigterm_as_sigint()
     with open_table_setup(given, bots, 1, debug, browser) as table:
@@ -273,6 +279,20 @@ def play(
         problem = _sit(GameTerminal(), table, names, given)
     if problem is not None:
         fail(f"the match is void: {problem}")
+
+
+def _open_lessons() -> None:
+    """Write the page of lessons to a new file, and open it."""
+    with _writing("the page of lessons"):
+        page = Path(tempfile.mkdtemp(prefix="arena-learn-"), "learn.html")
+        page.write_text(learn_page(), "utf-8")
+    print_note(f"the lessons are at {page.as_uri()}")
+    _open_browser(page.as_uri())
+
+
+def _open_browser(url: str) -> None:
+    if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(url)
 
 
 def _check_name(name: str) -> str:
@@ -310,11 +330,11 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
+def _writing(what: str = "the record") -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        fail(f"the record can't be written: {os_error_reason(problem)}")
+        fail(f"{what} can't be written: {os_error_reason(problem)}")
 
 
 def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace: str) -> None:
@@ -351,8 +371,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
 
     def begun(url: str) -> None:
         print_note(f"the table is at {url}; Ctrl-C ends it")
-        if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
-            webbrowser.open(url)
+        _open_browser(url)
 
     title = "Coup" if table.settings.rules.name == "coup" else f"Coup: {table.settings.rules.name}"
     with _listening(port) as listening:

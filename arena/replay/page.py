@@ -234,13 +234,15 @@ def table_page(
     banner: str = "",
     join: str | None = None,
     invitation: Mapping[str, Any] | None = None,
+    lessons: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
     rules: as made by `arena.coup.make_rules_object`, or several by name, of which `?rules=NAME` selects one. socket:
     the path of the table's WebSocket; None if the page around this one is the server. home: (address, label) of the
     link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free place.
-    invitation: the `link` for others, and its QR `code` as a data URL.
+    invitation: the `link` for others, and its QR `code` as a data URL. lessons: from `arena.lessons`, in place of a
+    server.
     """
     body = "".join(
         (
@@ -252,9 +254,10 @@ def table_page(
             json_element("join", join),
             json_element("invitation", invitation),
             json_element("socket", socket),
+            json_element("lessons", lessons),
         )
     )
-    styles = [style_sheets("page", "play", "chat", "rules")]
+    styles = [style_sheets("page", "play", "chat", "rules", *(("lessons",) if lessons else ()))]
     return html_page(title, body, styles, [inline_module("play")], connects=socket is not None)
 
 

@@ -1,7 +1,12 @@
-// The connection of a table's page to its match: a WebSocket, or, without a path, the enclosing page.
+// The connection of a table's page to its match: a WebSocket, or, without a path, a lesson or the enclosing page.
+
+import { read } from "./dom.js";
+import { LessonLine } from "./lessons.js";
 
 export function openLine(path) {
   const scheme = location.protocol.endsWith("s:") ? "wss:" : "ws:";
+  const lessons = read("lessons");
+  if (lessons) return new LessonLine(lessons);
   return path ? new WebSocket(`${scheme}//${location.host}${path}`) : new ParentLine();
 }
 

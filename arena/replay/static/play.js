@@ -8,6 +8,7 @@ import { card, name } from "./cards.js";
 import { chatPanel, heard, silence } from "./chat.js";
 import { plain, read, shade } from "./dom.js";
 import { fly } from "./flights.js";
+import { coachMoves, coachView, lessonsView } from "./lessons.js";
 import { openLine } from "./line.js";
 import { peoplePanel, termsPanel } from "./lobby.js";
 import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
@@ -48,6 +49,8 @@ const state = {
   notice: null, // {text, label, act} above the table
   sure: null, // {text, no, yes, act} that the player is asked before a risk
   hint: null,
+  list: null, // the lessons to choose from, in place of a table
+  coach: null, // the words of a lesson
   chat: silence,
   bubbles: new Map(), // by handle: {text, below, number}
   asked: "", // what the buttons are for
@@ -92,6 +95,9 @@ function send(message) {
 function take(message) {
   if (message.chat) return hear(message);
   if (message.hint) return showHint(message.hint);
+  if (message.list !== undefined) Object.assign(state, { list: message.list, frame: null, coach: null, sent: null, option: null });
+  if (message.coach) Object.assign(state, { coach: message.coach, sent: null });
+  if (!message.table) return draw();
   failed = 0;
   const before = state.frame;
   const { table, game } = message;
@@ -106,7 +112,7 @@ function take(message) {
   if (ask && isNew && !answered(ask, game)) alertTo(plain(ask.question), true);
   if (before?.table.state === "open" && table.state === "playing") alertTo("The game starts.", false);
   if (game?.end && !before?.game?.end) {
-    remember("games", String(1 + Number(remembered("games"))));
+    if (!state.coach) remember("games", String(1 + Number(remembered("games"))));
     if (before) alertTo(plain(game.end), false);
   }
   state.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
@@ -170,7 +176,7 @@ function showHint(hint) {
 // ---- the page
 
 function draw() {
-  if (!state.frame) return render([header(), bannerView(), dialogs()], page);
+  if (!state.frame) return render([header(), bannerView(), state.list && lessonsView(state.list), dialogs()], page);
   const { table, game } = state.frame;
   const ask = openRequest(state);
   const asked = JSON.stringify([table.state, game?.number, ask?.id, state.option?.number]);
@@ -195,7 +201,7 @@ function header() {
   return h(
     "header",
     {},
-    h("h1", {}, home ? [h("a", { href: home[0] }, plain(home[1])), " · "] : null, TITLE, " ", h("span", { class: "muted" }, table?.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "")),
+    state.coach ? h("h1", {}, h("a", { href: "#" }, "Learn"), " · ", state.coach.lesson) : h("h1", {}, home ? [h("a", { href: home[0] }, plain(home[1])), " · "] : null, TITLE, " ", h("span", { class: "muted" }, table?.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "")),
     h(
       "div",
       { class: "choices" },
@@ -203,7 +209,7 @@ function header() {
       seated ? tool("Hint", () => send({ hint: true })) : null,
       tool(alerts.volume ? "Sound on" : "Sound off", toggleSound, { "aria-pressed": String(alerts.volume > 0) }),
       tool("Settings", () => find("#settings").showModal()),
-      seated && ["playing", "between"].includes(table.state) ? tool("Leave", leave) : null,
+      seated && !state.coach && ["playing", "between"].includes(table.state) ? tool("Leave", leave) : null,
       tool("◐", shade, { "aria-label": "switch between dark and light" }),
       tool("?", () => find("#help").showModal(), { "aria-label": "keys" }),
     ),
@@ -241,12 +247,12 @@ function main() {
       "div",
       { class: "beside" },
       logPanel(h(Following, { of: motion.log, list: LOG_LIST }, byTurn(motion.log).map((turn) => turnItem(turn)))),
-      h("div", { class: "lobby-side" }, open ? null : people),
+      h("div", { class: "lobby-side" }, open || state.coach ? null : people),
       chatPanel(state.chat, table.state, (text) => {
         state.chat.sent = text;
         send({ chat: text });
       }),
-      h("details", { class: "panel minute", open: remembered("games") === null }, h("summary", {}, "The game in a minute"), minute(state.rules)),
+      h("details", { class: "panel minute", open: remembered("games") === null && !state.coach }, h("summary", {}, "The game in a minute"), minute(state.rules)),
     ),
   );
 }
@@ -273,25 +279,26 @@ function bubbleView(bubble) {
 }
 
 function prompt() {
-  const { motion, frame: { table, game } } = state;
+  const { coach, motion, frame: { table, game } } = state;
   const seated = table.places.some((place) => place.you);
+  const coached = coach?.more && !motion.busy;
   const { text, late } = clock();
   return h(
     "div",
     { class: "prompt" },
-    h("div", { class: "asked" }, self(state), h("span", { class: late ? "timer late" : "timer" }, text), h("h2", { class: "question", "aria-live": "assertive" }, question(state))),
+    h("div", { class: "asked" }, self(state), h("span", { class: late ? "timer late" : "timer" }, text), h("h2", { class: "question", "aria-live": "assertive" }, coached ? coach.title : question(state))),
     h("p", { class: "news", "aria-live": "polite" }, game && !(game.end && !motion.beat) && !motion.begins ? motion.sentence : ""),
-    h("p", { class: "tip" }, advice(state)),
+    coach ? coachView(state) : h("p", { class: "tip" }, advice(state)),
     h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: !seated || table.talk === "off" || table.state !== "playing" }),
-    h("div", { class: "result" }, result(state)),
-    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, moves(state, act)),
+    h("div", { class: "result" }, coach ? null : result(state)),
+    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, coached ? coachMoves(state, act) : moves(state, act)),
   );
 }
 
 function autoView() {
   const { table, game } = state.frame;
   const seated = table.places.some((place) => place.you);
-  const hidden = !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out) || openRequest(state)?.kind === "turn";
+  const hidden = state.coach || !seated || table.state !== "playing" || !game || Boolean(game.seats[game.seat]?.out) || openRequest(state)?.kind === "turn";
   const always = (event) => remember("autopass", event.target.checked ? "on" : "off");
   return h(
     "div",

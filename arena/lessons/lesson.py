@@ -1,0 +1,211 @@
+"""Play a lesson by the engine, and make its parts: what the learner sees, is told, and may answer.
+
+The keys of a lesson's file:
+
+- `title`, `about`: for the list of lessons. `players`: {name, cards} clockwise; the first begins, and "you" learns.
+- `steps`, in order. One with a `player` is a move in the notation of records, with a name as its target: `steal:Leo`.
+  Other players pass until it is possible. `draws`: the cards that this move takes from the deck.
+- `title`, `say`: the heading and the text that the learner reads. A step with no player waits for the learner.
+- `why`: for a move of the learner, a text for each other legal move or its first word, or for all `others`.
+
+The moves before the first text were played before the lesson begins. A text may name numbers of the engine as the
+learner can compute them now: `{odds Mia duke}` that a player holds a role, `{lacks Mia duke}` that it doesn't, and
+`{unseen duke}`, the copies that the learner doesn't see.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from arena import coup
+from arena.play import FrameSerializer, MomentMaker, PlayerView, TablePlace, make_frame
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, hello, make_legal_moves, messages
+
+T = TypeVar("T")
+Table = dict[str, Any]
+
+_LEARNER = "you"
+_NUMBER = re.compile(r"\{(odds|lacks|unseen)((?: \w+)+)\}")
+
+
+class LessonError(Exception):
+    """A lesson that the rules don't allow, or that doesn't explain an answer; the text names the step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A lesson for the page. `table`: of all frames. Each of `parts` has its `game`, the frame's other half, and
+
+    `title` and `say`; `hint`, as of `PlayerView.hint`; with an open request `right`, the index of the move that goes
+    on, and `why`, by index the text on each other move.
+    """
+
+    title: str
+    about: str
+    table: Table
+    parts: tuple[Table, ...]
+
+
+def make_lesson(data: Mapping[str, Any]) -> Lesson:
+    """Return a lesson from the values of its file. Raises LessonError."""
+    course = _Course(data)
+    parts = tuple(course.play(data["steps"]))
+    return Lesson(data["title"], data["about"], course.table, parts)
+
+
+class _StackedDeck(coup.KeyedRng):
+    """Chance that puts the cards of `top` where they are drawn next, the first one first."""
+
+    __slots__ = ("top",)
+
+    def __init__(self, top: Sequence[str]) -> None:
+        super().__init__(b"", 0)
+        self.top = top
+
+    def number(self, purpose: str, event: int, below: int) -> int:
+        return 0
+
+    def shuffled(self, items: Sequence[T], purpose: str, event: int) -> list[T]:
+        rest = list(items)
+        for card in self.top:
+            if card not in rest:
+                raise LessonError(f"the pack has no other {card}")
+            rest.remove(card)
+        return [*rest, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
+
+
+class _Course:
+    """A lesson that is being played: the state of its game, and what the learner has been sent."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.names = tuple(player["name"] for player in data["players"])
+        seats, self.you = len(self.names), self.names.index(_LEARNER)
+        rules = coup.COUP
+        if any(len(player["cards"]) != rules.hand for player in data["players"]):
+            raise LessonError(f"each player has {rules.hand} cards")
+        self.chance = _StackedDeck([card for player in data["players"] for card in player["cards"]])
+        self.state = coup.deal_game(rules, seats, self.chance)
+        settings = MatchSettings(rules=rules, open_names=True)
+        spec = MatchSpec(0, bytes(32), self.names, (tuple(range(seats)),), settings)
+        self.feed = messages.MessageCursor(seats)
+        self.moments = MomentMaker(spec, (self.you,), (self.you,))
+        self.view = PlayerView()
+        self.requests = 0
+        self.serializer = FrameSerializer()
+        seat = coup.view_from_seat(self.state, self.you)
+        self.view.take(json.loads(hello(spec, self.you)))
+        self.view.take(messages.make_game_start(seat, 0, spec.game_seed(self.you, 0), spec.handles))
+        self._show(0, ())
+        places = [
+            TablePlace(name, name, "person" if name == _LEARNER else "bot", name == _LEARNER, 0.0)
+            for name in self.names
+        ]
+        more = {"id": "lesson", "state": "playing", "match": 1, "pace": "normal", "replay": None, "write": None}
+        self.frame = partial(make_frame, settings, 1, places, table=more)
+        self.table: Table = self.frame(None)["table"]
+
+    def play(self, steps: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+        """Play the steps; yield the part of each one with a text."""
+        for number, step in enumerate(steps, 1):
+            try:
+                if following := next((each for each in steps[number - 1 :] if "player" in each), None):
+                    self._pass_until(*self._move(following))
+                yield from self._play_step(step)
+            except (LessonError, ValueError) as problem:
+                raise LessonError(f"step {number}: {problem}") from None
+
+    def _play_step(self, step: Mapping[str, Any]) -> Iterator[Table]:
+        if "player" not in step:
+            yield self._part(step)
+            return
+        seat, word = self._move(step)
+        if seat == self.you and "say" in step:
+            yield self._ask(step, word)
+        moves = [word if asked == seat else "-" for asked in self._asked()]
+        self._apply(moves, step.get("draws", ()))
+
+    def _move(self, step: Mapping[str, Any]) -> tuple[int, str]:
+        """Return the seat and the move of a step, in notation."""
+        word = re.sub(r"(?<=:)(?:[A-Z]\w*|you)$", lambda name: str(self._seat(name[0])), step["move"])
+        return self._seat(step["player"]), word
+
+    def _seat(self, name: str) -> int:
+        if name not in self.names:
+            raise LessonError(f"no player has the name {name}")
+        return self.names.index(name)
+
+    def _asked(self) -> tuple[int, ...]:
+        return self.state.board.phase.asked
+
+    def _legal(self, seat: int) -> list[str]:
+        return [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(self.state, seat))]
+
+    def _pass_until(self, seat: int, word: str) -> None:
+        """Let the asked players pass until a seat may make a move."""
+        while seat not in self._asked() or word not in self._legal(seat):
+            if not self._asked() or not all("-" in self._legal(asked) for asked in self._asked()):
+                who = " and ".join(self.names[asked] for asked in self._asked()) or "no player"
+                raise LessonError(f"{self.names[seat]} can't play {word} now: {who} must move")
+            self._apply(["-"] * len(self._asked()), ())
+
+    def _apply(self, words: Sequence[str], draws: Sequence[str]) -> None:
+        self.chance.top = draws
+        deck = self.chance.shuffled(self.state.deck, "deck", 0) if len(draws) > 1 else self.state.deck
+        moves = [coup.parse_move(word) for word in words]
+        self.state, events = coup.apply_moves(self.state._replace(deck=tuple(deck)), moves, self.chance)
+        first = self.feed.count
+        self.feed.add(events)
+        self._show(first, events)
+        if isinstance(self.state.board.phase, coup.Over):
+            self.view.take(messages.make_game_over(0, self.state.board, self.feed.take(self.you)))
+
+    def _show(self, first: int, events: Sequence[coup.Event]) -> None:
+        moments, _ = self.moments.make(0, self.state, first, events, 1.0)
+        self.view.take(moments[self.you])
+
+    # --- parts
+
+    def _part(self, step: Mapping[str, Any]) -> Table:
+        game = json.loads(self.serializer.serialize(self.frame(self.view.seen())))["game"]
+        texts: Table = {name: self._fill(step[name]) for name in ("title", "say") if name in step}
+        texts |= {"cards": True} if step.get("cards") else {}
+        return {"game": game, "hint": self.view.hint(), **texts}
+
+    def _ask(self, step: Mapping[str, Any], word: str) -> Table:
+        seat = coup.view_from_seat(self.state, self.you)
+        self.requests += 1
+        legal = make_legal_moves(coup.list_legal_moves(seat))
+        known, events = self.feed.known(seat), self.feed.take(self.you)
+        self.view.take(messages.make_request(seat, known, 0, self.requests, events, legal, UNTIMED_MS, 0))
+        texts = {move: self._explain(step.get("why", {}), move) for move in legal.words if move != word}
+        missing = [move for move, text in texts.items() if not text]
+        if missing:
+            raise LessonError(f"no text says what is wrong with {', '.join(missing)}")
+        why = {legal.words.index(move): self._fill(text) for move, text in texts.items()}
+        return {**self._part(step), "right": legal.words.index(word), "why": why}
+
+    def _explain(self, why: Mapping[str, str], move: str) -> str:
+        verb, _, rest = move.partition(":")
+        named = f"{verb}:{self.names[int(rest)]}" if rest.isdigit() else move
+        return why.get(named) or why.get(verb) or why.get("others", "")
+
+    def _fill(self, text: str) -> str:
+        """Return a text with the numbers of the engine."""
+        view = coup.view_from_seat(self.state, self.you)
+        known = self.feed.known(view)
+
+        def number(found: re.Match[str]) -> str:
+            *names, role = found[2].split()
+            if found[1] == "unseen":
+                sight = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
+                return str(coup.COUP.copies(len(self.names)) - sight.count(coup.Role(role)))
+            chance = coup.chance_held(view, known, self._seat(names[0]), coup.Role(role))
+            return f"{100 * (chance if found[1] == 'odds' else 1 - chance):.0f} %"
+
+        filled = _NUMBER.sub(number, text).strip()
+        if "{" in filled:
+            raise LessonError(f"unknown number in {filled!r}")
+        return filled
