@@ -4,7 +4,7 @@ The keys of a lesson's file:
 
 - `title`, `about`: for the list of lessons. `players`: {name, cards} clockwise; the first begins, and "you" learns.
 - `steps`, in order. One with a `player` is a move in the notation of records, with a name as its target: `steal:Leo`.
-  Other players pass until it is possible. `draws`: the cards that this move takes from the deck.
+  Other players pass until it is possible. `draws`: the card that replaces the one that is shown.
 - `title`, `say`: the heading and the text that the learner reads. A step with no player waits for the learner.
 - `why`: for a move of the learner, a text for each other legal move or its first word, or for all `others`.
 
@@ -28,7 +28,7 @@ T = TypeVar("T")
 Table = dict[str, Any]
 
 _LEARNER = "you"
-_NUMBER = re.compile(r"\{(odds|lacks|unseen)((?: \w+)+)\}")
+_NUMBER = re.compile(r"\{(odds|lacks|unseen|hidden)((?: \w+)*)\}")
 
 
 class LessonError(Exception):
@@ -94,6 +94,7 @@ class _Course:
         self.moments = MomentMaker(spec, (self.you,), (self.you,))
         self.view = PlayerView()
         self.requests = 0
+        self.passed: coup.Phase | None = None  # the window in which the learner has passed
         self.serializer = FrameSerializer()
         seat = coup.view_from_seat(self.state, self.you)
         self.view.take(json.loads(hello(spec, self.you)))
@@ -111,8 +112,8 @@ class _Course:
         """Play the steps; yield the part of each one with a text."""
         for number, step in enumerate(steps, 1):
             try:
-                if following := next((each for each in steps[number - 1 :] if "player" in each), None):
-                    self._pass_until(*self._move(following))
+                following = next((each for each in steps[number - 1 :] if "player" in each), None)
+                self._pass_until(self._move(following) if following else None)
                 yield from self._play_step(step)
             except (LessonError, ValueError) as problem:
                 raise LessonError(f"step {number}: {problem}") from None
@@ -124,6 +125,9 @@ class _Course:
         seat, word = self._move(step)
         if seat == self.you and "say" in step:
             yield self._ask(step, word)
+        if seat == self.you and word == "-":
+            self.passed = self.state.board.phase  # the next step may be another player's move in the same window
+            return
         moves = [word if asked == seat else "-" for asked in self._asked()]
         self._apply(moves, step.get("draws", ()))
 
@@ -143,19 +147,24 @@ class _Course:
     def _legal(self, seat: int) -> list[str]:
         return [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(self.state, seat))]
 
-    def _pass_until(self, seat: int, word: str) -> None:
-        """Let the asked players pass until a seat may make a move."""
-        while seat not in self._asked() or word not in self._legal(seat):
+    def _pass_until(self, wanted: tuple[int, str] | None) -> None:
+        """Let the asked players pass until a seat may make a move, or until a player must choose."""
+        while wanted is None or not self._can_play(*wanted):
             if not self._asked() or not all("-" in self._legal(asked) for asked in self._asked()):
+                if wanted is None:
+                    return
                 who = " and ".join(self.names[asked] for asked in self._asked()) or "no player"
-                raise LessonError(f"{self.names[seat]} can't play {word} now: {who} must move")
+                raise LessonError(f"{self.names[wanted[0]]} can't play {wanted[1]} now: {who} must move")
             self._apply(["-"] * len(self._asked()), ())
+
+    def _can_play(self, seat: int, word: str) -> bool:
+        answered = seat == self.you and self.state.board.phase is self.passed
+        return seat in self._asked() and word in self._legal(seat) and not answered
 
     def _apply(self, words: Sequence[str], draws: Sequence[str]) -> None:
         self.chance.top = draws
-        deck = self.chance.shuffled(self.state.deck, "deck", 0) if len(draws) > 1 else self.state.deck
         moves = [coup.parse_move(word) for word in words]
-        self.state, events = coup.apply_moves(self.state._replace(deck=tuple(deck)), moves, self.chance)
+        self.state, events = coup.apply_moves(self.state, moves, self.chance)
         first = self.feed.count
         self.feed.add(events)
         self._show(first, events)
@@ -163,6 +172,7 @@ class _Course:
             self.view.take(messages.make_game_over(0, self.state.board, self.feed.take(self.you)))
 
     def _show(self, first: int, events: Sequence[coup.Event]) -> None:
+        self.known = self.feed.known(coup.view_from_seat(self.state, self.you))  # follows each step
         moments, _ = self.moments.make(0, self.state, first, events, 1.0)
         self.view.take(moments[self.you])
 
@@ -170,6 +180,8 @@ class _Course:
 
     def _part(self, step: Mapping[str, Any]) -> Table:
         game = json.loads(self.serializer.serialize(self.frame(self.view.seen())))["game"]
+        if game["ask"]:
+            game["ask"]["blocks"] = []  # a lesson asks for them later, one question at a time
         texts: Table = {name: self._fill(step[name]) for name in ("title", "say") if name in step}
         texts |= {"cards": True} if step.get("cards") else {}
         return {"game": game, "hint": self.view.hint(), **texts}
@@ -178,8 +190,8 @@ class _Course:
         seat = coup.view_from_seat(self.state, self.you)
         self.requests += 1
         legal = make_legal_moves(coup.list_legal_moves(seat))
-        known, events = self.feed.known(seat), self.feed.take(self.you)
-        self.view.take(messages.make_request(seat, known, 0, self.requests, events, legal, UNTIMED_MS, 0))
+        events = self.feed.take(self.you)
+        self.view.take(messages.make_request(seat, self.known, 0, self.requests, events, legal, UNTIMED_MS, 0))
         texts = {move: self._explain(step.get("why", {}), move) for move in legal.words if move != word}
         missing = [move for move, text in texts.items() if not text]
         if missing:
@@ -195,15 +207,17 @@ class _Course:
     def _fill(self, text: str) -> str:
         """Return a text with the numbers of the engine."""
         view = coup.view_from_seat(self.state, self.you)
-        known = self.feed.known(view)
 
         def number(found: re.Match[str]) -> str:
+            sight = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
+            copies = coup.COUP.copies(len(self.names))
+            if found[1] == "hidden":
+                return str(copies * len(coup.COUP.roles) - len(sight))
             *names, role = found[2].split()
             if found[1] == "unseen":
-                sight = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
-                return str(coup.COUP.copies(len(self.names)) - sight.count(coup.Role(role)))
-            chance = coup.chance_held(view, known, self._seat(names[0]), coup.Role(role))
-            return f"{100 * (chance if found[1] == 'odds' else 1 - chance):.0f} %"
+                return str(copies - sight.count(coup.Role(role)))
+            chance = coup.chance_held(view, self.known, self._seat(names[0]), coup.Role(role))
+            return f"{100 * (chance if found[1] == 'odds' else 1 - chance):.0f}\u00a0%"
 
         filled = _NUMBER.sub(number, text).strip()
         if "{" in filled:

@@ -28,7 +28,7 @@ LESSON: dict[str, Any] = {
 
 def test_a_lesson_has_what_its_seat_is_sent_with_the_odds_of_the_engine() -> None:
     first, second, last = make_lesson(LESSON).parts
-    assert first["say"] == "29 % 2"  # of 13 unseen cards, 2 are dukes: 1 - C(11, 2) / C(13, 2) = 23/78
+    assert first["say"] == "29\u00a0% 2"  # of 13 unseen cards, 2 are dukes: 1 - C(11, 2) / C(13, 2) = 23/78
     assert (first["right"], first["why"]) == (1, {0: "Challenge."})
     assert second["game"]["seats"][0]["cards"] == [None, None]
     assert [event["event"] for event in last["game"]["events"]] == ["lost", "coins", "resolved"]
