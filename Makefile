@@ -148,7 +148,7 @@ coverage: $(VENV)/.dev
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --sort cover
 
-# Prints the tables of docs/explanation/performance.md; WRITE=1 replaces them. Then compares CPU time in pairs with HEAD if files
+# Prints the tables of docs/explanation/benchmarks.md; WRITE=1 replaces them. Then compares CPU time in pairs with HEAD if files
 # differ from it, else with HEAD~1, next to the noise of the same minutes (A/A): five minutes more. The pairs need git.
 bench: $(VENV)/.dev
 	$(BIN)/python -m tests.bench --rounds 3 $(if $(WRITE),--write)

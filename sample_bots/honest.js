@@ -70,7 +70,7 @@ function choose(request, blocks) {
   if (kind === "lose") return best(legal, (move) => -value(move.lose));
   if (kind === "exchange") return best(legal, (move) => handValue(move.keep));
   // Never challenge (the first move is to pass), and always prove (the first move is to show the card). For an unknown
-  // kind of request the first move is a quiet move, too.
+  // kind of request the first move is a safe move, too.
   return legal[0];
 }
 

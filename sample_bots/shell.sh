@@ -1,5 +1,5 @@
 #!/bin/sh
-# A bot in plain sh: coup as soon as it is legal, tax with a duke, else the first legal move, which is a quiet move.
+# A bot in plain sh: coup as soon as it is legal, tax with a duke, else the first legal move, which is a safe move.
 # It doesn't parse JSON: it searches for texts that occur only once in a line.
 
 set -f # don't expand words of a line to file names

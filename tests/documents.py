@@ -14,6 +14,7 @@ PROTOCOL_PAGES = [
             "sandbox",
             "protocol/messages",
             "protocol/requests",
+            "rulesets",
             "protocol/events",
             "protocol/variants",
             "protocol/clock",

@@ -18,7 +18,6 @@ from arena.sandbox.docker import LANGUAGES
 from tests.bench import gauntlet
 from tests.cases import each
 from tests.documents import ROOT, blocks, document, spec
-from tests.test_boundaries import ALLOWED_IMPORTS
 
 SPEC = spec()
 
@@ -73,17 +72,17 @@ def test_the_documents_name_only_options_that_exist() -> None:
 
 def test_the_readme_quotes_figures_of_the_tables_of_performance() -> None:
     speed = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Speed")[2].partition("\n\nThese")[0]
-    page = (ROOT / "docs/explanation/performance.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/explanation/benchmarks.md").read_text(encoding="utf-8")
     quoted = re.findall(r"\d[\d,.]*\d", speed)
     assert len(quoted) == 3
     assert [figure for figure in quoted if f"| {figure.removesuffix('000')}" not in page] == []
 
 
-def test_the_generated_pages_of_the_reference_are_current() -> None:
+def test_the_generated_pages_are_current() -> None:
     """`make docs` writes them."""
     from docs import generate
 
-    old = [name for name, make in generate.PAGES.items() if document(f"docs/reference/{name}") != make()]
+    old = [name for name, make in generate.PAGES.items() if document(f"docs/{name}") != make()]
     assert old == []
 
 
@@ -172,22 +171,12 @@ def test_the_spec_lists_the_packages_of_docker_boxes() -> None:
     assert rows == list(LANGUAGES)
 
 
-def test_the_map_of_the_packages_has_each_package_once() -> None:
-    """Modules of arena.rating that count as packages aren't in it."""
-    listed = re.findall(r"^\| `([a-z._]+)` \|", section("docs/dev/architecture.md", "Packages"), re.MULTILINE)
-    assert sorted(listed) == sorted(name for name in ALLOWED_IMPORTS if not name.startswith("arena.rating."))
-
-
 def test_every_place_where_things_are_added_exists() -> None:
     places = re.findall(r"`([\w./]+\.(?:py|md|json))`(?: \(`(\w+)`\))?", document("docs/dev/extending.md"))
     assert len(places) > 10
     assert [file for file, _ in places if not (ROOT / file).is_file()] == []
     texts = {file: (ROOT / file).read_text(encoding="utf-8") for file, _ in places}
     assert [(file, name) for file, name in places if not re.search(rf"\b{name}\b", texts[file])] == []
-
-
-def section(path: str, title: str) -> str:
-    return document(path).split(f"## {title}\n")[1].split("\n## ")[0]
 
 
 # Not in the repository: notes and drafts, and the numbers of a tracker.

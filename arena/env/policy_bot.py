@@ -21,7 +21,7 @@ from coup_kit import Bot, run
 
 
 class Trained(Bot):
-    """At a table for which the policy was not trained, the kit plays: your methods, else quiet moves."""
+    """At a table for which the policy was not trained, the kit plays: your methods, else safe moves."""
 
     def __init__(self):
         self.trained = Player(Path(__file__).with_name("weights.json"))

@@ -442,7 +442,7 @@ class LiveTable:
         self.slots[number].sight.request = {}
 
     def _start_timer(self, number: int) -> None:
-        """Start the time limit of a person's open request. At its end the table answers with the quietest move.
+        """Start the time limit of a person's open request. At its end the table plays the default move.
 
         So a person never forfeits on a slow machine, and other players can't see that the time ran out. At a table
         without a clock, only absent players that others continue without have a limit.

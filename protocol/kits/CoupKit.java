@@ -25,7 +25,7 @@ import java.util.stream.Collectors;
  * </pre>
  *
  * Write a method for each kind of request that you want to answer. It gets the game and returns a move of game.legal.
- * For other requests, and for null, the kit plays the first of game.legal, a quiet move (income, pass, show the card
+ * For other requests, and for null, the kit plays the first of game.legal, a safe move (income, pass, show the card
  * ...). find() returns null if there is no such move. SPEC.md documents the messages.
  *
  * log(...) writes to standard error, and after the start of run() so does System.out: it can't disturb the protocol.
@@ -230,7 +230,7 @@ public class CoupKit {
     public static final class Game {
         // Of the request; between requests kind and legal are empty.
         public String kind = ""; // the kind of request: "turn", "challenge", "block" ...
-        public List<Move> legal = List.of(); // all legal moves; the first is a quiet move
+        public List<Move> legal = List.of(); // all legal moves; the first is a safe move
         /** The undecided action; at your turn its actor is NOBODY. */
         public final Pending pending = new Pending();
         public final Claim claim = new Claim(); // the undecided claim; without one its seat is NOBODY

@@ -15,9 +15,9 @@
 //	func main() { Run(&MyBot{}) }
 //
 // Write a method for each kind of request that you want to answer. It gets the game and returns an element of
-// game.Legal. For other requests, and for nil, the kit plays game.Legal[0], a quiet move (income, pass, show the card
+// game.Legal. For other requests, and for nil, the kit plays game.Legal[0], a safe move (income, pass, show the card
 // ...). Log and, after the start of Run, fmt.Print write to standard error. If a method panics, the kit prints its
-// request and ends the program. With Base{Careful: true} it plays the quiet move instead, and the bot continues.
+// request and ends the program. With Base{Careful: true} it plays the safe move instead, and the bot continues.
 
 package main
 
@@ -136,7 +136,7 @@ type Game struct {
 	State      `json:"state"`
 	You        `json:"you"`
 	Kind       string     // the kind of request: turn, challenge, block ...; empty without a request
-	Legal      []*Move    // all legal moves; the first is a quiet move
+	Legal      []*Move    // all legal moves; the first is a safe move
 	Request    Object     `json:"-"` // the message as received: a request, hello, game_start or game_over
 	Events     []Object   // the events since the last message
 	Number     int        `json:"game"` // number of the game in the match, from 0

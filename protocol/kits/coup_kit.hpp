@@ -12,7 +12,7 @@
 //     int main() { return coup::run(MyBot{}); }
 //
 // Write a method for each kind of request that you want to answer. It gets the game and returns a move of game.legal, a
-// pointer to it, or its index. For other requests, and for nullptr, the kit plays game.legal[0], a quiet move (income,
+// pointer to it, or its index. For other requests, and for nullptr, the kit plays game.legal[0], a safe move (income,
 // pass, show the card ...). find() returns nullptr if there is no such move. SPEC.md documents the messages.
 //
 // coup::log(...) writes to standard error, and while run() runs so do std::cout and printf: they can't disturb the
@@ -143,7 +143,7 @@ struct Player {
 struct Game {
     // Of the request; between requests kind and legal are empty.
     std::string kind;        // the kind of request: "turn", "challenge", "block" ...
-    std::vector<Move> legal; // all legal moves; the first is a quiet move
+    std::vector<Move> legal; // all legal moves; the first is a safe move
     struct {
         int actor = nobody;
         std::string action;

@@ -13,7 +13,7 @@
 //     if (require.main === module) run(new MyBot());
 //
 // Write a method for each kind of request that you want to answer. It gets the Game and returns an element of
-// game.legal or its index. For other requests, and for null and undefined, the kit plays game.legal[0], a quiet move
+// game.legal or its index. For other requests, and for null and undefined, the kit plays game.legal[0], a safe move
 // (income, pass, show the card ...). console.log writes to standard error, where it can't disturb the protocol.
 "use strict";
 
@@ -95,7 +95,7 @@ class Game {
 
   // The kind of request: "turn", "challenge", "block" ...; empty without a request.
   get kind() { return this.request.kind ?? ""; }
-  // All legal moves, as received; the first is a quiet move.
+  // All legal moves, as received; the first is a safe move.
   get legal() { return this.request.legal ?? []; }
   get number() { return this.request.game ?? 0; } // number of the game in the match, from 0
   get state() { return this.request.state; } // the public state as received
@@ -326,7 +326,7 @@ class Bot {
   examineDecide(game) {} // hand back game.seen (the default), or replace it
   draft(game) {} // choose the first of your two cards
   allegiance(game) {} // choose your side
-  other(game) {} // answer a kind of request that this kit doesn't know; game.legal[0] is a quiet move
+  other(game) {} // answer a kind of request that this kit doesn't know; game.legal[0] is a safe move
 
   matchStart(game) {} // prepare for the match: game.rules, game.limits and game.match are known, the players aren't yet
   gameStart(game) {} // prepare for a game: your seat, your cards and the players are known

@@ -12,7 +12,7 @@ Copy this file next to your bot. It requires only Python 3.9 or newer. This is k
         run(MyBot())
 
 Write a method for each kind of request that you want to answer. It gets the `Game` and returns an element of
-`game.legal` or its index. For other requests, and for None, the kit plays `game.legal[0]`, a quiet move (income, pass,
+`game.legal` or its index. For other requests, and for None, the kit plays `game.legal[0]`, a safe move (income, pass,
 show the card ...). `print` writes to standard error, where it can't disturb the protocol.
 """
 
@@ -162,7 +162,7 @@ class Game:
     # --- values of the request ----------------------------------------------------------------------------------------
 
     kind: str = _sent("kind", otherwise=str)  # the kind of request: `turn`, `challenge` ...; empty without a request
-    legal: list[Move] = _sent("legal", otherwise=list)  # all legal moves; the first is a quiet move
+    legal: list[Move] = _sent("legal", otherwise=list)  # all legal moves; the first is a safe move
     number: int = _sent("game", otherwise=int)  # number of the game in the match, from 0
     state: Message = _sent("state", otherwise=dict)  # the public state as received
     seat: int = _sent("you", "seat")  # your seat in this game
@@ -461,7 +461,7 @@ class Bot:
         return 0
 
     def other(self, game: Game) -> Answer:
-        """Answer a kind of request that this kit doesn't know; `game.legal[0]` is a quiet move."""
+        """Answer a kind of request that this kit doesn't know; `game.legal[0]` is a safe move."""
         return 0
 
     # --- notifications: return nothing --------------------------------------------------------------------------------

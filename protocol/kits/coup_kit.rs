@@ -19,10 +19,10 @@
 //! ```
 //!
 //! Write a method for each kind of request that you want to answer. It gets the game and returns an index into
-//! `game.legal`. For other requests the kit returns 0, a quiet move (income, pass, show the card ...).
+//! `game.legal`. For other requests the kit returns 0, a safe move (income, pass, show the card ...).
 //!
 //! Write debug output with `coup_kit::log`: output of `println!` would be read as an answer. If a method panics, the
-//! kit prints its request and ends the program. With `careful` it plays the quiet move instead, and the bot continues.
+//! kit prints its request and ends the program. With `careful` it plays the safe move instead, and the bot continues.
 #![allow(dead_code)]
 
 use std::cell::{Cell, RefCell};
@@ -140,7 +140,7 @@ pub struct Claim {
 #[derive(Clone, Debug, Default)]
 pub struct Game {
     pub kind: String,             // the kind of request: turn, challenge, block ...; empty without a request
-    pub legal: Vec<Move>,         // all legal moves; the first is a quiet move
+    pub legal: Vec<Move>,         // all legal moves; the first is a safe move
     pub request: Json,            // the message as received: a request, hello, game_start or game_over
     pub number: i64,              // number of the game in the match, from 0
     pub turn: i64,                // number of the turn, from 1, counting all players' turns

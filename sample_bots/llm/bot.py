@@ -2,7 +2,7 @@
 
 The prompt contains the rules, the events so far as text, and the numbered legal moves; the model answers with a number.
 After a failure (no answer in time, an invalid answer, an error, an exhausted budget) the bot plays the first legal
-move, a quiet move. In rules with talk the model can add statements to its move, and reads those of others.
+move, a safe move. In rules with talk the model can add statements to its move, and reads those of others.
 
 Environment:
 COUP_LLM_URL         the endpoint, for example http://localhost:11434/v1/chat/completions

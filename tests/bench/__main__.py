@@ -1,7 +1,7 @@
 """`make bench`: print the table of figures; `python -m tests.bench engine pipes ...` measures only those named.
 
 `--rounds N` measures each N times and prints the row with the median ratio, and the lowest and highest ratio. `--write`
-puts the tables into docs/explanation/performance.md; tables of benchmarks that weren't named stay as they are.
+puts the tables into docs/explanation/benchmarks.md; tables of benchmarks that weren't named stay as they are.
 
 `python -m tests.bench pairs --against CHECKOUT [NAME...]` compares this tree with another checkout of the project, in
 pairs (tests/bench/pairs.py); `... pairs --help` lists the measurements.
@@ -32,7 +32,7 @@ from tests.bench import engine, figures, ladder, learning, pairs, peers, pipes, 
 from tests.bench.peers import environments
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs/explanation/performance.md"
+PAGE = ROOT / "docs/explanation/benchmarks.md"
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def write_table(name: str, table: str) -> None:
 @click.command(help=__doc__)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--rounds", type=click.IntRange(1), default=1, show_default=True, help="Measurements of each row.")
-@click.option("--write", is_flag=True, help="Put the tables into docs/explanation/performance.md.")
+@click.option("--write", is_flag=True, help="Put the tables into docs/explanation/benchmarks.md.")
 def tables(names: tuple[str, ...], rounds: int, write: bool) -> None:
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:

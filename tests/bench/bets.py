@@ -120,7 +120,7 @@ def row(world: World, tries: int) -> str:
 
 
 def main(tries: int) -> None:
-    """Print the table of docs/explanation/statistics.md, with the old bet next to the new one."""
+    """Print the rows of docs/explanation/statistics.md, each next to those of an earlier method."""
     print("| world | signs, 12 a block: better | not better | pairs | bounded, 4 a block: ", end="")
     print(" | ".join(VERDICTS), "| pairs |\n|" + 8 * "---|")
     for world in (*NULLS, *DIFFERENCES):

@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from itertools import pairwise
 from typing import get_args
 
@@ -12,7 +11,6 @@ import pytest
 from pydantic import TypeAdapter
 
 import protocol
-from arena.coup import PRESETS
 from protocol import payloads
 from protocol.messages import BotHello, FaultCode, Reply, parse_to_bot, schema
 from tests.cases import each
@@ -120,37 +118,6 @@ def test_every_field_of_the_wire_is_in_the_specification() -> None:
     documented = {word for code in CODE for word in re.findall(r"\w+", code)}
     parts = schema()["$defs"].values()
     assert {field for part in parts for field in part.get("properties", {})} - documented == set()
-
-
-RULESET_ROWS = dict(re.findall(r"^\| `ruleset\.(\w+)` \| [^|]* \|(.*)\|$", SPEC, re.MULTILINE))
-
-
-def test_every_field_and_value_of_a_ruleset_is_in_its_table() -> None:
-    assert list(RULESET_ROWS) == list(payloads.RulesetPayload.model_fields)
-    for name, field in payloads.RulesetPayload.model_fields.items():
-        for word in get_args(field.annotation) if name not in {"deck"} else ():
-            assert f"`{word}`" in RULESET_ROWS[name], name
-
-
-def test_the_presets_are_those_of_the_engine() -> None:
-    """SPEC, Presets: names, numbers of players and the fields that differ from coup."""
-    section = SPEC[SPEC.index("\n## Presets") : SPEC.index("\n## Requests of variants")]
-    rows = re.findall(r"^\| `([\w-]+)` \| ([^|]*) \| ?(.*)\|$", section, re.MULTILINE)
-    output = {name: (seats, json.loads("{" + differs.replace("`", "") + "}")) for name, seats, differs in rows}
-    coup = PRESETS["coup"]
-    names = [
-        field.name
-        for field in fields(coup)
-        if field.name in payloads.RulesetPayload.model_fields and field.name != "name"
-    ]
-    made = {}
-    for name, rules in PRESETS.items():
-        values = {field: getattr(rules, field) for field in names} | {"exchange_draw": rules.draw}
-        base = {field: getattr(coup, field) for field in names} | {"exchange_draw": coup.draw}
-        differs = {field: value for field, value in values.items() if value != base[field]}
-        few, many = rules.min_seats, rules.max_seats
-        made[name] = (str(few) if few == many else f"{few}-{many}", differs)
-    assert output == made
 
 
 def test_every_fault_has_its_row() -> None:
