@@ -17,7 +17,7 @@ from ladder.grading import FinalState
 from ladder.matches import RunnerSummary, list_runners
 from ladder.permissions import hide_fields
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_erasable, list_teams, summarize_user
-from ladder.view_context import ViewContext, paginate
+from ladder.view_context import NO_RUNNER, ViewContext, paginate
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,7 @@ def _list_problems(
         reason = settings_problem.partition("\n")[0]
         found.append((f"{reason} Until it is corrected, its last valid content applies.", None))
     if all(runner.is_dead for runner in runners):
-        how = "Start one on its machine: arena ladder run LADDER"
-        found.append((f"No runner is active, so no checks or matches run. {how}", None))
+        found.append((f"{NO_RUNNER} Start one on its machine: arena ladder run LADDER", None))
     found += [(f"{each.check}: {each.message}", "#health") for each in findings if each.severity == "fail"]
     if freeze is not None:
         found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))

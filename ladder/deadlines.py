@@ -9,7 +9,7 @@ An extension gives one user more time before a deadline, and can be withdrawn.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +29,8 @@ class DeadlineSummary:
 
     extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
     so far. unchecked: refs of those that will count if they pass their check. late_until: until when a late first
-    version counts, None if late versions don't count, or if a version counts already.
+    version counts, None if late versions don't count, or if a version counts already. lateness: what a late version
+    that counts costs, None if none is late.
     """
 
     name: str
@@ -39,6 +40,7 @@ class DeadlineSummary:
     counting: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
     late_until: float | None = None
+    lateness: str | None = None
 
 
 DAY_S = 86_400.0
@@ -114,15 +116,33 @@ def deadlines_of_user(
     for deadline in settings.deadlines:
         due = effective_deadlines(extensions, settings, deadline)
         own, team = due(owner), store.teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
-        counts = [version.version_ref for version in pick(fit, due) if version.owner_id in team]
+        counts = [version for version in pick(fit, due) if version.owner_id in team]
+        late_ones = [version for version in counts if due(version.owner_id).days_late(version.received_at)]
+        left = remaining_late_days(connection, settings, deadline.name) if late_ones else {}
+        costs = ", ".join(_describe_lateness(settings, due(each.owner_id), each, left) for each in late_ones) or None
         waits = [
             each for each in versions if each.status not in (store.ACCEPTED, store.REJECTED) and each.owner_id in team
         ]
         waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
         why = None if own.extension is None else own.extension.reason
         late = None if counts or own.last == own.closes else own.last
-        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, tuple(counts), waiting, late))
+        refs = tuple(version.version_ref for version in counts)
+        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, refs, waiting, late, costs))
     return tuple(dues)
+
+
+def _describe_lateness(
+    settings: LadderSettings, own: PersonalDeadline, version: store.Version, left: Mapping[int, int]
+) -> str:
+    """Return what the lateness of a version costs, such as "a late penalty of 10 %"; "" without a cost.
+
+    left: the late days that each user has left.
+    """
+    policy, spent = settings.lateness, own.late_days_spent(version.received_at, left[version.owner_id])
+    days = own.days_late(version.received_at) - spent
+    percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
+    costs = [f"{format_count(spent, 'late day')} spent"] if spent else []
+    return " and ".join([*costs, f"a late penalty of {percent:g} %"] if percent else costs)
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
@@ -196,18 +216,15 @@ def list_counting_versions(connection: Connection, settings: LadderSettings) -> 
         store.accepted_versions(connection),
         make_version_picker(connection),
     )
-    policy, found = settings.lateness, defaultdict[tuple[str, str], list[str]](list)
+    found = defaultdict[tuple[str, str], list[str]](list)
     for deadline in settings.deadlines:
         due, left = (
             effective_deadlines(extensions, settings, deadline),
             remaining_late_days(connection, settings, deadline.name),
         )
         for each in pick(fit, due):
-            own, at = due(each.owner_id), each.received_at
-            days = own.days_late(at) - own.late_days_spent(at, left[each.owner_id])
-            percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
-            penalty = f" with a late penalty of {percent:g} %" if percent else ""
-            found[deadline.name, each.login].append(f"{each.version_ref}{penalty}")
+            costs = _describe_lateness(settings, due(each.owner_id), each, left)
+            found[deadline.name, each.login].append(f"{each.version_ref}{costs and f' with {costs}'}")
     return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
 
 

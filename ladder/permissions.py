@@ -242,7 +242,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions_per_day deadlines"},
     "DeadlineSummary": {
         _ANYBODY: "name deadline_at closes_at",
-        _MATE: "counting unchecked late_until",
+        _MATE: "counting unchecked late_until lateness",
         _OWNER: "extension_reason",
     },
     "HomePage": {_ANYBODY: "info standings latest_match finals account revision"},

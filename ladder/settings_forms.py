@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -144,7 +145,8 @@ def change_settings(
         notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
         has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
         if settings.baselines != old.baselines and has_grades:
-            notices.append(f"Grades of all users, except released ones, are computed again: {'; '.join(changes)}")
+            what = describe_settings("; ".join(changes))
+            notices.append(f"Grades of all users, except released ones, are computed again: {what}")
         before = {(names[name], login): text for (name, login), text in before.items()}
         names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
         after = list_counting_versions(connection, settings)
@@ -172,6 +174,7 @@ def _rename_deadline(connection: Connection, old: str, new: str) -> None:
     store.rename_extensions(connection, old, new)
 
 
+@cache
 def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
     """Return (JSON schema, whether it is a list) for each table of ladder.toml that may be changed."""
     schema = LadderSettings.model_json_schema()
@@ -199,6 +202,22 @@ def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, An
 _ATTRIBUTES = {"minimum": "min", "maximum": "max", "maxLength": "maxlength"}
 
 
+def _make_label(name: str, shape: Mapping[str, Any]) -> str:
+    return _LABELS.get(name) or re.split("[,:;.]", shape["description"].replace("`", ""))[0]
+
+
+def describe_settings(reason: str) -> str:
+    """Return the reason of a change of settings with the titles and labels of the forms instead of names."""
+    tables = _list_tables()
+
+    def name(found: re.Match[str]) -> str:
+        table, item, key = found.groups(default="")
+        shape = tables[table][0]["properties"].get(key) if table in tables else None
+        return f"{tables[table][0]['title']}{item}, {_make_label(key, shape)}: " if shape else found.group()
+
+    return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?\.(\w+): ', name, reason)
+
+
 def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
     kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
@@ -211,7 +230,7 @@ def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bo
         text = text.lower() if isinstance(value, bool) else text
     choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
     help = shape["description"].replace("`", "")
-    label = _LABELS.get(name) or re.split("[,:;.]", help)[0]
+    label = _make_label(name, shape)
     return SettingField(name, kind, label, help.removeprefix(label).lstrip(",:;. "), text, choices, attributes)
 
 

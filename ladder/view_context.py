@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ladder.permissions import Viewer
-from ladder.store import all_finals, last_event_id
+from ladder.store import all_finals, has_live_runner, last_event_id
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,13 @@ class ViewContext:
             return ()
         return [final.id for final in all_finals(self.connection) if not final.shows_results]
 
+    @cached_property
+    def stall_reason(self) -> str | None:
+        """Why no checks and matches run; None if they may run."""
+        return None if has_live_runner(self.connection) else NO_RUNNER
+
+
+NO_RUNNER = "No runner is active, so no checks or matches run."
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ release, so later changes don't affect it and the same grades can be computed ag
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -414,9 +414,10 @@ def release_grades(
     of = ("deadline", deadline) if deadline is not None else ("final", str(final))
     at = ladder.clock()
     with ladder.database.read() as connection:
-        _require_new_release(connection, name, of, why)
+        settings = ladder.settings
+        same = _list_same_scopes(connection, settings, of)
+        _require_new_release(connection, name, same, why)
         if deadline is not None:
-            settings = ladder.settings
             deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, grades = compute_grades(ladder, who, final, deadline)
     if not incomplete and (open_ones := describe_open_grades(grades)):
@@ -427,7 +428,7 @@ def release_grades(
     def act(connection: Connection) -> None:
         if new in store.all_releases(connection):
             return  # ours, whose answer was lost
-        _require_new_release(connection, name, of, why)
+        _require_new_release(connection, name, same, why)
         store.insert_release(connection, new)
         store.log_action(connection, store.AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
 
@@ -436,15 +437,27 @@ def release_grades(
         return get_published_grades(connection, name)
 
 
-def _require_new_release(connection: Connection, name: str, of: tuple[str, str], why: str | None) -> None:
+def _require_new_release(connection: Connection, name: str, same: Collection[tuple[str, str]], why: str | None) -> None:
     known = store.all_releases(connection)
     if any(each.name == name for each in known):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
-    before = [each.name for each in known if each.scope == of]
+    before = [each for each in known if each.scope in same]
     if before and not why:
         raise LadderError(
-            f'grades of the {" ".join(of)} were released before, as "{before[-1]}".\nGive the reason for the regrade.'
+            f'grades of the {" ".join(before[-1].scope)} were released before, as "{before[-1].name}".\n'
+            "Give the reason for the regrade."
         )
+
+
+def _list_same_scopes(
+    connection: Connection, settings: LadderSettings, of: tuple[str, str]
+) -> Collection[tuple[str, str]]:
+    """Return a scope, with the deadline and the finals of the same time: a grade of one replaces one of another."""
+    ends: dict[tuple[str, str], float | None]
+    ends = {("deadline", each.name): each.at.timestamp() for each in settings.deadlines}
+    ends |= {("final", each.name): each.deadline_at for each in store.all_finals(connection)}
+    at = ends.get(of)
+    return {of, *(scope for scope, end in ends.items() if at is not None and end == at)}
 
 
 def _find(connection: Connection, name: str) -> store.Release:

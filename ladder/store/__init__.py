@@ -99,6 +99,7 @@ from ladder.store.queue import (
     find_final,
     find_qualifying_match,
     get_final_key,
+    has_live_runner,
     has_process_ended,
     has_requested_match,
     insert_final,

@@ -363,6 +363,11 @@ def has_process_ended(runner: RunnerRecord) -> bool:
     return is_on_this_machine(runner) and _start_time(runner.pid) != runner.process_start
 
 
+def has_live_runner(connection: Connection) -> bool:
+    """Return whether a runner may be alive: it hasn't ended, and isn't a process of this machine that is gone."""
+    return any(not has_process_ended(runner) for runner in list_live_runners(connection))
+
+
 def _host() -> str:
     """Return a name for this machine since its last boot, and for this process namespace."""
     try:

@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, dele
 from arena import referee
 from ladder.store.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
 from ladder.store.matches import is_outside_finals
-from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
+from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING, has_live_runner
 from ladder.store.schema_tables import (
     audit_log,
     bots,
@@ -518,17 +518,25 @@ MAX_PACE_MATCHES = 100  # that the pace is computed from
 
 
 def find_match_interval(connection: Connection) -> float | None:
-    """Return the mean seconds between the ends of the last matches, without pauses; None before three matches."""
+    """Return the mean seconds between the ends of the last matches, without pauses.
+
+    None before three matches, and without a live runner.
+    """
+    if not has_live_runner(connection):
+        return None
     query = select(matches.c.ended_at).where(matches.c.end_sequence.is_not(None), matches.c.ended_at.is_not(None))
     ends = connection.scalars(query.order_by(matches.c.end_sequence.desc()).limit(MAX_PACE_MATCHES)).all()
     return _mean_gap(later - earlier for later, earlier in pairwise(ends))
 
 
 def find_check_interval(connection: Connection) -> float | None:
-    """Return the mean seconds between the ends of the last checks, without pauses; None before three checks.
+    """Return the mean seconds between the ends of the last checks, without pauses.
 
-    A check that was submitted after the end of the one before counts from its submission.
+    None before three checks, and without a live runner. A check that was submitted after the end of the one before
+    counts from its submission.
     """
+    if not has_live_runner(connection):
+        return None
     query = select(versions.c.checked_at, versions.c.submitted_at).where(versions.c.checked_at.is_not(None))
     ends = connection.execute(query.order_by(versions.c.checked_at.desc()).limit(MAX_PACE_MATCHES)).all()
     return _mean_gap(

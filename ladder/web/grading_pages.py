@@ -138,7 +138,7 @@ def finals(ladder: Ladder, context: ViewContext, after: str | None = None) -> gr
     return grading.list_final_states(ladder, context, after, 50)
 
 
-@page_and_json(finals_router, "/finals/{name}", "final.html", shared=True)
+@page_and_json(finals_router, "/finals/{name}", "final.html", shared=True, fresh_s=5)
 def final(ladder: Ladder, context: ViewContext, name: str) -> grading.FinalState | None:
     """Return a final: its progress, and its standings once it has ended."""
     return grading.find_final_state(ladder, context, name)
@@ -149,7 +149,11 @@ def show_projector(request: CurrentContext, name: str) -> Response:
     """Show a final for a projector, also for staff as the public sees it: progress, standings, and the last games."""
     public = replace(request, viewer=PUBLIC_VIEWER)
     return render_page(
-        public, "projector.html", lambda context: grading.find_final_state(request.ladder, context, name), shared=True
+        public,
+        "projector.html",
+        lambda context: grading.find_final_state(request.ladder, context, name),
+        shared=True,
+        fresh_s=5,
     )
 
 
@@ -171,9 +175,12 @@ def show_new_final(
     games: Annotated[int, Query(ge=1, le=10_000)] = grading.FINAL_GAMES,
 ) -> Response:
     """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
+    with request.ladder.reading(request.viewer) as context:
+        stall_reason = context.stall_reason
     return render_form(
         request,
         "new_final.html",
+        stall_reason=stall_reason,
         preview=grading.preview_final(request.ladder, deadline, games),
         deadlines=request.ladder.settings.deadlines,
         extra_rounds=grading.EXTRA_ROUNDS,

@@ -30,6 +30,7 @@ from arena.samples import sample_folder
 from ladder.audit_log import describe_decision
 from ladder.bots import DailyRating
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
+from ladder.settings_forms import describe_settings
 from ladder.standings.computation import StandingsRow
 from ladder.view_context import ViewContext
 from ladder.web.downloads import wheel_name
@@ -116,7 +117,13 @@ def _environment() -> Environment:
         "share_scale": share_scale,
         "percent_of": percent_on_scale,
     }
-    env.filters |= {"lines": escape_lines, "did": describe_decision, "qr": render_qr_code, "icon": render_icon}
+    env.filters |= {
+        "lines": escape_lines,
+        "did": describe_decision,
+        "settings": describe_settings,
+        "qr": render_qr_code,
+        "icon": render_icon,
+    }
     return env
 
 

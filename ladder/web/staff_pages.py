@@ -431,16 +431,17 @@ def set_extension(
     reason: Reason,
     deadline: Annotated[str, Form()],
     until: Annotated[str, Form()] = "",
+    days: Annotated[int, Form(ge=1, le=366)] = 1,
     late_days: Annotated[int, Form(ge=0, le=366)] = 0,
     undo: Annotated[bool, Form()] = False,
     confirmed: Confirmed = False,
 ) -> Response:
-    """Extend a deadline for a user, or withdraw the extension."""
+    """Extend a deadline for a user by `days`, or `until` a time, or withdraw the extension."""
     if undo:
         new = withdraw_extension(request.ladder, login, deadline, request.actor, reason, confirmed)
     else:
-        end = until or None
-        new = extend_deadline(request.ladder, login, deadline, end, None, late_days, request.actor, reason, confirmed)
+        end = (until or None, None if until else days, late_days)
+        new = extend_deadline(request.ladder, login, deadline, *end, request.actor, reason, confirmed)
     return redirect_after(
         request, new, f"{login} has {'no extension' if undo else 'this extension'} for {deadline}", _user_url(login)
     )

@@ -291,7 +291,8 @@ NEEDED_LEVELS = {act: level for level, acts in ACTS.items() for act in acts.spli
 PRIVATE_FIELDS = {
     AccessLevel.MATE: "BotPage: checks fault_reports lost_games costly_decisions opponents audit_log deadlines;"
     " BotStyle: hidden; BotVersion: received_at faults digest reason checked_at blocked_reason submitted_by;"
-    " BuildLog; CheckStepView; CostlyDecision; DeadlineSummary: counting unchecked late_until; DecisionSummary: actor;"
+    " BuildLog; CheckStepView; CostlyDecision; DeadlineSummary: counting unchecked late_until lateness;"
+    " DecisionSummary: actor;"
     " EventSummary: decision; FaultReport; HiddenNumber: name count total; LostGame; Membership: team login name"
     " joined_at; OwnBotSummary; ProcessLog; UserSummary: login name; VersionCheckView",
     AccessLevel.OWNER: "AccountPage; BaselineResult; CredentialSummary; DeadlineSummary: extension_reason; Grade;"

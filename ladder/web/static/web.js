@@ -279,7 +279,10 @@ document.querySelector("form[data-login]")?.addEventListener("submit", (event) =
 });
 
 // A time is typed in the reader's zone.
-for (const field of document.querySelectorAll("[data-zone]")) field.value ||= Intl.DateTimeFormat().resolvedOptions().timeZone;
+for (const field of document.querySelectorAll("[data-zone]")) {
+  const at = field.form.elements.at.value; // an offset that is the reader's at that time is shown as their zone
+  if (!field.value || +new Date(at) === +new Date(at + field.value)) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
 
 // What is typed as a password can be looked at.
 for (const field of document.querySelectorAll("input[type=password]")) {

@@ -17,6 +17,7 @@ from ladder.matches import view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.users import join_teams
+from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
 
@@ -58,6 +59,9 @@ def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path
     for login in ("bob", "dan"):
         path.write_text(f"{PY}{login}")
         submit_bot(ladder, path, login, f"bot-of-{login}")
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert (context.stall_reason, view_queue(context).checks[0].done_at) == (NO_RUNNER, None)
+    ladder.database.write(lambda connection: store.register_runner(connection, 1, NOW))
     with ladder.reading(STAFF_VIEWER) as context:
         left_s = [(check.done_at or 0.0) - context.now for check in view_queue(context).checks]
     assert left_s == pytest.approx([44 / 6, 88 / 6])

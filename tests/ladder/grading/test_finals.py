@@ -311,6 +311,8 @@ def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_
     played = store.METADATA.tables["matches"]
     apart = update(played).values(ended_at=1e6 + 10 * played.c.end_sequence)
     ladder.database.write(lambda connection: connection.execute(apart))
+    assert grading.get_final_state(ladder, "last").remaining_s is None  # no runner is active
+    ladder.database.write(lambda connection: store.register_runner(connection, 1, 1e6))
     state = grading.get_final_state(ladder, "last", PUBLIC_VIEWER)
     assert state.remaining_s == 10 * state.pending > 0
     assert (state.key, state.podium, state.champion) == (None, (), None)

@@ -12,7 +12,7 @@ from ladder.deadlines import extend_deadline, withdraw_extension
 from ladder.grading import Grade, create_final, get_grades, preview_final, reveal_final_results
 from ladder.home import describe_ladder
 from ladder.ladder import Ladder
-from ladder.permissions import Viewer
+from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import METADATA, extensions_in_force, list_audit_entries
 from ladder.users import import_users, join_teams, leave_teams, make_roster_entry, set_suspended
@@ -83,6 +83,10 @@ def test_each_started_day_after_the_grace_period_is_a_late_day_or_a_penalty(
     assert found.late_hours == pytest.approx(hours)
     assert (found.points, found.points_before_penalty, found.late_penalty) == (points, 70, 70 - points)
     assert (found.late_days_spent, found.deadline_at, found.extended_until) == (spent, DUE, None)
+    with ladder.reading(STAFF_VIEWER) as context:
+        dues = get_remaining_quota(ladder, context, login).deadlines
+    cost = next(due.lateness for due in dues if due.name == "first") or ""
+    assert (f"{spent} late day" in cost, "a late penalty" in cost) == (spent > 0, points < 70)
 
 
 def test_without_a_lateness_table_nothing_counts_after_the_grace_period(ladder: Ladder) -> None:

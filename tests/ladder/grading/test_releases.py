@@ -215,6 +215,8 @@ def test_a_final_is_released_too(ladder: Ladder) -> None:
     assert grading.reproduce_release(ladder, "end").same
     assert grading.release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
     assert changes_since(ladder, "end2").reasons[-1] == f"void since: match {last}"
+    with pytest.raises(LadderError, match="grades of the final last were released before"):
+        grading.release_grades(ladder, "other", "teacher", None, deadline="first")
 
 
 def seen_by(ladder: Ladder, viewer: Viewer) -> grading.PublishedGrades:

@@ -384,6 +384,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     assert change(table="quotas", max_bots_per_user="3", max_upload_mb="16") == "/admin/settings?saved=quotas#quotas"
     assert last_entry(web.ladder) == ("staff", "configure", "quotas.max_bots_per_user: 1 → 3")
     assert file.read_text() == before.replace("max_bots_per_user = 1 ", "max_bots_per_user = 3 ")
+    assert ": Quotas, Active bots of a user: 1 → 3</li>" in staff.get("/admin/audit-log").text
     change(table="quotas", max_bots_per_user="3")
     assert last_entry(web.ladder)[2] == "quotas.max_bots_per_user: 1 → 3"  # as before: nothing has changed
     kept = change(400, table="quotas", max_bots_per_user="0", max_upload_mb="17")
@@ -460,6 +461,8 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     ]
     asked = change(409, table="baselines", name="plays", points="30", min_games="240")
     assert "Grades of all users" in confirm("/admin/settings", asked)[0]
+    asked = post(staff, "/admin/users/ada/extend", 409, days="2", **extension)
+    assert "The extension ended in the past, on 3 Jan 1970 00:01 UTC" in asked
     change(303, table="quotas", max_bots_per_user="3")
 
 
@@ -470,6 +473,8 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
     def preview(**query: object) -> str:
         return staff.get("/admin/finals/new", params=query).text
 
+    assert "No runner is active" in preview()
+    web.ladder.database.write(lambda connection: store.register_runner(connection, 1, 1.0))
     text = preview()
     assert '<option value="">now</option>' in text
     assert re.search("3 versions, 60 matches: about [0-9]+ (s|min) at the pace", text)
