@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, delete, func, or_, select, tuple_, update
 
 from ladder.store.events import SIGN_IN_FAILED, SIGNED_IN, USERS_CHANGED, record_event
+from ladder.store.queue import all_finals
 from ladder.store.schema_tables import (
     METADATA,
     archives,
@@ -78,7 +79,10 @@ def _columns(treatment: str) -> list[Column[Any]]:
 
 
 def has_unfinished_tasks(connection: Connection, user_id: int) -> bool:
-    """Return whether a check or match, also of a final, needs the files of a user's bots, or a table a remote bot."""
+    """Return whether a check or match needs the files of a user's bots, or a table a remote bot.
+
+    Until a final is revealed, it may get further matches.
+    """
     own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(bots.c.owner_id == user_id)
     checks = select(versions.c.id).where(versions.c.id.in_(own), versions.c.status == CHECKING)
     playing = select(matches.c.id).join(match_players, match_players.c.match == matches.c.id)
@@ -86,7 +90,10 @@ def has_unfinished_tasks(connection: Connection, user_id: int) -> bool:
     hosted = select(table_sessions.c.id).join(session_slots, session_slots.c.table_session_id == table_sessions.c.id)
     program = (session_slots.c.user_id == user_id) & (session_slots.c.kind == PROGRAM)
     hosted = hosted.where(table_sessions.c.status != CLOSED, program)
-    return any(connection.scalar(each.limit(1)) is not None for each in (checks, playing, hosted))
+    if any(connection.scalar(each.limit(1)) is not None for each in (checks, playing, hosted)):
+        return True
+    ids = set(connection.scalars(own))
+    return any(not final.revealed and not ids.isdisjoint(final.versions) for final in all_finals(connection))
 
 
 def erase_user_rows(connection: Connection, user_id: int, at: float, rename: RenamePlayer) -> str:

@@ -414,7 +414,7 @@ class UnfinishedTasksError(LadderError):
     """A user can't be erased yet: a check or a match needs the files of the user's bots."""
 
 
-_LATER = "; the data can be erased when its matches have ended"
+_LATER = "; the data can be erased when its matches have ended and its finals are revealed"
 
 
 def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = False) -> str:
@@ -435,7 +435,8 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = Fal
                 store.log_action(connection, store.AuditEntry(who, "leave", why + _LATER, now, user_id=user.id))
                 return user.login
             raise UnfinishedTasksError(
-                f"a bot of {escape_control(login)} is being checked, or plays, perhaps in a final or at a table.\n"
+                f"a bot of {escape_control(login)} is being checked, or plays, perhaps at a table or in a final that "
+                "isn't revealed.\n"
                 "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
             )
         erased = store.erase_user_rows(connection, user.id, now, _rename_player)

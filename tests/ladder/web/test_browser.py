@@ -148,7 +148,8 @@ def test_axe_finds_nothing_on_any_page_light_or_dark(
         if re.search(r"\.(csv|json)$|download|build-log|files.tar|/replay$|^/(health|ready)z$", path):
             continue
         page.goto(server.url + path)
-        for width, scheme, rules in ((390, "light", {}), (390, "dark", colours), (1280, "dark", {})):
+        views = ((390, "light", {}), (390, "dark", colours), (1280, "dark", colours), (1280, "light", {}))
+        for width, scheme, rules in views:
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)
             found += [f"{path}, {width} px, {scheme}: {problem}" for problem in axe(page, **rules)]
