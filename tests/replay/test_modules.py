@@ -245,6 +245,19 @@ def test_a_match_restricted_to_a_seat_shows_it_the_same(twins: dict[Any, Any]) -
     assert drawn
 
 
+def test_the_turning_point_is_the_last_moment_at_which_the_winner_was_behind(game: Game) -> None:
+    found = [each["index"] for each in game.said["highlights"] if each["heading"] == "The turning point"]
+    winner = game.game["winner"]
+    if winner is None:
+        assert found == []
+        return
+    ranks = [
+        [(len(state.hands[seat]), state.board.coins[seat]) for seat in range(len(game.names))] for state in game.states
+    ]
+    behind = [index for index, rank in enumerate(ranks) if max(rank) > rank[winner]]
+    assert found == [index + 1 for index in behind[-1:]]
+
+
 def test_a_restricted_page_knows_only_its_viewers_true_claims(twins: dict[Any, Any]) -> None:
     seen = set()
     for (_, viewers), games in zip(cycle(SEATS), twins["honest"], strict=False):

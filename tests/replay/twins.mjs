@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
-const [{ fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }] = await Promise.all(
-  ["state", "view", "words", "packed", "moment"].map(load),
+const [{ fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }, { highlights }] = await Promise.all(
+  ["state", "view", "words", "packed", "moment", "highlights"].map(load),
 );
 const hands = (...asked) => knowledge(...asked).map((moment) => moment.hands);
 const { tell, tellMove, tellEnd, story } = words(asked.words);
@@ -19,6 +19,7 @@ const said = asked.matches.map((match) =>
     const roles = [...Object.keys(ruleset.deck), "not_duke"];
     return {
       moments,
+      highlights: highlights({ moments, labels: names, match, game, seat: null, truth: true }),
       placed: moments.map((moment) => (moment.step ? placed(moments, { turn: moment.turn, step: moment.within }) : 0)),
       seen: seats.map((seat) => game.steps.map((step) => seen(step.events, seat))),
       answers: seats.map((seat) => game.steps.map((step) => answers(step, seat))),
@@ -40,7 +41,9 @@ const shown = (match, seat) =>
   match.games.map((game) => {
     const moments = fold(game);
     const known = knowledge(moments, match.ruleset, seat);
+    const named = highlights({ moments, labels: match.bots, match, game, seat, truth: false });
     return moments.map((moment, index) => ({
+      highlights: named,
       known: known[index],
       table: [moment.hands.map((hand) => hand.length), moment.revealed, moment.coins, moment.deck, moment.out, moment.sides],
       drawn: picked(moment, seat),

@@ -95,7 +95,7 @@ def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
     played(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert axe(page) == []
-    page.get_by_role("link", name="Watch the replay").click()
+    page.get_by_role("link", name="See all cards and the best moments").click()
     page.get_by_text("Turn", exact=False).first.wait_for()
     page.go_back()
     page.get_by_role("button", name="Play again").click()

@@ -6,6 +6,7 @@ import { control, percent } from "./cards.js";
 import { answersPanel, claimsPanel, stderrPanel, verdict } from "./details.js";
 import { plain, read, shade } from "./dom.js";
 import { gamesDialog, margin } from "./games.js";
+import { highlights } from "./highlights.js";
 import { byTurn, LOG_LIST, logPanel, turnItem } from "./log.js";
 import { link, parsed, placed } from "./moment.js";
 import { unpacked } from "./packed.js";
@@ -86,12 +87,13 @@ function draw() {
     scene.lanes = lanes(scene.marks, scene.thought);
     scene.turns = byTurn(scene.lines);
     scene.items = scene.turns.map((turn) => turnItem(turn));
+    scene.highlights = highlights(scene);
   }
   const { index } = state;
   const where = whereabouts(scene, index);
   const text = happening(scene, index);
   const panel = h("section", { class: "panel below", "aria-label": "the marks of the bar" }, marksLegend());
-  const beside = [review && reviewPanel(review, scene), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
+  const beside = [review && reviewPanel(review, scene), highlightsPanel(), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
   const main = h("main", {}, h("div", { class: "place" }, felt(where, text)), h("div", { class: "beside" }, beside));
   const live = h("p", { class: "unseen", "aria-live": "polite" }, state.timer === null ? `${where}: ${text}` : "");
   render([header(), main, controls(`${where}: ${text}`), live, games(), helpDialog()], page);
@@ -169,6 +171,17 @@ function log() {
   while (at > 0 && !scene.lines[at]) at--;
   const items = scene.turns.map((turn, place) => (turn.entries.some(([index]) => index === at) ? turnItem(turn, at) : scene.items[place]));
   return logPanel(h("ol", LOG_LIST, items));
+}
+
+/** What people talk about after a game, at its end: each with a link to its moment; null before. */
+function highlightsPanel() {
+  if (state.index < scene.moments.length - 1) return null;
+  const copy = (hash) => navigator.clipboard && h("button", { type: "button", class: "tool", onclick: () => navigator.clipboard.writeText(new URL(hash, location.href)) }, "Copy link");
+  const item = ({ heading, text, index }) => {
+    const hash = href(scene.moments[index]);
+    return h("li", { key: heading }, h("a", { href: hash }, heading), h("p", {}, `Turn ${scene.moments[index].turn}: ${text}.`), copy(hash));
+  };
+  return h("section", { class: "panel highlights", "aria-labelledby": "highlights-title" }, h("h2", { id: "highlights-title" }, "Moments of this game"), h("ul", {}, scene.highlights.map(item)));
 }
 
 let scrolling = null;
@@ -491,11 +504,17 @@ window.addEventListener("hashchange", (event) => follow(new URL(event.newURL).ha
 page.addEventListener("click", click);
 document.addEventListener("keydown", key);
 const place = read("place");
+const ends = location.hash === "#end"; // the address of a table's page after its match
 const plays = location.hash === "#play" && !matchMedia("(prefers-reduced-motion: reduce)").matches;
 follow(location.hash || (place ?? (review && firstLink(review)) ?? ""));
 if (front !== null && !place && ["", "#", "#play"].includes(location.hash)) {
   state.eyes = front; // in all games; the reader may also show hidden cards
   turnTo(state.match, state.game);
+}
+if (ends) {
+  const last = everyGame.at(-1);
+  turnTo(last.match, last.game);
+  go(Infinity);
 }
 if (plays) {
   const start = ([part]) => part.isIntersecting && (shown.disconnect(), play(true));

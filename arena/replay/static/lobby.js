@@ -44,7 +44,7 @@ export function steps(table, act) {
     table.again ? wanting("Play again", { rematch: true }) : null,
     you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null,
     take,
-    table.replay ? link(table.replay, home ? "Watch the replay" : "Watch the replay, with all cards") : null,
+    table.replay ? link(`${table.replay}#end`, home ? "See how it ended" : "See all cards and the best moments") : null,
     table.write ? link(table.write, "Write a bot") : null,
     home ? link(home[0], `Back to ${plain(home[1])}`) : null,
   ];

@@ -113,11 +113,11 @@ export function moveText({ tellers, labels }, word) {
 }
 
 /** A claim in words: "claims to have a Duke". */
-function claiming(role) {
+export function claiming(role) {
   return role.startsWith("not_") ? `claims to have no ${title(role.slice(4))}` : `claims the ${title(role)}`;
 }
 
 /** A name with its verb; "you" takes the second person. */
 export function addressed(name, verb) {
-  return `${name} ${name === "you" ? verb.replace(/s\b/, "") : verb}`;
+  return `${name} ${name === "you" ? (verb === "has" ? "have" : verb.replace(/s\b/, "")) : verb}`;
 }

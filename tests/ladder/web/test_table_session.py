@@ -19,7 +19,7 @@ def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -
         page.get_by_role("link", name="Go to your place").click()
         page.locator(".felt").wait_for()
         played(page)
-        page.get_by_role("link", name="Watch the replay").click()
+        page.get_by_role("link", name="See how it ended").click()
         page.locator(".log").get_by_text("Turn", exact=False).first.wait_for()
         context.close()
         site.table_server.terminate()
