@@ -573,7 +573,7 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
     old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
     for name in dict.fromkeys(chain(old, new)):
         if old.get(name) != new.get(name):
-            yield f'the baseline "{name}": {_asked(old.get(name))} before, {_asked(new.get(name))} now'
+            yield f'the baseline "{name}": now {_asked(new.get(name))}, before {_asked(old.get(name))}'
     for field, label in (
         ("penalty_percent_per_day", "% deducted a day"),
         ("max_penalty_percent", "% deducted at most"),
@@ -598,10 +598,16 @@ def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease)
 def _asked(baseline: Baseline | None) -> str:
     if baseline is None:
         return "none"
-    values = baseline.model_dump(exclude={"name"}, exclude_none=True)
-    return " ".join(
-        f"{field} {value if isinstance(value, str) else format(value, 'g')}" for field, value in values.items()
-    )
+    values = baseline.model_dump(exclude={"name", "points"}, exclude_none=True)
+    return f"{baseline.points:g} points for {' and '.join(_REQUIREMENTS[name].format(values[name]) for name in values)}"
+
+
+_REQUIREMENTS = {
+    "beats": "beating {}",
+    "min_games": "at least {} games",
+    "max_fault_percent": "faults in less than {:g} % of games",
+    "min_win_rate_percent": "a win rate of at least {:g} %",
+}
 
 
 def _time(at: float | None) -> str:
@@ -640,7 +646,7 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
         and one.version == two.version
         and _passed(one) == _passed(two)
     ):
-        yield f"{two.points_before_penalty:g} points before the penalty, {one.points_before_penalty:g} before"
+        yield "the points of a passed baseline have changed"
 
 
 def _passed(grade: Grade) -> list[str]:

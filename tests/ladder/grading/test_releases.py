@@ -181,7 +181,7 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     grading.release_grades(ladder, "two", "teacher", "a regrade", deadline="first")
     found = changes_since(ladder, "two")
     assert found.reasons == (
-        'the baseline "beats one": points 40 beats one before, points 50 beats one now',
+        'the baseline "beats one": now 50 points for beating one, before 40 points for beating one',
         "5 % deducted a day, 0 before",
         "the deadline is 1970-01-12 14:47 UTC, 1970-01-12 14:46 UTC before",
         "292 games count, 96 before",
