@@ -190,6 +190,7 @@ class _VersionCheck:
                 leave_s=_LEAVE_S,
                 enough_s=_ENOUGH_S,
                 endurance_s=self.job.endurance_s,
+                pause_s=checks.PAUSE_S,
                 root=self.scratch,
                 on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
             )

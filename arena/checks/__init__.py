@@ -4,10 +4,20 @@ Used by `arena check`, by the test start of `arena run`, and by `arena doctor`. 
 fault. Prints nothing and must not know click.
 """
 
-from arena.checks.bot_check import BUILD_S, CHECK_KEY, ENDURANCE_S, HELLO_S, BotCheck, CheckSettings, smoke_test
+from arena.checks.bot_check import (
+    BUILD_S,
+    CHECK_KEY,
+    ENDURANCE_S,
+    HELLO_S,
+    PAUSE_S,
+    BotCheck,
+    CheckSettings,
+    smoke_test,
+)
 from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckStepView
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.diagnosis import MISTAKES, Diagnosis, Mistake, diagnose_fault
 from arena.checks.fault_signs import FaultContext
 from arena.checks.host import Finding, HostReport, Severity, check_host, check_languages, try_sandboxes
+from arena.checks.request_features import explain_illegal_move, list_features
 from arena.checks.scripted_table import Timeouts, request_kinds

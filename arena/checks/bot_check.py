@@ -35,22 +35,24 @@ from arena.bots import (
 )
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.bot_files import find_odd_file, list_files, list_siblings, read_source
-from arena.checks.check_step import CheckStep
-from arena.checks.diagnosis import diagnose_fault
+from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep, excerpt
+from arena.checks.diagnosis import GROWTH_ADVICE, diagnose_fault
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import FaultContext, growth, helper_process
+from arena.checks.fault_signs import FaultContext, growth, helper_process, parse_object
 from arena.checks.host import Severity
-from arena.checks.scripted_table import RARE_FORMS, ScriptedTable, Timeouts, request_kinds
+from arena.checks.request_features import list_features
+from arena.checks.scripted_table import RARE_FORMS, Change, ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
 from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
-from protocol import Malformed, decode, encode
+from protocol import encode
 
 BUILD_S = 600  # limit of a build
 HELLO_S = Timing().start_ms / 1000  # default limit of a match
 _START_S = 1.0  # a bot that takes longer to start plays only the games needed for all kinds of requests
 SLOW_S = 3.0  # a later hello is reported as a note
 ENDURANCE_S = 60.0  # after which a slow bot isn't asked further
+PAUSE_S = 2.5  # once without a request: opponents that use their time bank take longer
 TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
 LEAVE_S = 0.5  # as after match_over
 _MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
@@ -69,8 +71,9 @@ class CheckSettings:
     smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
     a process may run after the end of its input. `enough_s`: total response time of a process after which no further
     game begins. `endurance_s`: after the other steps, how long one process plays on, up to the requests of a match; 0:
-    not at all. `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of
-    compiled modules. `root`: the folder of relative paths; if it is absolute, steps don't contain it.
+    not at all. `pause_s`: how long that process is left alone once. `idle_s`: maximum silence without CPU time.
+    `on_build`: called before a build. `bytecode`: the cache of compiled modules. `root`: the folder of relative paths;
+    if it is absolute, steps don't contain it.
     """
 
     sandbox: Sandbox
@@ -87,6 +90,7 @@ class CheckSettings:
     enough_s: float = math.inf
     idle_s: float = math.inf
     endurance_s: float = 0.0
+    pause_s: float = 0.0
     root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -279,7 +283,7 @@ class BotCheck:
                 lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
                 self.refused = (*self.refused, *lines)[-4:]
                 self.stderr_bytes = max(self.stderr_bytes, connection.stderr_bytes)
-                if _PYTHON in (printed := connection.stderr()) and not self.traceback:
+                if TRACEBACK in (printed := connection.stderr()) and not self.traceback:
                     self.traceback = printed
         finally:
             with settings.lock:
@@ -336,11 +340,9 @@ class BotCheck:
     def check_unknown_input(self, table: ScriptedTable) -> Iterator[CheckStep]:
         """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
         table.connection.send(encode({"type": "weather", "sky": ["blue", None], "wind": {"from": "west", "knots": 7}}))
-        table.change = _add_unknown_fields
-        table.play(enough=3)
-        table.change = _reverse_fields
-        table.play(enough=3)
-        table.change = lambda line: line
+        for table.altered, table.change in _ALTERED.items():
+            table.play(enough=3)
+        table.altered, table.change = "", lambda line: line
         yield self.ok("ignores unknown lines, unknown fields and the order of fields")
         self.step = "error line"
         table.send_warning()
@@ -360,10 +362,15 @@ class BotCheck:
     def report_uncalled_methods(self) -> CheckStep:
         """Report methods with misspelt names, which the bot's kit lists on standard error."""
         self.step = "methods"
+        names = [line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled]
+        known = [name for name in names if name.lower() in _METHODS]
+        what = "a method isn't part of the kit"
         help = "spell method names as the kit does; otherwise the first legal move is played"
-        return replace(
-            self.make_step(Severity.WARN, "a method isn't part of the kit", help), stderr=tuple(self.uncalled)[:_SHOWN]
-        )
+        if known:
+            what = f"the kit never calls {known[0]}, because of its parameters or its result"
+            form = "(game *Game) *Move" if known[0][0].isupper() else "(Game game), which returns a Move"
+            help = f"give it the kit's signature: {known[0]}{form}"
+        return replace(self.make_step(Severity.WARN, what, help), stderr=tuple(self.uncalled)[:SHOWN_LINES])
 
     def check_output(self, connection: BotConnection) -> CheckStep:
         """Check that the bot printed only answers."""
@@ -454,8 +461,11 @@ class BotCheck:
         text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
-        level = Severity.OK if high <= timing.limit_ms else Severity.NOTE
-        return self.make_step(level, text)
+        if high <= timing.limit_ms:
+            return self.ok(text)
+        left = timing.bank_ms / (high - timing.limit_ms)
+        help = f"end each search within limit_ms: {left:.0f} requests like the slowest use up a game's time bank"
+        return self.make_step(Severity.WARN, text, help)
 
     def report_stderr(self) -> Iterator[CheckStep]:
         """Report a traceback, or much output, on standard error, once."""
@@ -467,7 +477,7 @@ class BotCheck:
             helper = helper_process(self.traceback)
             found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.traceback)))
             text = f"a traceback{f' of {helper}' * bool(helper)}, although each request had its reply: {found.message}"
-            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=_excerpt(self.traceback))
+            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=excerpt(self.traceback))
         if self.stderr_bytes > _MUCH_STDERR:
             text = f"{self.stderr_bytes / 1000:,.0f} KB for each request, and writing that takes the bot's time"
             yield self.make_step(
@@ -487,7 +497,7 @@ class BotCheck:
                 usage.measure()
                 return len(times) >= MATCH_REQUESTS or settings.clock() - began > settings.endurance_s
 
-            table.is_over = is_over
+            table.is_over, table.pause_s = is_over, settings.pause_s
             table.greet(settings.hello_s)
             self.shown_s = -math.inf
             while not is_over():
@@ -498,7 +508,7 @@ class BotCheck:
         if ahead:
             text += f"; {ahead[0].text}: the limit comes at request {ahead[0].limit_at:.0f}"
             level = Severity.WARN if ahead[0].limit_at > MATCH_REQUESTS else Severity.FAIL
-            yield self.make_step(level, text, "free what earlier requests needed, and end each search by the clock")
+            yield self.make_step(level, text, GROWTH_ADVICE)
         elif asked < MATCH_REQUESTS:
             text += f" in {settings.endurance_s:g} s; a match may have {MATCH_REQUESTS}"
             yield self.make_step(Severity.NOTE, text, "a faster bot is checked for a whole match")
@@ -521,7 +531,7 @@ class BotCheck:
         self, level: Severity, detail: str, help: str = "", connection: BotConnection | None = None
     ) -> CheckStep:
         """Return the current step with a finding."""
-        stderr = () if connection is None else _excerpt(connection.stderr())
+        stderr = () if connection is None else excerpt(connection.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
     def make_context(self, code: str, detail: str | None = None, argv: tuple[str, ...] | None = None) -> FaultContext:
@@ -558,6 +568,8 @@ class BotCheck:
             longest=connection.longest,
             kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
+            altered=table.altered,
+            paused_s=connection.paused_s,
         )
         if self.usage is not None:
             seen = replace(
@@ -568,6 +580,10 @@ class BotCheck:
         first = self.settings.rules[0]
         if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):
             advice = f"\nif the bot plays only the rules {first.name}, check it with --rules {first.name}"
+        met, new = table.counts.features, list_features(seen.asked)
+        usual = met and seen.code in _AT_REQUEST and not seen.altered and not seen.paused_s
+        if unmet := [each for each in new if usual and each not in met][:_MAX_UNMET]:
+            advice += f"\nthe process's first request with: {', '.join(unmet)}"
         return CheckStep(
             self.step,
             Severity.FAIL,
@@ -575,7 +591,7 @@ class BotCheck:
             advice=hint.advice + advice,
             sent=broken.sent or None,
             received=broken.got,
-            stderr=_excerpt(stderr),
+            stderr=excerpt(stderr),
         )
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
@@ -584,42 +600,12 @@ class BotCheck:
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
-def _excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
-    """Return the few lines to show: from the kit's last error message on, else the last lines.
-
-    Frames of the kit and of the language's runtime are left out, so that the author's own are shown. Of a Python
-    traceback the end is shown, because it contains the author's own line.
-    """
-    places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
-    if not places:
-        return tuple(_without_foreign_frames(stderr)[-_SHOWN:])
-    lines = _without_foreign_frames(stderr[places[-1] :])
-    return (lines[0], *lines[1:][-_SHOWN + 1 :]) if _PYTHON in lines else tuple(lines[:_SHOWN])
-
-
-def _without_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
-    """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
-    kept: list[bytes] = []
-    inside = False
-    for line in stderr:
-        inside = inside and line.startswith(b"    ") and not line.lstrip().startswith(b"at ")
-        foreign = line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(w in line for w in _FOREIGN)
-        if foreign and line.startswith(b"\t/") and kept:
-            kept.pop()  # the function, in the line above its place
-        inside = inside or (foreign and line.startswith(b"  File "))
-        if not foreign and not inside:
-            kept.append(line)
-    return kept
-
-
-_FOREIGN = (b"coup_kit.", b"CoupKit", b"/lib/python", b"/usr/lib/", b"node:", b"java.base/")
-_KIT = b"coup_kit: "
 _UNCALLED = b"coup_kit: the kit never calls "
-_PYTHON = b"Traceback (most recent call last):"
-_SHOWN = 8  # lines of standard error with a step
 _ALL = 100_000  # lines, more than are kept
 _PROGRESS_S = 2.0  # between two reports of progress
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
+_AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the content of a request may cause
+_MAX_UNMET = 3
 
 
 def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSpec:
@@ -632,6 +618,9 @@ def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSp
 
 def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
     return frozenset().union(*map(request_kinds, games))
+
+
+_METHODS = frozenset(kind.replace("_", "") for kind in _all_kinds(tuple(PRESETS.values())))  # of kits, in lower case
 
 
 def _is_beyond(request: dict[str, Any], rules: Ruleset) -> bool:
@@ -660,14 +649,14 @@ def _request_count(count: int) -> str:
     return f"{count} request{'s' if count != 1 else ''}"
 
 
-def _add_unknown_fields(line: bytes) -> bytes:
-    message = decode(line)
-    assert not isinstance(message, Malformed)
-    return encode({"later": {"a": [1, None]}, **message, "hint": None})
-
-
-def _reverse_fields(line: bytes) -> bytes:
-    """Return the line with its fields in reverse order, and with blanks."""
-    message = decode(line)
-    assert not isinstance(message, Malformed)
-    return json.dumps(dict(reversed(message.items()))).encode() + b"\n"
+_ALTERED: dict[str, Change] = {
+    'another of an unknown type before them, {"type":"weather",...}': lambda line: line,
+    "unknown fields at the start and the end": lambda line: encode(
+        {"later": {"a": [1, None]}, **parse_object(line), "hint": None}
+    ),
+    "their fields in another order": lambda line: encode(dict(reversed(parse_object(line).items()))),
+    "blanks after each comma and colon": lambda line: (
+        json.dumps(dict(reversed(parse_object(line).items()))).encode() + b"\n"
+    ),
+}
+"""What the step "unknown things" changes, in this order: as later versions of the protocol may."""

@@ -65,6 +65,7 @@ class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s.
 
     `before`: the request before the open one. `longest`: bytes of the longest request before it.
+    `sent_lines`: all lines so far. `paused_s`: how long the bot was left alone before the open request.
     `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
 
@@ -84,6 +85,8 @@ class BotConnection:
         self.last = b""  # the line of the last answer
         self.before = b""
         self.longest = 0
+        self.sent_lines: list[bytes] = []
+        self.paused_s = 0.0
         self._open = b""  # the latest request
         self._limits = limits
         self._clock = clock
@@ -103,6 +106,7 @@ class BotConnection:
     def send(self, line: bytes, within_s: float = 2.0) -> None:
         """Write a line, and read output meanwhile. Raises ConnectionBrokenError if the bot doesn't read it in time."""
         waited = _WaitingTime(self._clock)
+        self.sent_lines.append(line)
         while line:
             try:
                 line = line[os.write(self.box.stdin, line) :]
@@ -162,7 +166,15 @@ class BotConnection:
             answer = self._parse_answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._charged_time(waited))
+                self.paused_s = 0.0
                 return answer
+
+    def leave_alone(self, seconds: float) -> None:
+        """Send nothing for some seconds, as while other players think, or until the process has ended."""
+        self.paused_s = seconds
+        waited = _WaitingTime(self._clock)
+        while waited() < seconds and self.box.exit() is None:
+            self._poll_output(_TICK_MS)
 
     def await_exit(self, within_s: float) -> Exit | None:
         """Close the input; return the exit of the process, None if it didn't end in time."""

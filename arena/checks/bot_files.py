@@ -35,6 +35,7 @@ def read_source(bot: Bot) -> bytes:
     """Return the source of the bot's program: the first own text file in its command, or one of a compiled language."""
     folder = os.path.realpath(bot.cwd)
     compiled = (str(path) for end in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{end}")))
+    compiled = (name for name in compiled if not os.path.basename(name).startswith(("coup_kit", "CoupKit")))
     for word in chain(bot.argv, compiled if bot.build else ()):
         path = Path(os.path.realpath(bot.cwd / word))  # a link may point outside of the folder
         with suppress(OSError):

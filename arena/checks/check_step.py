@@ -1,11 +1,16 @@
 """Define the steps of a check of a bot, and the report of `arena check`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from arena.checks.fault_signs import FOREIGN
 from arena.checks.host import Finding
 from protocol import escape_bytes
 
+TRACEBACK, _KIT = b"Traceback (most recent call last):", b"coup_kit: "
+_FOREIGN = tuple(map(str.encode, FOREIGN))
+SHOWN_LINES = 8  # of standard error with a step
 _LINE, _STDERR_LINE = 65_536, 1000  # maximum characters of a line in a view
 
 
@@ -72,3 +77,31 @@ class CheckReport:
 
 def printable(text: str) -> str:
     return "\n".join(escape_bytes(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
+
+
+def excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return the few lines to show: from the kit's last error message on, else the last lines.
+
+    Frames of the kit and of the language's runtime are left out, so that the author's own are shown. Of a Python
+    traceback the end is shown, because it contains the author's own line.
+    """
+    places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
+    if not places:
+        return tuple(_without_foreign_frames(stderr)[-SHOWN_LINES:])
+    lines = _without_foreign_frames(stderr[places[-1] :])
+    return (lines[0], *lines[1:][-SHOWN_LINES + 1 :]) if TRACEBACK in lines else tuple(lines[:SHOWN_LINES])
+
+
+def _without_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
+    """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
+    kept: list[bytes] = []
+    inside = False
+    for line in stderr:
+        inside = inside and line.startswith(b"    ") and not line.lstrip().startswith(b"at ")
+        foreign = line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(w in line for w in _FOREIGN)
+        if foreign and line.startswith(b"\t/") and kept:
+            kept.pop()  # the function, in the line above its place
+        inside = inside or (foreign and line.startswith(b"  File "))
+        if not foreign and not inside:
+            kept.append(line)
+    return kept

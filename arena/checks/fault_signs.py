@@ -3,17 +3,19 @@
 The line and standard error are untrusted: quotes of them are escaped, no command that they name is recommended, and
 each is searched once, line by line, without regular expressions."""
 
+import ast
 import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any
 
 from arena.bots import IN_BOXES
-from arena.coup import Action
+from arena.checks.request_features import explain_illegal_move, list_legal
 from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
@@ -34,7 +36,8 @@ class FaultContext:
     of the bot's program, b"" if it isn't readable text. files: paths in the bot's folder, and names in the folder above
     it with "../" before them. before: the request before, raw. longest: bytes of the longest request that the process
     answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request. growth:
-    (resource, text, whether its limit is near) of what grew from request to request.
+    (resource, text, whether its limit is near) of what grew from request to request. altered: what the check has
+    changed about the lines. paused_s: how long the bot was left alone before the request.
     """
 
     code: str
@@ -53,6 +56,8 @@ class FaultContext:
     kinds: frozenset[str] = frozenset()
     stderr_bytes: int = 0
     growth: tuple[tuple[str, str, bool], ...] = ()
+    altered: str = ""
+    paused_s: float = 0.0
 
     @property
     def boxed(self) -> bool:
@@ -96,7 +101,11 @@ class FaultContext:
             "asked": quotation(self.asked.get("id", "ID")),
             "kind": quotation(self.asked.get("kind", "")),
             "detail": quotation(self.detail or FAULTS[self.code].message),
+            "failure": quotation(last_error(self) or exit_call(self) or self.line or self.detail),
             "line": quotation(self.line),
+            "legal": escape_bytes(list_legal(self.asked).encode(), MAX_LINE),
+            "command": quotation(" ".join(map(os.path.basename, self.argv[:1])) + " ".join(("", *self.argv[1:]))),
+            "place": quotation(own_place(self)),
             **advice_in(language_of(self)),
             "where": "in the box" if self.boxed else "there",
             "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
@@ -148,8 +157,9 @@ def wrong_id(seen: FaultContext) -> object:
     if seen.code not in _ID_FAULTS:
         return None
     id, asked = seen.reply.get("id"), seen.asked.get("id")
-    wrong = seen.reply and asked is not None and (type(id) is not int or id != asked)
-    return json.dumps(id) if wrong else seen.facts.stale is not None and str(seen.facts.stale)
+    if seen.reply and asked is not None and (type(id) is not int or id != asked):
+        return f"the id {json.dumps(id)}" if "id" in seen.reply else "no id"
+    return seen.facts.stale is not None and f"the id {seen.facts.stale}"
 
 
 def odd_choice(seen: FaultContext) -> object:
@@ -168,33 +178,8 @@ def answers_request_before(seen: FaultContext) -> object:
     return move and move in (before.get("legal") or ()) and json.dumps(move)
 
 
-def odd_target(seen: FaultContext) -> object:
-    move = seen.reply.get("move")
-    target = move.get("target") if seen.code == "illegal_move" and isinstance(move, dict) else None
-    return isinstance(target, str) and json.dumps(target)
-
-
-def illegal_action(seen: FaultContext) -> object:
-    """Return why the action of a turn isn't legal: its target, or that only other actions are."""
-    move, legal, you = seen.reply.get("move"), seen.asked.get("legal"), seen.asked.get("you")
-    if seen.code != "illegal_move" or not isinstance(move, dict) or not isinstance(legal, list):
-        return False
-    action, target = move.get("action"), move.get("target")
-    actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
-    if seen.asked.get("kind") != "turn" or str(action) not in map(str, Action):
-        return False
-    if extra := sorted(move.keys() - {"action", "target"}):
-        return f"the move has fields that no legal move has: {', '.join(extra)}"
-    if isinstance(you, dict) and type(target) is int and target == you.get("seat"):
-        return f"the target {target} is the bot's own seat in this game"
-    if action not in actions:
-        return (
-            f"{action} isn't legal now, only {' or '.join(actions)}"
-            if len(actions) < 3
-            else f"{action} isn't legal now"
-        )
-    targets = [str(each["target"]) for each in legal if each.get("action") == action and "target" in each]
-    return f"{action} has the target {json.dumps(target)}; legal targets: {', '.join(targets) or 'none'}"
+def illegal_move(seen: FaultContext) -> str:
+    return explain_illegal_move(seen.asked, seen.reply.get("move")) if seen.code == "illegal_move" else ""
 
 
 def out_of_range_choice(seen: FaultContext) -> object:
@@ -303,6 +288,17 @@ def program_elsewhere(seen: FaultContext) -> object:
     return name and next((path for path in deeper if path.rpartition("/")[2] in (name, f"{name}.class")), "")
 
 
+def java_command(seen: FaultContext) -> str:
+    """Return the command that starts a class in a package, which java didn't find below the folder of its -cp."""
+    path, words = str(program_elsewhere(seen)).removesuffix(".class"), seen.argv
+    folders = [after for word, after in pairwise(words) if word in ("-cp", "-classpath", "--class-path")]
+    name = path.removeprefix(f"{folders[0].strip('/')}/" if folders else "./")
+    if name == path or not all(part.isidentifier() for part in path.split("/")):
+        return ""
+    last = path.rpartition("/")[2]
+    return " ".join(("java", *(name.replace("/", ".") if word == last else word for word in words[1:])))
+
+
 def parent_module(seen: FaultContext) -> object:
     name = str(_missing_module(seen)).removeprefix("../").partition(".")[0]
     return name and {f"../{name}", f"../{name}.py", f"../{name}.js"} & seen.files and name
@@ -356,10 +352,23 @@ def last_error(seen: FaultContext) -> str:
     return _find_error(seen.stderr_lines) if seen.ended else ""
 
 
+def error_has(patterns: str) -> Sign:
+    """Return a sign that searches the last error, and the line below it, for one of the patterns."""
+    words = patterns.split(" | ")
+
+    def sign(seen: FaultContext) -> object:
+        error = last_error(seen)
+        below = next((after for line, after in pairwise(seen.stderr_lines) if error and error in line), "")
+        return any(word in line for word in words for line in (error, below)) and error
+
+    return sign
+
+
 def thread_error(seen: FaultContext) -> str:
     """Return the error that ended a thread of a silent process."""
     lines = seen.stderr_lines
-    places = [place for place, line in enumerate(lines) if line.startswith("Exception in thread ")]
+    words = ("Exception in thread ", "Task exception was never retrieved")
+    places = [place for place, line in enumerate(lines) if line.startswith(words)]
     return _find_error(lines[places[-1] :]) if places and not seen.ended and is_silent(seen) else ""
 
 
@@ -385,6 +394,32 @@ def helper_process(stderr: Sequence[bytes]) -> str:
         if b"spawn_main" in line:
             return "a process that multiprocessing started"
     return ""
+
+
+FOREIGN = ("coup_kit.", "CoupKit", "/lib/python", "/usr/lib/", "node:", "java.base/", "<frozen ")
+
+
+def own_place(seen: FaultContext) -> str:
+    """Return the last line of the bot's in a Python traceback: ", in bot.py, line 7: x[1]"; "" without one."""
+    lines = [line.strip() for line in seen.stderr_lines] if seen.ended else []
+    frames = [
+        pair for pair in pairwise(lines) if pair[0].startswith('File "') and not any(w in pair[0] for w in FOREIGN)
+    ]
+    path, _, rest = frames[-1][0][6:].partition('", line ') if frames else ("", "", "")
+    return path and f", in {os.path.basename(path)}, line {rest.partition(',')[0]}: {frames[-1][1]}"
+
+
+_NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined", "on a `None`")
+
+
+def missing_find(seen: FaultContext) -> str:
+    """Return the calls of find in the program that return nothing in this request, if the error is a missing value."""
+    if not (seen.ended and seen.facts.signal == 11) and not any(word in last_error(seen) for word in _NOTHING):
+        return ""
+    legal = {str(part) for move in seen.asked.get("legal", ()) for pair in move.items() for part in pair}
+    parts = seen.source.decode(errors="replace").lower().replace("'", '"').split('find("')[1:]
+    words = dict.fromkeys(part.partition('"')[0] for part in parts)
+    return ", ".join(f'find("{word}")' for word in words if legal and word.isidentifier() and word not in legal)
 
 
 _GROWTH_WORDS = {
@@ -445,6 +480,52 @@ def network_call(seen: FaultContext) -> object:
     silent = seen.boxed and seen.received is None and seen.code in ("start_failed", "timeout")
     words = (word for word in _NETWORK if word.encode() in seen.source)
     return silent and not seen.facts.reads and cpu_share(seen) < BUSY and next(words, "").rstrip("(.")
+
+
+def swallowed_error(seen: FaultContext) -> str:
+    """Return the line of a silent program that catches an error and does nothing with it."""
+    lines = [line.strip() for line in seen.source.split(b"\n")] if is_silent(seen) and not seen.ended else []
+    for number, (line, below) in enumerate(zip_longest(lines, lines[1:], fillvalue=b""), 1):
+        python = line.startswith(b"except") and (line if line[-1:] != b":" else below).endswith((b"pass", b"continue"))
+        if python or (b"catch" in line and (line.endswith(b"{}") or below.startswith(b"}"))):
+            return f"line {number}: {line.decode(errors='replace')}"
+    return ""
+
+
+def exit_call(seen: FaultContext) -> str:
+    """Return the line of the program that ended it with its exit code."""
+    code, lines = seen.facts.exit_code, seen.source.split(b"\n") if seen.ended else []
+    words = () if code is None else (b"exit(%d)" % code, b"exit(%d);" % code, *((b"exit()",) if code == 0 else ()))
+    found = ((number, line) for number, line in enumerate(lines, 1) if any(word in line.lower() for word in words))
+    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in found), "")
+
+
+def no_call(seen: FaultContext) -> str:
+    """Return why a Python program that has ended does nothing: a misspelt guard, or only definitions."""
+    if not seen.ended or seen.facts.exit_code != 0 or language_of(seen) != "python":
+        return ""
+    guards = [line for line in seen.source.split(b"\n") if line.startswith(b"if __name__")]
+    if guards and b"__main__" not in seen.source:
+        return f"the condition is never true: {guards[0].strip().decode(errors='replace')}"
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        body = ast.parse(seen.source).body
+        passive = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom, ast.Assign)
+        if body and all(isinstance(each, passive) or _is_docstring(each) for each in body):
+            return "it defines functions or classes, but calls none"
+    return ""
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def moved_file(seen: FaultContext) -> str:
+    """Return the path that a file which wasn't found has in the bot's folder."""
+    name = str(missing_file(seen))
+    base = "" if seen.is_single_file else os.path.basename(name)
+    own = (path for path in sorted(seen.files) if not path.startswith("../"))
+    path = next((path for path in own if base and os.path.basename(path) == base), "")
+    return path and f"{name} isn't there, but the bot's folder has {path}"
 
 
 def buffering_filter(seen: FaultContext) -> object:

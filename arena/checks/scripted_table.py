@@ -13,11 +13,14 @@ from typing import Any
 
 from arena import coup, referee
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
+from arena.checks.fault_signs import parse_object
+from arena.checks.request_features import list_features
 from protocol import encode
 
 _MAX_SIMULATED_PHASES = 40
 _CALM = 0.95  # the share of harmless moves in a calm game
 _ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE)
+PAUSE_AT = 20  # the number of a request
 _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
 
@@ -52,11 +55,12 @@ def _request_forms(state: coup.State, seat: int) -> frozenset[str]:
 class ReplyCounts:
     """Numbers of requests by kind, and the answers: `kinds` of their requests, and `choices`, indices of moves.
 
-    `forms`: the kinds and rare forms of the requests.
+    `forms`: the kinds and rare forms of the requests. `features`: of the answered requests, see `list_features`.
     """
 
     asked: dict[str, int] = field(default_factory=dict)
     forms: set[str] = field(default_factory=set)
+    features: set[str] = field(default_factory=set)
     kinds: list[str] = field(default_factory=list)
     choices: list[int] = field(default_factory=list)
     others: set[str] = field(default_factory=set)  # kinds at which another than the first legal move was chosen
@@ -78,7 +82,8 @@ class ScriptedTable:
     """The table of one process: exchanges hellos and plays games with it.
 
     All methods raise ConnectionBrokenError at the first fault. `change` is applied to each line of a game before it is
-    sent. A game ends early once `is_over` returns true, which is called before each phase.
+    sent; `altered` says what is unusual about these lines. `pause_s`: how long the bot is left alone before its request
+    number `PAUSE_AT`. A game ends early once `is_over` returns true, which is called before each phase.
     """
 
     def __init__(self, connection: BotConnection, spec: referee.MatchSpec, timeouts: Timeouts) -> None:
@@ -88,6 +93,8 @@ class ScriptedTable:
         self.said: tuple[coup.StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
+        self.altered = ""
+        self.pause_s = 0.0
         self.notify: tuple[float, Callable[[], None]] | None = None
         self.is_over: Callable[[], bool] = lambda: False
         self._rules = spec.settings.rules
@@ -117,6 +124,8 @@ class ScriptedTable:
         timing = self.spec.settings.timing
         bank_ms = max(0, timing.bank_ms - round(self._used * 1000))
         known, events = feed.known(view), feed.take(view.seat)
+        if self.pause_s and self._number == PAUSE_AT:
+            self.connection.leave_alone(self.pause_s)
         line = self.change(requests.line(view, known, self._number, events, legal, timing.limit_ms, bank_ms))
         self.counts.asked[kind] = self.counts.asked.get(kind, 0) + 1
         left = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
@@ -127,6 +136,7 @@ class ScriptedTable:
             most = len(legal.moves) - 1
             detail = None if answer.move is not None else f"choice {answer.choice} isn't between 0 and {most}"
             raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.connection.last)
+        self.counts.features.update(list_features(parse_object(line)))
         self.counts.kinds.append(kind)
         self.counts.choices.append(index)
         self.counts.others |= {kind} if index else set()

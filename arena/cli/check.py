@@ -63,7 +63,7 @@ def finding_lines(
 ) -> Iterator[str]:
     """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
 
-    widest: columns of the subject. before: a prefix of the first line. between: lines to insert before the advice.
+    widest: columns of the subject. before: a prefix of the first line. between: lines to add at the end.
     columns: the maximum width, if the terminal isn't narrower.
     """
     narrow = terminal_columns() < MIN_TABLE_COLUMNS
@@ -74,13 +74,13 @@ def finding_lines(
     coloured = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
     yield (coloured if narrow else coloured + first).rstrip()
     yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + rest if line)
-    yield from between
     if finding.fix_command:
         yield f"{indent}$ {escape_control(finding.fix_command)}"
     for paragraph in filter(str.strip, map(escape_control, finding.advice.split("\n"))):
         first, *rest = _wrap_text(paragraph, len(indent) + 3, columns)
         yield f"{indent}-> {first}"
         yield from (f"{indent}   {line}" for line in rest)
+    yield from between
 
 
 def step_lines(step: checks.CheckStepView) -> Iterator[str]:
@@ -103,9 +103,11 @@ def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     asked = None if step.sent is None else decode(reorder_request(step.sent.encode()))
     shown = []
     if isinstance(asked, dict) and "legal" in asked:
-        text = json.dumps(asked)  # with blanks, at which it is wrapped
-        size = f" ... ({len(step.sent or '')} bytes)" if len(text) > _MAX_REQUEST_CHARS else ""
-        shown += [("request", (text[:_MAX_REQUEST_CHARS].rpartition(" ")[0] if size else text) + size)]
+        raw = step.check == "unknown things"  # what the check has altered must show
+        text = step.sent or "" if raw else json.dumps(asked)  # with blanks, at which it is wrapped
+        size = f" ... ({len(step.sent or '')} bytes{', its fields reordered here' * (not raw)})"
+        cut = text[:_MAX_REQUEST_CHARS] if raw else text[:_MAX_REQUEST_CHARS].rpartition(" ")[0]
+        shown += [("request", cut + size if len(text) > _MAX_REQUEST_CHARS else text)]
     if step.received is not None:
         shown += [("received", _shorten(step.received, _MAX_MESSAGE_CHARS))]
     for name, line in shown:
@@ -220,7 +222,8 @@ def check(
     a box, a bot also fails if it owes a reply and uses no CPU time for 2 s.
 
     After its first verdict, a bot plays on in one process for 700 requests, as many as a long match has, but for at
-    most 60 s. It fails if it breaks down meanwhile, or uses more with each request and would break down in a match.
+    most 60 s, of which it is left alone for 2.5 s. It fails if it breaks down meanwhile, or uses more with each request
+    and would break down in a match.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, a bot doesn't exist, or this machine can't start bots
     (then no FILE is written); 2 for wrong usage.
@@ -238,7 +241,7 @@ def check(
                 box, choice, scratch, idle_s=idle_s, enough_s=_ENOUGH_S, on_build=_note_build
             )
             if not quick:
-                settings = replace(settings, endurance_s=checks.ENDURANCE_S)
+                settings = replace(settings, endurance_s=checks.ENDURANCE_S, pause_s=checks.PAUSE_S)
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
             if start_ms is not None:

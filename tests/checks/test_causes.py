@@ -67,7 +67,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (replace(line(b"> bot@1.0.0 start"), argv=("/usr/bin/npm", "start")), "npm prints lines of its own", "without npm"),
     (line(b"{'id': 41, 'choice': 0}"), "isn't valid JSON: {'id': 41, 'choice': 0}", "json.dumps"),
     (line(b"b'{\"id\": 41}'"), "isn't valid JSON: b'", "json.dumps"),
-    (line(b"{"), "isn't valid JSON: {", "on one line"),
+    (line(b"{"), "spread over several lines, the first is {", "on one line"),
     (line(b'Name: {"type":"hello"}', "start_failed", HELLO), 'before the reply: "Name:"', "without a prompt"),
     (line(b'move?\x1b[2J {"id":41,"choice":0}'), r"move?\x1b[2J", "on a line of its own"),
     (
@@ -77,7 +77,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     ),
     (line(b"thinking\x1b[31m ...", "stray_line"), r"thinking\x1b[31m ...", "debug output: print(..., file=sys.stderr)"),
     (line(b'{"id":"41","choice":0}', "bad_reply"), 'the id "41", the request had 41', "as a number"),
-    (line(b'{"choice":0}', "bad_reply"), "the id null, the request had 41", '"id":41'),
+    (line(b'{"choice":0}', "bad_reply"), "the reply has no id, the request had 41", '"id":41'),
     (line(b'{"id":0,"choice":0}', "wrong_id"), "the id 0, the request had 41", "copy the id"),
     (line(b'{"id":40,"choice":0}', "timeout"), "the id 40, the request had 41", "copy the id"),
     (
@@ -219,7 +219,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (replace(crash(6), stderr=b"terminate called after throwing"), "terminate called after", "fix the error"),
     (crash(6), "the bot crashed", "-fsanitize=address"),
     (crash(11), "the bot crashed: killed by signal", "-fsanitize=address"),
-    (end_with(f"{TRACEBACK}KeyError: 'duke'"), "ended with an error: KeyError: 'duke'", "standard error shows where"),
+    (end_with(f"{TRACEBACK}KeyError: 'duke'"), "ended with an error: KeyError: 'duke'", "read them with .get()"),
     (end_with(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix the error"),
     (end_with(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
     (
@@ -245,6 +245,36 @@ SEEN: list[tuple[FaultContext, str, str]] = [
         "one process plays them all",
     ),
     (time_out(Facts(300), ("b.js",), "start_failed"), "what was seen", "process.stdout"),
+    (
+        end_with(f"{TRACEBACK}AttributeError: 'NoneType' object has no attribute 'seat'"),
+        "'seat', in b.py, line 7: main()",
+        "test that the value is there",
+    ),
+    (
+        end_with("thread 'main' panicked at src/main.rs:2:5:\nindex out of bounds: the len is 2"),
+        "main.rs",
+        "shorter here",
+    ),
+    (
+        replace(crash(11), sent=REQUEST, source=b'find("tax"); game.find("action")'),
+        'find("tax") returned nothing',
+        'only these moves are legal: {"type": "action"}',
+    ),
+    (
+        FaultContext("exited", facts=Facts(exit_code=0), argv=("python3",), source=b"class A:\n    pass\n"),
+        "it defines functions or classes, but calls none",
+        "at the end of the file",
+    ),
+    (
+        FaultContext("exited", "exited with code 3", facts=Facts(exit_code=3), source=b"x\nif y:\n    os._exit(3)"),
+        "in line 3: os._exit(3): exited with code 3",
+        "don't end it there",
+    ),
+    (
+        replace(time_out(Facts(500, 3)), source=b"try {\n} catch (Exception e) {\n}"),
+        "hides its errors: line 2: } catch",
+        "print the error there",
+    ),
 ]
 
 

@@ -159,7 +159,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "a move that isn't legal": (
         lambda message: {"id": message["id"], "move": {"action": "win"}},
         "first game",
-        "not in the list of legal moves",
+        "isn't legal now; legal: ",
     ),
     "a wrong answer to the fiftieth request": (
         lambda message: {"id": message["id"], "choice": 99 if message["id"] == 50 else 0},
@@ -179,7 +179,7 @@ WRONG: dict[str, tuple[Callable[[Message], object], str, str]] = {
     "no answer but to fields it knows": (
         lambda message: b"?\n" if "later" in message else {"id": message["id"], "choice": 0},
         "unknown things",
-        "the line is text",
+        "not lines with unknown fields at the start and the end: ?",
     ),
     "an answer and a remark": (
         lambda message: json.dumps({"id": message["id"], "choice": 0}).encode() + b"\nthat was easy\n",

@@ -167,8 +167,8 @@ CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
             "print(reply, flush=True)\n    if message['type'] == 'game_over':\n        sys.exit()",
         ),
         "more games",
-        "ended before its input",
-        "play until standard input ends",
+        "the program ended itself, in line",
+        "one process plays all games",
     ),
     "a buffer of fixed size": (
         folder('run = "./bot"\nbuild = "cc -o bot bot.c"\n', bot_c=C_BUFFER),

@@ -1,0 +1,76 @@
+"""List what a request has that a bot may not have met before, and why a move isn't legal in it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from arena.coup import Action
+
+_MAX_MOVES = 8  # of a request, that a text lists
+_Object = dict[str, Any]
+
+
+def list_features(request: _Object) -> Iterator[str]:
+    """Yield the features of a request, the most telling first: "only coup is legal", "own seat 1".
+
+    Features of earlier requests that a bot has answered can't be the reason of its fault.
+    """
+    legal, you, state = (request.get(name) or {} for name in ("legal", "you", "state"))
+    if not legal or not isinstance(you, dict) or not isinstance(state, dict):
+        return
+    pending, claim, cards = request.get("pending") or {}, request.get("claim") or {}, you.get("cards") or []
+    players = state.get("players") or []
+    alive = [player for player in players if player.get("influence")]
+    actions = sorted({move["action"] for move in legal if "action" in move})
+    yield f"the kind {request.get('kind')}"
+    if len(actions) == 1:
+        yield f"only {actions[0]} is legal"
+    elif len(legal) == 1:
+        yield "a single legal move"
+    yield f"{len(players)} players"
+    yield f"{len(alive)} players left"
+    yield f"{len(cards)} own cards, {len(set(cards))} different" if len(cards) > 1 else f"{len(cards)} own card"
+    yield f"own seat {you.get('seat')}"
+    yield f"game {request.get('game')}"
+    if pending:
+        yield f"{pending.get('action')}{' with a target' * ('target' in pending)} is pending"
+    if claim:
+        yield f"the claim of {'a block' if claim.get('block') else 'an action'}"
+    for event in request.get("events") or ():
+        yield f"the event {event.get('event')}{' with a target' * ('target' in event)}"
+
+
+def explain_illegal_move(request: _Object, move: object) -> str:
+    """Return why a move isn't legal: its fields, its target, or what is legal instead; "" if that isn't known."""
+    legal = request.get("legal")
+    if not isinstance(move, dict) or not move or not isinstance(legal, list) or not legal:
+        return ""
+    known = {key for each in legal for key in each}
+    if "action" in known and str(move.get("action")) in map(str, Action):
+        return _explain_action(request, legal, move)
+    other = "" if move.keys() & known else f": it answers another kind of request than {request.get('kind')}"
+    return f"{json.dumps(move)} isn't legal now{other}"
+
+
+def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> str:
+    action, target, you = move["action"], move.get("target"), request.get("you") or {}
+    actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
+    if extra := sorted(move.keys() - {"action", "target"}):
+        return f"the move has fields that no legal move has: {', '.join(extra)}"
+    if type(target) is int and target == you.get("seat"):
+        return f"the target {target} is the bot's own seat in this game"
+    players = (request.get("state") or {}).get("players") or []
+    if type(target) is int and 0 <= target < len(players) and not players[target].get("influence"):
+        return f"the target {target} is out of the game"
+    if action not in actions:
+        forced = ", because at 10 coins a player must coup" * (actions == ["coup"])
+        only = f", only {' or '.join(actions)}{forced}" if len(actions) < 3 else ""
+        return f"{action} isn't legal now{only}"
+    targets = [str(each["target"]) for each in legal if each.get("action") == action and "target" in each]
+    return f"{action} has the target {json.dumps(target)}; legal targets: {', '.join(targets) or 'none'}"
+
+
+def list_legal(request: _Object) -> str:
+    """Return the legal moves of a request as text, without the later ones of a long list."""
+    legal = request.get("legal") or []
+    return ", ".join(map(json.dumps, legal[:_MAX_MOVES])) + ", ..." * (len(legal) > _MAX_MOVES)
