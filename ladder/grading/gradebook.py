@@ -210,11 +210,9 @@ def format_gradebook(grades: Grades, form: str) -> str:
 
 def _leave_out_erased(grades: Grades) -> Grades:
     """Return the grades without those of erased users, whom Canvas and Moodle can't match."""
-
-    def is_erased(user: UserSummary) -> bool:
-        return user.name == user.pseudonym and (user.login or "").startswith(f"{ERASED}-")
-
-    return replace(grades, grades=tuple(grade for grade in grades.grades if not is_erased(grade.user)))
+    users = {grade.user for grade in grades.grades if grade.user.name == grade.user.pseudonym}
+    erased = {user for user in users if (user.login or "").startswith(f"{ERASED}-")}
+    return replace(grades, grades=tuple(grade for grade in grades.grades if grade.user not in erased))
 
 
 def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:

@@ -7,7 +7,7 @@ release, so later changes don't affect it and the same grades can be computed ag
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -437,7 +437,10 @@ def release_grades(
         return get_published_grades(connection, name)
 
 
-def _require_new_release(connection: Connection, name: str, same: Collection[tuple[str, str]], why: str | None) -> None:
+_Scope = tuple[str, str]  # ("deadline" or "final", its name)
+
+
+def _require_new_release(connection: Connection, name: str, same: set[_Scope], why: str | None) -> None:
     known = store.all_releases(connection)
     if any(each.name == name for each in known):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
@@ -449,15 +452,11 @@ def _require_new_release(connection: Connection, name: str, same: Collection[tup
         )
 
 
-def _list_same_scopes(
-    connection: Connection, settings: LadderSettings, of: tuple[str, str]
-) -> Collection[tuple[str, str]]:
+def _list_same_scopes(connection: Connection, settings: LadderSettings, of: _Scope) -> set[_Scope]:
     """Return a scope, with the deadline and the finals of the same time: a grade of one replaces one of another."""
-    ends: dict[tuple[str, str], float | None]
-    ends = {("deadline", each.name): each.at.timestamp() for each in settings.deadlines}
+    ends: dict[_Scope, float | None] = {("deadline", each.name): each.at.timestamp() for each in settings.deadlines}
     ends |= {("final", each.name): each.deadline_at for each in store.all_finals(connection)}
-    at = ends.get(of)
-    return {of, *(scope for scope, end in ends.items() if at is not None and end == at)}
+    return {of, *(scope for scope, end in ends.items() if end is not None and end == ends.get(of))}
 
 
 def _find(connection: Connection, name: str) -> store.Release:
