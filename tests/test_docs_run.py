@@ -10,6 +10,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli_workspace import Place
-from tests.command import completed
+from tests.command import Command, completed
 from tests.documents import ROOT, blocks, document
 
 README, FIRST_BOT = document("README.md"), document("docs/tutorials/first-bot.md")
@@ -81,8 +82,8 @@ def test_the_readmes_first_command_plays_the_sample_bots(tmp_path: Path) -> None
 
 
 def test_the_readmes_bot_passes_its_own_test_and_plays_without_a_fault(tmp_path: Path) -> None:
-    bot = tmp_path / "mybot.py"
-    bot.write_text(blocks("python", README)[0])
+    bot = tmp_path / "tiny.py"
+    bot.write_text(README.split("<<'END'\n")[1].split("END\n")[0])
     with (ROOT / "protocol" / "examples" / "to_bot.jsonl").open() as heard:
         tried = subprocess.run(
             [sys.executable, bot], stdin=heard, capture_output=True, text=True, timeout=LIMIT_S, check=True
@@ -97,6 +98,32 @@ def test_the_readmes_bot_passes_its_own_test_and_plays_without_a_fault(tmp_path:
     found = json.loads(ran.stdout)
     assert found["games"] == 2
     assert {count for row in found["standings"] for count in row["faults_by_code"].values()} == {0}
+
+
+@pytest.mark.needs("command", None if (PREFIX / "bin" / "arena").exists() else "it isn't installed with this Python")
+def test_the_blocks_of_the_readme_run_as_they_are_pasted(tmp_path: Path) -> None:
+    """In an empty folder. The first block is make's; the last two commands of the others serve pages until Ctrl-C."""
+    places = {"PATH": f"{PREFIX / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    _, *pasted, site = blocks("sh", README)
+    assert site.startswith("make playground site && ")
+    started, serve = pasted[-1].splitlines()[:-1], pasted[-1].splitlines()[-1].partition(" #")[0]
+    for block in (*pasted[:-1], "\n".join(started)):
+        ran = subprocess.run(
+            ["bash", "-ec", block],
+            cwd=tmp_path,
+            env=os.environ | places,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    words = [*shlex.split(serve)[1:], "--port", "0"]  # so that tests don't share a port
+    with Command(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as serving:
+        assert serving.stdout
+        assert any("http://127.0.0.1:" in line for line in serving.stdout)
+        serving.send_signal(signal.SIGTERM)
+        serving.communicate(timeout=LIMIT_S)
 
 
 def test_the_first_page_ends_with_a_bot_that_wins_more(tmp_path: Path) -> None:
