@@ -1,7 +1,7 @@
 """Define the limits of a program from its start to its end: one `LimitRule` for each field of `Limits`.
 
-Flags, TOML files, the hello line, faults and the doctor read the rules from `LIMITS`. Must not know how a sandbox
-enforces a limit.
+Flags, TOML files, the hello line, faults and the doctor read the rules from `LIMITS`. This module must not know how a
+sandbox enforces a limit.
 """
 
 import signal

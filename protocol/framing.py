@@ -12,7 +12,7 @@ A reply is first decoded without a check for duplicate keys. Each key has one co
 the reply and its move have distinct keys repeats none. Only lines whose counts differ (a colon inside a string, further
 nested objects, a real duplicate) are decoded again with the check.
 
-Must not know: requests, games, time, consequences of a fault.
+This module must not know requests, games, time, consequences of a fault.
 """
 
 import json

@@ -7,7 +7,7 @@ loop uses `framing` instead, and a test checks that both accept the same lines.
 `model_dump(mode="json", by_alias=True, exclude_unset=True)` returns a line's content: absent fields stay absent, and
 nulls with a meaning (such as no winner) stay null.
 
-Must not know: the engine, processes, consequences of a fault.
+This module must not know the engine, processes, consequences of a fault.
 """
 
 import json

@@ -4,8 +4,8 @@ Moves, actions and events are unions of small closed shapes, discriminated by on
 new class in a union; a new role is a word in `Role`. Features of rule variants (variants.md) are a shape
 of their own, or a field that is absent elsewhere. Field descriptions feed schema.json.
 
-Must not know the engine, the visibility of facts (the referee redacts; `cards` in an event is then absent), or the
-messages that contain these payloads."""
+This module must not know the engine, the visibility of facts (the referee redacts; `cards` in an event is then absent),
+or the messages that contain these payloads."""
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 

@@ -1,7 +1,7 @@
 """Define the lines of a record as models: the contract for programs that read records without the arena.
 
-docs/reference/records.md explains the fields. `python -m protocol.records` prints the schema, records.schema.json.
-Must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
+docs/reference/records.md explains the fields. `python -m protocol.records` prints the schema, records.schema.json. This
+module must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
 """
 
 import json

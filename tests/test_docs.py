@@ -53,7 +53,7 @@ def test_every_command_and_option_has_a_help_text(words: str, command: click.Com
 # Options of docker run, createdb, useradd, systemctl, systemd-run, certbot and pip.
 OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop", "--owner", "--encoding", "--system"}
 OTHERS |= {"--memory-limit", "--no-dashboard", "--no-nanny", "--nthreads", "--protocol", "--tls-ca-file"}  # of dask
-OTHERS |= {"--install"}  # of wsl
+OTHERS |= {"--install", "--directory"}  # of wsl and http.server
 OTHERS |= {"--token"}  # of release 1.0
 OTHERS |= {"--uid", "--pipe", "--wait", "--webroot", "--deploy-hook", "--wheel-dir"}
 OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version", "--spec"}

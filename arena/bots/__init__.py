@@ -1,6 +1,7 @@
 """Resolve, build, hash, archive and scaffold bots.
 
-A resolved bot has a command (argv) and a working folder. Must not know the protocol, matches, or sandboxes' isolation.
+A resolved bot has a command (argv) and a working folder. This package must not know the protocol, matches, or
+sandboxes' isolation.
 """
 
 from arena.bots.archive import (

@@ -11,7 +11,7 @@ sizes, overlong names, pax or sparse files. `_check_overlap` rejects zips with o
 pax headers in a process with limits (submission_archive.py): some tarfile versions take quadratic time.
 
 A portable bot contains no path of its machine. Words in the bot's own folder begin with a placeholder (NUL, which a
-command can't contain), and its program is named, not located. Must not know where an archive comes from."""
+command can't contain), and its program is named, not located. This module must not know where an archive comes from."""
 
 import io
 import os

@@ -11,7 +11,8 @@ The whole output becomes the build's log; the error of a failed build quotes som
 
 Bytecode: compiling takes a third of the start time of a bot with the kit. A box of the same sandbox and Python compiles
 the modules once, and all boxes of the bot show the result next to the sources. It is untrusted, but only this bot loads
-it. If the compilation fails, bots start without bytecode. Must not know matches, nor how a sandbox isolates."""
+it. If the compilation fails, bots start without bytecode. This module must not know matches, nor how a sandbox
+isolates."""
 
 import os
 import re

@@ -8,7 +8,7 @@
 A command is a list of strings, or one string that is split into words as a shell does. No shell is started: quotes
 work; `&&`, `|` and `>` are rejected with a hint. A program without `/` is looked up on PATH, any other in the folder.
 An error in a TOML file is two lines, the second an example. The language, for display, follows from the kit, the
-commands and the file extensions. Must not know how a bot is named, found, hashed or started."""
+commands and the file extensions. This module must not know how a bot is named, found, hashed or started."""
 
 import os
 import re

@@ -11,9 +11,9 @@ Names: two equal `name=` are an error. Any other name that is taken by a `name=`
 (`honest-2`), with a note.
 
 Kits: bot.toml names a kit (`kit = "python"`), or a bare file imports it. The arena's kit is added in a copy of the
-bot's files if they lack it, so digest and archive cover it; the author's folder stays unchanged. As a plain process,
-a Python bot starts from that copy, in which the kit is compiled once. Must not know sandboxes, the protocol or
-matches; builds and starts no bot."""
+bot's files if they lack it, so digest and archive cover it; the author's folder stays unchanged. As a plain process, a
+Python bot starts from that copy, in which the kit is compiled once. This module must not know sandboxes, the protocol
+or matches, and it builds and starts no bot."""
 
 import ast
 import os

@@ -6,8 +6,8 @@ submitted one remains except contents: no comments, extra fields, modes or trail
 files and are never unpacked.
 
 The whole conversion can run in a helper process with limits. The helper reads JSON: the input's location and the
-limits. It prints one line of JSON, the bot's data or the error, and then the archive. Must not know ladders or
-users."""
+limits. It prints one line of JSON, the bot's data or the error, and then the archive. This module must not know ladders
+or users."""
 
 import bz2
 import gzip

@@ -7,7 +7,7 @@ A game can begin with Drafting (rules.md#draft) and ChoosingSide (rules.md#alleg
          -> [BlockWindow -> [ChallengeWindow -> Proving -> [DecidingKeepShown] -> Losing]]
          -> effect -> [Losing | Exchanging | [Revealing] -> Examining] -> the next Turn, or Over
 
-The ruleset's fields and its action table decide which phases a game has. Must not know any preset by name.
+The ruleset's fields and its action table decide which phases a game has. This module must not know any preset by name.
 
 Each phase has the seats that it asks simultaneously; `list_legal_moves` returns the choices of each. `apply_moves`
 takes one answer from every asked seat and returns the next state and the events that lead to it. In a window, the

@@ -1,7 +1,7 @@
 """Define the rules as data: roles, the action table, rulesets and presets.
 
 The engine and the generated documents read only the action table and the ruleset's fields. Comments cite sections of
-docs/reference/rules.md. Must not know states, bots or files.
+docs/reference/rules.md. This module must not know states, bots or files.
 """
 
 from dataclasses import dataclass, field

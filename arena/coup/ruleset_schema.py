@@ -1,8 +1,8 @@
 """Define the ruleset schema: each field's meaning and values, and its form as plain data.
 
 For each field the table gives its meaning, its accepted values and its section of docs/reference/rules.md. The checks,
-`arena rules`, the messages and the hello line read this table. Records, run.json and TOML files contain
-rulesets in the plain form. Only `Ruleset` defines defaults. Must not know files, records or bots."""
+`arena rules`, the messages and the hello line read this table. Records, run.json and TOML files contain rulesets in the
+plain form. Only `Ruleset` defines defaults. This module must not know files, records or bots."""
 
 import json
 from collections.abc import Mapping

@@ -6,8 +6,8 @@ results = play([MyBot, Other, "sample:honest", "sample:counter"], games=1000, se
 print(results)
 
 A bot gets the same messages as over pipes, as dicts. There is no isolation and no clock: a bot has all permissions of
-this process, and a bot that never returns blocks the call. Must not know sandboxes, bots' processes or the command
-line.
+this process, and a bot that never returns blocks the call. This package must not know sandboxes, bots' processes or the
+command line.
 """
 
 from arena.compare import PairedResult

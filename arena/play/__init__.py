@@ -1,7 +1,7 @@
 """Show a match to a person: what the person's seat knows, in words for people.
 
 A person's view is made of the lines that a bot in this seat would receive. `arena.tables.live_match` plays matches with
-people and remote bots. Must not know terminals, keys or click, and prints nothing.
+people and remote bots. This package must not know terminals, keys or click, and prints nothing.
 """
 
 from arena.play.frames import FrameSerializer, TablePlace, label_handles, make_frame

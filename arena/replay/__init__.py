@@ -2,7 +2,7 @@
 
 `steps` reads a record for the terminal, for statistics and, as one JSON object, for pages; the object contains all
 cards, or only the knowledge of some of the match's bots. `page` makes pages that work offline and load nothing; the
-files in `static/` are plain ES modules and style sheets. Must not know files or commands.
+files in `static/` are plain ES modules and style sheets. This package must not know files or commands.
 """
 
 from arena.replay.page import (

@@ -1,7 +1,7 @@
 """Find a bot's costly decisions by playouts, and compare recorded choices with those of another version.
 
-Playouts use only the lines that the bot's seat received, so hidden cards can't affect them. Must not know sandboxes or
-the command line.
+Playouts use only the lines that the bot's seat received, so hidden cards can't affect them. This package must not know
+sandboxes or the command line.
 """
 
 from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator, UnknownRulesError

@@ -1,6 +1,6 @@
 """Play runs: config, preflight, workers, session, report, rules files and verification.
 
-The implementation of `arena run` without the command line: must not know click, and prints nothing.
+The implementation of `arena run` without the command line. This package must not know click, and prints nothing.
 """
 
 from arena.run.config import RunConfig, seed_key

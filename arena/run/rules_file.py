@@ -8,7 +8,8 @@
     limit_ms = 200
     memory_mb = 512
 
-Must not know runs, bots or the command line. arena/coup/ruleset_schema.py defines the fields and their values.
+This module must not know runs, bots or the command line. arena/coup/ruleset_schema.py defines the fields and their
+values.
 
 Ambiguous files are rejected: unknown fields, values of the wrong type, fields without effect, rules that no number of
 players can play, a preset's name on other rules. If the file takes the effect from a field that the base sets (base =

@@ -5,7 +5,7 @@ create and clean up its boxes. It is imported at its first use, so a run in plai
 
 `auto` tries ISOLATING_SANDBOXES in its order and takes the first that works; `process`, which isolates no program, is
 the last resort, and only for known problems of the host. A sandbox that the user names is never replaced by another:
-the error explains how to make it available. Must not know how a sandbox isolates."""
+the error explains how to make it available. This module must not know how a sandbox isolates."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

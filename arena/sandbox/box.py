@@ -9,8 +9,8 @@ its pipes until `close()`; other code never closes, reaps or kills them. Only `c
     +- SandboxError   the machine or the sandbox failed; the program isn't at fault
 
 A limit is reported as the cause of an end only if the kernel or the sandbox killed the program for it. Refused forks
-and killed children are only counted, because the program may end much later and for another reason. Must not know
-how a backend isolates or counts, nor what the bytes mean."""
+and killed children are only counted, because the program may end much later and for another reason. This module must
+not know how a backend isolates or counts, nor what the bytes mean."""
 
 import signal
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """Implement boxes whose processes run in a control group, or are monitored on hosts without control groups.
 
-Must not know how a program is isolated, started or ended."""
+This module must not know how a program is isolated, started or ended."""
 
 from arena.limits import Limits
 from arena.sandbox.box import Box, CpuUsage

@@ -6,8 +6,8 @@ in the child. So everything is prepared before the fork, and only calls of libc 
 or of a library. subprocess does the rest: it suspends garbage collection and gives the child new locks for the
 interpreter and for imports.
 
-Closed boxes can leave processes that the kernel ends slowly; these are reaped later. Must not know what the calls are
-for, how a program is isolated or ended, nor which sandbox a process belongs to."""
+Closed boxes can leave processes that the kernel ends slowly; these are reaped later. This module must not know what the
+calls are for, how a program is isolated or ended, nor which sandbox a process belongs to."""
 
 import ctypes
 import errno

@@ -4,8 +4,8 @@ All commands that the arena ever recommends are in this one table, and code that
 it. So no command is worded elsewhere or cut out of a sentence, and one test runs the whole table through a shell. A
 person runs a remedy. Some remedies reduce safety elsewhere for repeatable times; their findings report this.
 
-The self-test starts a box that reads its own files, to show that the sandbox works on this machine. Must not know how
-a problem is detected, nor which sandbox is tested."""
+The self-test starts a box that reads its own files, to show that the sandbox works on this machine. This module must
+not know how a problem is detected, nor which sandbox is tested."""
 
 import os
 import shlex

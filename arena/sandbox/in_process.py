@@ -9,7 +9,7 @@ traceback on standard error. The sandbox stores scripts by name, and `Program.ar
 
 On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and can be frozen: the script
 then stops before it next reads, writes, waits or burns. `close` interrupts the script and joins its thread. Unlike a
-process's, a script's `exit` is already known at end of file. Must not know what the bytes mean."""
+process's, a script's `exit` is already known at end of file. This module must not know what the bytes mean."""
 
 import contextlib
 import os

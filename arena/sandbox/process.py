@@ -1,7 +1,7 @@
 """Run a program as a plain process of this machine: no isolation, for code you trust.
 
 It protects against accidents (a bot that forks, hangs, dumps core, fills a file or outlives its match), not against
-malice: the program has all rights of the user. Must not know what the bytes mean.
+malice: the program has all rights of the user. This module must not know what the bytes mean.
 
 `start` makes a private folder below `scratch`, then a process with these properties before it becomes the program
 (child_process.py):

@@ -1,7 +1,7 @@
 """Create, lock and remove scratch folders, whatever a program left in them.
 
 A folder stays locked as long as its owner lives. The kernel releases a lock when its owner dies, so a later process
-recognises and removes the folders of killed processes. Must not know what a folder contains."""
+recognises and removes the folders of killed processes. This module must not know what a folder contains."""
 
 import contextlib
 import ctypes

@@ -1,7 +1,7 @@
 """Count the behaviour of bots from records, and estimate rates with confidence intervals.
 
-Must not know terminals, files or pydantic, since each worker of a ladder loads this package. Records are counted one
-after the other: memory holds only the counts.
+This package must not know terminals, files or pydantic, since each worker of a ladder loads this package. Records are
+counted one after the other: memory holds only the counts.
 """
 
 from arena.stats.counting import ALL, LOSSES, BotCounts, StatsAccumulator, count_play_styles

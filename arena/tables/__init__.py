@@ -1,7 +1,7 @@
 """Play matches with people at a table: its slots, its matches, and the sockets of browsers and programs.
 
-A table's state is held by one event loop; its referee plays in a thread of its own. Must not know the ladder's
-database, nor any user: a slot's secret gives the slot.
+A table's state is held by one event loop; its referee plays in a thread of its own. This package must not know the
+ladder's database, nor any user: a slot's secret gives the slot.
 """
 
 from arena.tables.chat import TableChat

@@ -1,6 +1,6 @@
 """The attack list: one row for each attack, and what is expected in each tier.
 
-Data alone; must not know how an attack is run. A row is one of
+This module has data alone, and must not know how an attack is run. A row is one of
 
     Probes       checks of attacks/probes.py whose names begin with the row's number. In a box every check must fail
                  with one of the row's words, unless it is `tolerated` there. In tier process, which doesn't isolate,

@@ -1,6 +1,6 @@
 """Where attacks take place: a tier's sandbox, the targets around it, and the check that nothing is left behind.
 
-Must not know what an attack is nor what is expected of it.
+This module must not know what an attack is nor what is expected of it.
 
 The targets: the referee, which is this process, with a secret in its environment; a victim, a process of the user for
 plain processes; listening sockets; a file that everybody on the host may read.

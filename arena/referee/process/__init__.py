@@ -1,6 +1,6 @@
 """Referee a match between bot processes, with clocks.
 
-Imports the interface of sandboxes. Must not know kinds of sandboxes, files, ladders or ratings.
+Imports the interface of sandboxes. This package must not know kinds of sandboxes, files, ladders or ratings.
 """
 
 from arena.referee.process.clock import Meter

@@ -1,7 +1,8 @@
 """Run an untrusted program in namespaces of its own, made by bubblewrap. Linux only.
 
 A program sees /usr and its interpreter read-only, a copy of its files at /bot, an empty /tmp of limited size, and its
-own processes. It has no network, and only the system calls that `seccomp` permits. Must not know what the bytes mean.
+own processes. It has no network, and only the system calls that `seccomp` permits. This module must not know what the
+bytes mean.
 
 `start` prepares the root file system (rootfs.py) and the options (command.py), and spawns bwrap (bwrap_process.py).
 The first process of the namespaces is moved into its control group from outside before bwrap executes the program.

@@ -10,7 +10,8 @@
 The program can't use the status pipe. The filter comes through a socket: shutting it down works although another
 thread's fork may have a copy of it. bwrap's own processes keep the pipes open, so `PipeHolderCheck` reads /proc to see
 which ends the program still has. An end that no process of the program has is replaced, under its number, by a broken
-one: a read then returns end of file, a write fails. Must not know what a box shows, nor what the bytes mean."""
+one: a read then returns end of file, a write fails. This module must not know what a box shows, nor what the bytes
+mean."""
 
 import contextlib
 import errno

@@ -1,7 +1,7 @@
 """Build a box's command line: the program's command, and bwrap's options for what the box shows. Linux only.
 
 The command is checked first: bwrap would report a wrong one as its own failure, or pass it to a shell. The options
-describe folders, devices, the environment and a masked /proc. Must not know how bwrap is started.
+describe folders, devices, the environment and a masked /proc. This module must not know how bwrap is started.
 
 A name of /proc is visible only if it is in VISIBLE, so names of newer kernels are masked. VISIBLE contains only names
 that no bot can change and that are the same in every box. Masked are names that change with time or with other

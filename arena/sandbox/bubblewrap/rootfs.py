@@ -9,7 +9,7 @@ which is then masked as for an ordinary user (command.py).
 
 Of an interpreter outside /usr (pyenv, a venv, nvm, a JDK) a box shows the whole prefix at its own path. The contents of
 the folder above bin/ must prove that it is a prefix and not a home. Of other programs a box shows only the file, and
-only if its folder is on PATH, because an author could name any path. Must not know bubblewrap's options."""
+only if its folder is on PATH, because an author could name any path. This module must not know bubblewrap's options."""
 
 import ctypes
 import errno

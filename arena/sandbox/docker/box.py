@@ -1,6 +1,7 @@
 """Run programs in hardened Docker containers, with named pipes that bypass the daemon.
 
-container.py starts one container; engine.py calls the daemon and watches its events. Must not know the protocol.
+container.py starts one container; engine.py calls the daemon and watches its events. This module must not know the
+protocol.
 
 A container's processes are moved into a control group of this process. The group measures CPU time, freezes, and shows
 which limit ended the program, as in a bubblewrap box. So the engine must run on this machine with its processes

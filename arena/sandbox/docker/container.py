@@ -11,8 +11,8 @@ the program. Process 1 then reports the exit code and ends, and with it everythi
 referee opens its reading ends before the start, and the writing end once there is a reader, so there is never a false
 end of file.
 
-A program can write to the status pipe and replace the code of process 1, so it can lie about its own end. It can't
-make the container look killed from outside, which would void a match. Must not know matches, nor what a program
+A program can write to the status pipe and replace the code of process 1, so it can lie about its own end. It can't make
+the container look killed from outside, which would void a match. This module must not know matches, nor what a program
 means."""
 
 import contextlib

@@ -5,9 +5,9 @@ no engine answers, the error contains the reason and the fix for this machine, c
 has a label with its owner (arena/sandbox/linux/processes.py), by which `cleanup_stale` finds those of dead processes. A
 thread removes a closed box's container, because a box must close faster than an engine removes a container.
 
-While a sandbox is open, a thread reads the engine's events: a kill by another client, a container's death, and the
-loss of the engine. No program can cause the first or the last. If the engine hangs, matches continue.
-Must not know what a container is for."""
+While a sandbox is open, a thread reads the engine's events: a kill by another client, a container's death, and the loss
+of the engine. No program can cause the first or the last. If the engine hangs, matches continue. This module must not
+know what a container is for."""
 
 import atexit
 import contextlib

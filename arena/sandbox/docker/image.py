@@ -1,7 +1,8 @@
 """Build and list the images of bots' containers: one for each language, from images/LANGUAGE.Dockerfile.
 
 A Dockerfile takes a base image (--build-arg BASE) and installs an interpreter only if the base lacks one, so some
-builds need no network. Images never contain files of a bot, and bots have no Dockerfile. Must not know bots.
+builds need no network. Images never contain files of a bot, and bots have no Dockerfile. This module must not know
+bots.
 """
 
 import io

@@ -1,6 +1,6 @@
 """Start and isolate programs with what Linux offers: launch, control groups, /proc, seccomp filters, user ids.
 
-Must not know which sandbox uses it.
+This package must not know which sandbox uses it.
 """
 
 from arena.sandbox.linux import cgroup, launch, processes, seccomp, user_ids

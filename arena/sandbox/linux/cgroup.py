@@ -9,9 +9,9 @@ each v1 hierarchy with a controller that the v2 tree lacks. `hierarchy` detects 
     else          no groups; `cgroup_problem` gives the reason and the command that fixes it
 
 Groups are used only if they support all limits, freeze and kill (Linux 5.14). Root uses the top of the v2 tree. v1's
-freezer isn't used, because a process that it has frozen can't be killed. A group's name, "arena.OWNER.RANDOM",
-contains the process that made it (processes.py), so `cleanup_stale` finds the groups of dead ones. A group that the
-kernel empties slowly is removed later. Must not know what a program is nor how it is isolated."""
+freezer isn't used, because a process that it has frozen can't be killed. A group's name, "arena.OWNER.RANDOM", contains
+the process that made it (processes.py), so `cleanup_stale` finds the groups of dead ones. A group that the kernel
+empties slowly is removed later. This module must not know what a program is nor how it is isolated."""
 
 import contextlib
 import errno

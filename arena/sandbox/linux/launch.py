@@ -1,7 +1,7 @@
 """Launch a program as every sandbox does: with an environment, resource limits, and death with its parent.
 
 Steps that the child must take before exec are a list of calls (arena/sandbox/child_process.py). All functions except
-`die_with_parent` and `become_subreaper` work on macOS too. Must not know how a program is isolated.
+`die_with_parent` and `become_subreaper` work on macOS too. This module must not know how a program is isolated.
 """
 
 import ctypes

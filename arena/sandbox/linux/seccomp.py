@@ -1,8 +1,8 @@
 """Define the system calls that a program may not make: one table, as a BPF program and as a Docker profile.
 
-Must not know which code installs the filter. The policy is a deny-list: languages need too many different calls for a
-small project to maintain an allow-list, and the namespaces, not this filter, isolate files, processes and network. The
-filter closes paths that the namespaces leave open:
+This module must not know which code installs the filter. The policy is a deny-list: languages need too many different
+calls for a small project to maintain an allow-list, and the namespaces, not this filter, isolate files, processes and
+network. The filter closes paths that the namespaces leave open:
 
     the kernel's surface    io_uring, bpf, userfaultfd, perf, keys, mounts, new namespaces, foreign ABIs: where exploits
                             begin, and useless to a program that reads and writes lines

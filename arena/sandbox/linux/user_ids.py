@@ -6,7 +6,7 @@ its holder dies, and no file needs to be created or removed.
 
 An id is skipped while any process has it, since that process would count against the new box. If that process is the
 first of a box whose bwrap has ended, it is killed: a referee leaves it behind if the referee is killed in the few ms
-before bwrap makes that process die with it. Must not know what a box is."""
+before bwrap makes that process die with it. This module must not know what a box is."""
 
 import contextlib
 import errno
