@@ -64,11 +64,11 @@ LONG = re.compile(
     r"ladder/test_(kills|kills_on_dask|faults|lost_answers|backup)\.py"
     r"|ladder/web/test_(tables_faults|faults|table_session|serve|uploads)\.py"
     r"|workers/test_cluster\.py|run/test_(crashes|full_disk|sweep)\.py"
-    # Every language's compiler builds, every sample bot plays every preset, a model's endpoint answers.
-    r"|sample_bots/test_(starters|presets|llm)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
+    # Every language's compiler builds, every sample bot plays every preset.
+    r"|sample_bots/test_(starters|presets)\.py|kits/test_(starters|lint)\.py|env/test_policy_bot\.py|kits/test_coup_env\.py"
     # Whole uses of commands and pages, whose parts have tests of their own.
     r"|cli/test_(answers|bad_input|boxes|check|compare|feed|play|review|submit)\.py|review/test_review\.py"
-    r"|test_(docs_run|site)\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
+    r"|test_(docs_run|site)\.py|models/test_matches\.py|run/test_work_item\.py|ladder/tables/test_server\.py"
     r"|ladder/bots/test_check\.py|ladder/test_readme\.py|ladder/tables/test_talk\.py"
     r"|ladder/web/test_(similar|site|submit|tables)\.py"
     # An older ladder is upgraded by a copy of the code.

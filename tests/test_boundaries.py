@@ -58,6 +58,8 @@ arena.run: protocol.event_text arena.coup arena.escaping arena.schedule arena.wo
   arena.sandbox arena.referee arena.referee.process arena.bots arena.checks
 arena.run.standings: arena.rating arena.referee
 arena.run.report: arena.escaping arena.rating arena.referee arena.run.standings
+arena.models: protocol protocol.event_text arena.coup arena.escaping arena.sandbox arena.referee
+  arena.referee.process arena.bots arena.checks arena.run arena.run.report arena.play
 arena.stats: arena.coup arena.rating arena.referee arena.replay
 arena.stats.plots: arena.escaping arena.replay arena.stats.report
 arena.stats.report: arena.escaping arena.rating arena.referee
@@ -88,7 +90,7 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
   arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
-  arena.review arena.exploit arena.play arena.lessons arena.tables arena.tables.live_match arena.connect
+  arena.review arena.exploit arena.play arena.lessons arena.models arena.tables arena.tables.live_match arena.connect
 ladder:
 ladder.store: arena.referee
 ladder.permissions:
@@ -371,6 +373,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "ladder.standings.computation",
         "arena.tables.websocket",  # the first line of a relay
         "ladder.bots.pages",
+        "arena.models.settings",
         "arena.run.report",
         "ladder.settings",
         "ladder.web.rendering",

@@ -379,6 +379,8 @@ class PortableBot:
 
     def resolve_on(self, place: Path, programs: Programs) -> Bot:
         """Return the bot with its files at `place` and this machine's programs. Raises MissingProgramError."""
+        if not self.argv:  # a model
+            return Bot(self.name, place, (), place, None, self.digest)
         first, *rest = self.argv
         argv = (self._program(first, place, programs), *(_resolve_word(place, word) for word in rest))
         return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
@@ -396,6 +398,8 @@ class PortableBot:
 
 def make_portable(bot: Bot, programs: Programs) -> PortableBot:
     """Return a bot without paths of this machine. `programs`: as passed to `load_bots`."""
+    if bot.is_model:
+        return PortableBot(bot.name, bot.digest, ())
     first, *rest = bot.argv
     words = (_portable_program(first, bot.path, programs), *(_portable_word(bot.path, word) for word in rest))
     return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)

@@ -18,9 +18,9 @@ class Bot:
     """The data needed to build and start one bot.
 
     name: unique among the bots of a run. path: of the file or the folder, absolute. argv: the command; the program is
-    absolute, other words are as the author wrote them, relative to cwd. cwd: the working folder. build: the build
-    command as the author wrote it, None without one. digest: of the bot's files, 64 hex digits, see digest.py. kit: the
-    language of its kit, see resolve.py; None without one.
+    absolute, other words are as the author wrote them, relative to cwd; () for a language model. cwd: the working
+    folder. build: the build command as the author wrote it, None without one. digest: of the bot's files, 64 hex
+    digits, see digest.py. kit: the language of its kit, see resolve.py; None without one.
     """
 
     name: str
@@ -32,8 +32,15 @@ class Bot:
     kit: str | None = None
 
     @property
+    def is_model(self) -> bool:
+        """Whether a language model plays it, by `arena.models`: it is no program."""
+        return not self.argv
+
+    @property
     def command(self) -> str:
         """The command as text without this machine's folders: the bot's own files are relative to `cwd`."""
+        if self.is_model:
+            return "a language model"
         program, *rest = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
         return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *rest])
 

@@ -74,12 +74,13 @@ _FIELDS = {
     "run": 'a command: a list of strings (["python3", "bot.py"]) or one string ("python3 bot.py")',
     "build": 'a command: a list of strings (["make", "-j2"]) or one string ("make -j2")',
     "kit": f"one of {', '.join(KITS)}",
+    "model": "the table of a language model, in place of run; see docs/reference/models.md",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The content of a valid bot.toml: name, run and build commands, and the kit's language."""
+    """The content of a valid bot.toml: name, run and build commands, the kit's language; run is () for a model."""
 
     name: str | None
     run: tuple[str, ...]
@@ -105,9 +106,10 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
         name: str | None = None
-        run: list[str] | str
+        run: list[str] | str | None = None
         build: list[str] | str | None = None
         kit: str | None = None
+        model: dict[str, object] | None = None
 
     try:
         fields = Fields.model_validate(data)
@@ -119,11 +121,15 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
             meant = get_close_matches(field, _FIELDS, n=1)
             hint = f"; did you mean {meant[0]}?" if meant else "."
             message = f'unknown field "{field}"{hint}\nThe fields are {", ".join(_FIELDS)}.'
-        elif problem["type"] == "missing":
-            message = f'the field "{field}" is missing.\nSet {field} to {_FIELDS[field]}.'
         else:
             message = f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.'
         raise BotError(f"{escape_control(where)}: {message}") from None
+    if fields.model is not None:
+        if fields.run is not None or fields.build is not None or fields.kit is not None:
+            raise BotError(f"{escape_control(where)}: a model has no run, build or kit.\nRemove them, or [model].")
+        return Manifest(fields.name, (), None, None)
+    if fields.run is None:
+        raise BotError(f'{escape_control(where)}: the field "run" is missing.\nSet run to {_FIELDS["run"]}.')
     built = None if fields.build is None else _parse_command(fields.build, "build", where)
     if fields.kit is not None and fields.kit not in KITS:
         meant = get_close_matches(fields.kit, KITS, n=1)

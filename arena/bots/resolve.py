@@ -270,14 +270,19 @@ def bare_file_in(folder: Path) -> Path | None:
     return folder / others[0] if len(others) == 1 and len(names) == 2 else None
 
 
+NO_MODELS = (
+    "{} is a language model, which needs a key and a network.\nOnly arena run, arena play and arena check play it."
+)
+
+
 def load_bots(
-    arguments: Sequence[str], programs: Programs | None = None, root: Path = Path()
+    arguments: Sequence[str], programs: Programs | None = None, root: Path = Path(), models: bool = False
 ) -> tuple[list[Bot], list[str]]:
     """Resolve the bot arguments of a command line, without building or starting the bots.
 
     programs: the programs that run bots, None for the user's own. root: the folder of relative paths; messages don't
-    contain it. Returns the bots in the order of the arguments, and notes for stderr, one line each. Raises BotError at
-    the first bot that can't play.
+    contain it. models: whether language models may play. Returns the bots in the order of the arguments, and notes for
+    stderr, one line each. Raises BotError at the first bot that can't play.
     """
     bots: list[Bot] = []
     requests: list[NameRequest] = []
@@ -287,6 +292,8 @@ def load_bots(
         with os_errors_as_bot_errors(path):
             there = path if os.path.lexists(root / path) else find_sample(str(path)) or path
             bot = _resolve_bot(there, programs or Programs(), root)
+            if bot.is_model and not models:
+                raise BotError(NO_MODELS.format(escape_control(path)))
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{escape_control(path)} runs without its {MANIFEST}; to use it, name the folder")
         try:
@@ -340,7 +347,7 @@ def _is_path_change(bot: Bot, own: Bot, programs: Programs) -> bool:
 
 def _normalised_command(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command with a normalised program path: FOLDER/./bot becomes FOLDER/bot."""
-    return os.path.normpath(argv[0]), *argv[1:]
+    return tuple(map(os.path.normpath, argv[:1])) + argv[1:]
 
 
 def _split_argument(argument: str) -> tuple[str | None, Path]:
@@ -454,6 +461,8 @@ def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
             name = normal_name(manifest.name)
         except ValueError as error:
             raise BotError(f'{escape_control(where)}: {error}.\nChange the line name = "..."') from None
+    if not manifest.run:
+        return Bot(name, folder, (), folder, None, digest)
     program = programs.find(manifest.run[0], folder)
     if program is None:
         if manifest.build is None or "/" not in manifest.run[0]:

@@ -34,6 +34,8 @@ LANGUAGES = {
     "rust": Starter("bot.rs", ("rustc",)),
     "go": Starter("bot.go", ("go",)),
 }
+MODEL = "model"  # the `language` of a language model
+_MODEL_STARTER = Path(__file__).parents[1] / "models" / "starter"
 _NOT_COPIED = ("build", *EXCLUDED_NAMES)  # made by builds and tests
 
 
@@ -55,8 +57,9 @@ def shipped_files() -> list[Path]:
 
 
 def new_bot(path: Path, language: str) -> NewBot:
-    """Create the folder of a new bot, atomically. Raises BotError, OSError."""
-    name, starter = _valid_name(path), LANGUAGES[language]
+    """Create the folder of a new bot, atomically. language: of LANGUAGES, or MODEL. Raises BotError, OSError."""
+    is_model = language == MODEL
+    name, starter = _valid_name(path), Starter("bot.toml", ()) if is_model else LANGUAGES[language]
     if path.is_symlink():  # a folder can't be moved onto a link
         raise BotError(f"{escape_control(path)} is a link.\nName a folder that isn't a link.")
     if path.exists() and not path.is_dir():
@@ -66,8 +69,8 @@ def new_bot(path: Path, language: str) -> NewBot:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
-        _copy_sample(sample_folder() / language, folder)
-        for file in kit_files(language):
+        _copy_sample(_MODEL_STARTER if is_model else sample_folder() / language, folder)
+        for file in () if is_model else kit_files(language):
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
     return NewBot(name, path, language, path / starter.file, tuple(starter.missing))

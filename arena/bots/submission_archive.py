@@ -37,7 +37,7 @@ from arena.bots.archive import MAX_NAME_BYTES, PROGRAM_STARTS, ArchiveError, pac
 from arena.bots.bot import BotError, os_errors_as_bot_errors
 from arena.bots.digest import digest_of
 from arena.bots.manifest import MANIFEST, read_manifest
-from arena.bots.resolve import COMPILED, RUNNERS, normal_name
+from arena.bots.resolve import COMPILED, NO_MODELS, RUNNERS, normal_name
 from arena.escaping import escape_control
 from arena.sandbox import EXCLUDED_NAMES, scratch_folder
 
@@ -352,7 +352,10 @@ def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
     wish = Path(bot.name).stem if bare else stem
     where = bot.name if bare else MANIFEST
     if not bare:
-        wish = read_manifest(bot / MANIFEST, Path(MANIFEST)).name or stem
+        manifest = read_manifest(bot / MANIFEST, Path(MANIFEST))
+        if not manifest.run:
+            raise BotError(NO_MODELS.format(MANIFEST))
+        wish = manifest.name or stem
     try:
         wish = normal_name(wish)
     except ValueError as problem:

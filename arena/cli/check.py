@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -21,7 +21,7 @@ from pathlib import Path
 import click
 
 from arena import checks
-from arena.bots import Bot
+from arena.bots import Bot, BotError, load_bots
 from arena.cli import options
 from arena.cli.console import (
     MIN_TABLE_COLUMNS,
@@ -40,6 +40,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.options import complete_bot, complete_rules
+from arena.cli.run import import_models
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.run import RulesetError, load_ruleset
@@ -200,6 +201,7 @@ def gradescope_results(bot: str, steps: Sequence[checks.CheckStep]) -> str:
     help="Also write results.json for Gradescope; needs one bot.",
 )
 @option("--quick", is_flag=True, help="Don't play on for as long as a match.")
+@options.BUDGET_OPTION
 @options.sandbox_options
 @json_option(checks.CheckReport)
 def check(
@@ -210,6 +212,7 @@ def check(
     bank_ms: int | None,
     results: Path | None,
     quick: bool,
+    budget: Path | None,
     sandbox: str | None,
     docker_runtime: str | None,
     docker_image: str | None,
@@ -224,6 +227,8 @@ def check(
     After its first verdict, a bot plays on in one process for 700 requests, as many as a long match has, but for at
     most 60 s, of which it is left alone for 2.5 s. It fails if it breaks down meanwhile, or uses more with each request
     and would break down in a match.
+
+    Of a language model, a check makes one real call, or two if the first answer is useless, and says what they cost.
 
     Exit codes: 0 if all bots can play; 1 if a step failed, a bot doesn't exist, or this machine can't start bots
     (then no FILE is written); 2 for wrong usage.
@@ -250,8 +255,14 @@ def check(
                 settings = replace(settings, timeouts=checks.Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
             if bank_ms is not None:
                 settings = replace(settings, timeouts=checks.Timeouts(settings.timeouts.free_s, bank_ms / 1000))
-            by_bot = _check_all(bots, settings, as_json)
-    except RulesetError as problem:
+            models = _find_models(bots)
+            others = tuple(bot for place, bot in enumerate(bots) if place not in models)
+            steps = iter(_check_all(others, settings, as_json) if others else [])
+            checked = {
+                place: _check_model(bots[place], model, budget, rules, as_json) for place, model in models.items()
+            }
+            by_bot = [checked[place] if place in checked else next(steps) for place in range(len(bots))]
+    except (BotError, RulesetError) as problem:
         usage_error(str(problem))
     except SandboxError as problem:
         fail(f"this machine can't start the bots: {problem}")
@@ -300,6 +311,34 @@ def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: boo
                         redraw()
             if not quiet:
                 print_text(verdict_line(bots[place], steps[place]))
+    return steps
+
+
+def _find_models(bots: tuple[str, ...]) -> dict[int, Bot]:
+    """Return the language models among the bots, by their place."""
+    models = {}
+    for place, argument in enumerate(bots):
+        with suppress(BotError):  # a check reports it
+            if (bot := load_bots([argument], models=True)[0][0]).is_model:
+                models[place] = bot
+    return models
+
+
+def _check_model(
+    shown: str, bot: Bot, budget_file: Path | None, rules: str | None, quiet: bool
+) -> list[checks.CheckStep]:
+    """Check a language model, and print each step as it ends unless `quiet`."""
+    models = import_models()
+    budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
+    steps = []
+    if not quiet:
+        print_text(click.style(escape_control(shown), bold=True))
+    for step in models.check_model(bot, budget, load_ruleset(rules or "coup")):
+        steps.append(step)
+        if not quiet:
+            print_text("\n".join(step_lines(step.view())))
+    if not quiet:
+        print_text(verdict_line(shown, steps))
     return steps
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import LANGUAGES, BotError, NewBot, new_bot
+from arena.bots import LANGUAGES, MODEL, BotError, NewBot, new_bot
 from arena.cli.console import (
     fail,
     json_option,
@@ -21,12 +21,19 @@ from arena.escaping import escape_control
 
 @click.command()
 @click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
-@option("--lang", "language", type=click.Choice(LANGUAGES), default="python", help="Programming language of the bot.")
+@option(
+    "--lang",
+    "language",
+    type=click.Choice((*LANGUAGES, MODEL)),
+    default="python",
+    help="Programming language of the bot, or model: a language model plays.",
+)
 @json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
     """Create a working bot from a template.
 
-    NAME is the folder; its last part is the bot's name. It gets the bot, its kit, bot.toml, a README and a test.
+    NAME is the folder; its last part is the bot's name. It gets the bot, its kit, bot.toml, a README and a test. A
+    language model's folder gets bot.toml and the prompt.
     """
     try:
         result = new_bot(path, language)
@@ -41,6 +48,15 @@ def new(path: Path, language: str, as_json: bool) -> None:
     missing = " and ".join(result.missing)
     if missing:
         print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")
+    if language == MODEL:
+        print_text(
+            f"{escape_control(name)} is created. Set endpoint and model in {escape_control(result.file)}, and change "
+            f"{escape_control(path / 'prompt.jinja')} as you like. Next steps:\n"
+            f"  arena check {folder}\n"
+            f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 24 --out {run}\n"
+            f"  arena play {folder} --browser"
+        )
+        return
     state = f"is created, and needs {missing}" if missing else "can play"
     print_text(
         f"{escape_control(name)} {state}. Write your strategy in {escape_control(result.file)}. Next steps:\n"

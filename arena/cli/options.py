@@ -93,6 +93,12 @@ RULES_OPTION = option(
     shell_complete=complete_rules,
     help="Preset, or a ruleset in TOML; see arena rules.  [coup]",
 )
+BUDGET_OPTION = option(
+    "--budget",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Budget, prices and limits of language models, in TOML.  [1000 calls]",
+)
 _GROUPS = {
     "Games": "games seats match_games rules seed strict show_names skip_failing jobs resume",
     "Output": "out as_json json_schema as_csv",

@@ -12,8 +12,9 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from arena.cli.run import (
     build_bots,
     choose_timing,
     exit_on_refusal,
+    import_models,
     load_named_bots,
     make_settings,
     plan_run,
@@ -104,6 +106,7 @@ table_options = options.combine_options(
     option("--seed", type=int, metavar="N", help="Have the same cards as in another match with this seed."),
     options.sandbox_options,
     options.PASS_ENV_OPTION,
+    options.BUDGET_OPTION,
     options.limit_options,
     option(
         "--clock",
@@ -123,22 +126,32 @@ table_options = options.combine_options(
 
 @dataclass(frozen=True, slots=True)
 class TableSetup:
-    """The bots and settings of a table. `start(bot)` starts a bot in a box; all randomness derives from `seed_key`."""
+    """The bots and settings of a table. `launch` starts a bot of a spec; all randomness derives from `seed_key`."""
 
     bots: tuple[Bot, ...]
     settings: referee.MatchSettings
     folder: Path
     seed_key: bytes
-    start: Callable[[int], Box]
+    launch: Callable[[referee.MatchSpec, int], Box]
     debuggee: Debuggee | None = None
 
     def timings(self, persons: int) -> tuple[referee.Timing, ...]:
-        """Return the timing of each bot, then of `persons` people, who have no clock; () if all bots share one."""
+        """Return the timing of each bot, then of `persons` people; () if all bots share one.
+
+        People and language models have no clock.
+        """
         times, own = self.settings.timing, self.debuggee
-        if own is None and not persons:
+        if own is None and not persons and not any(bot.is_model for bot in self.bots):
             return ()
-        bots = [own.timing(times) if own and own.bot == bot else times for bot in range(len(self.bots))]
-        return (*bots, *[referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0, ponder=times.ponder)] * persons)
+        untimed = referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0, ponder=times.ponder)
+        bots = [untimed if bot.is_model else times for bot in self.bots]
+        if own is not None:
+            bots[own.bot] = own.timing(times)
+        return (*bots, *[untimed] * persons)
+
+    def starter(self, spec: referee.MatchSpec) -> Callable[[int], Box]:
+        """Return the function that starts a bot of this match."""
+        return partial(self.launch, spec)
 
     def spec(
         self,
@@ -186,7 +199,7 @@ def _open_table(
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = load_named_bots(wanted, choice.name)
+    bots = load_named_bots(wanted, choice.name, models="budget" in given)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
     settings = make_settings(asked, ruleset)  # the config's number of games and key aren't used here
@@ -196,7 +209,7 @@ def _open_table(
     run.remove_leftovers(choice)
     building = run.RunBuilds(folder)
     building.remove_dead()
-    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box, ExitStack() as stack:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         options.require_enforced_limits(asked.limits, box)
         timing = choose_timing(asked, config.settings.timing, box)
@@ -206,10 +219,13 @@ def _open_table(
             looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
             if looked_at:
                 preflight_bots(asked, replace(config, bots=looked_at), box, scratch, plan_run)
-
+            models: Any = stack.enter_context(open_models(config.bots, asked.budget, folder))
             bytecode = BytecodeCache()
 
-            def start(bot: int) -> Box:
+            def start(spec: referee.MatchSpec, bot: int) -> Box:
+                if config.bots[bot].is_model:
+                    seat: Box = models.start(spec, bot)
+                    return seat
                 program, limits = bytecode.program(config.bots[bot], choice, box), config.settings.limits
                 if own is not None and own.bot == bot:
                     program, limits = own.program(program), own.limits(limits)
@@ -218,6 +234,19 @@ def _open_table(
             yield TableSetup(config.bots, config.settings, folder, seed_key(asked.seed), start, own)
         finally:
             building.discard()
+
+
+@contextmanager
+def open_models(bots: Sequence[Bot], budget_file: Path | None, folder: Path) -> Iterator[Any]:
+    """Yield the `ModelTable` of a table's language models, None without one. Their journal is next to the folder."""
+    if not any(bot.is_model for bot in bots):
+        yield None
+        return
+    models = import_models()
+    budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
+    journal = models.Journal(folder.with_name(f"{folder.name}.models"))
+    with closing(models.ModelClient(budget, journal, print_note)) as client:
+        yield models.ModelTable(models.load_players(bots, budget), client)
 
 
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
@@ -308,7 +337,7 @@ def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, An
     interrupted = False
     with _writing():
         folder = RecordFolder(table.folder)
-    sitting = InteractiveMatch(spec, len(table.bots), table.start)
+    sitting = InteractiveMatch(spec, len(table.bots), table.starter(spec))
     host = InteractiveGame(screen, sitting, folder)
     try:
         with sitting:
@@ -358,7 +387,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
 
     def deal(number: int) -> MatchSetup:
         spec = table.spec(given["games"], names, table.timings(1), given["show_names"], number)
-        return MatchSetup(spec, table.start, keep)
+        return MatchSetup(spec, table.starter(spec), keep)
 
     def seats(secret: str) -> LiveTable:
         places = [Slot("bot", bot.name) for bot in table.bots]

@@ -6,15 +6,17 @@ a run and plays it; if it is interrupted, it prints the cause and the command th
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import click
 
+from arena import with_extra
 from arena.bots import Bot, BotError, is_missing_kit, load_bots, require_unchanged, require_unchanged_commands
 from arena.cli import options, run_report
 from arena.cli.console import (
@@ -42,6 +44,8 @@ from arena.referee import MatchSettings, Timing
 from arena.run import (
     FolderError,
     HostError,
+    PausedError,
+    PoolEvent,
     RejectedBot,
     RulesetError,
     Run,
@@ -73,6 +77,7 @@ from protocol import escape_bytes
 Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_SEATS = 4
+CALLS_A_GAME = 20  # of a model at four seats
 _DEFAULT_GAMES = 480  # or more, if intervals need more
 _DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
 _MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17
@@ -100,6 +105,8 @@ class RunOptions:
     strict: bool = False
     show_names: bool = False
     skip_failing: bool | None = None  # None: the command has no such option
+    budget: Path | None = None  # of language models
+    models: bool = False  # whether language models may play
 
     @classmethod
     def from_options(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
@@ -173,15 +180,18 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
 def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConfig[Config]) -> Config:
     """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
     ruleset = load_ruleset(asked.rules or "coup")
-    bots = load_named_bots(asked.bots, choice.name)
+    bots = load_named_bots(asked.bots, choice.name, asked.models)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
     return make_config(asked, bots, make_settings(asked, ruleset), choice)
 
 
-def load_named_bots(arguments: Sequence[str], sandbox: str) -> tuple[Bot, ...]:
-    """Return the bots of command-line arguments, and print remarks on them. Raises BotError."""
-    bots, remarks = load_bots(arguments, programs_of(sandbox))
+def load_named_bots(arguments: Sequence[str], sandbox: str, models: bool = False) -> tuple[Bot, ...]:
+    """Return the bots of command-line arguments, and print remarks on them. Raises BotError.
+
+    models: whether language models may be among them.
+    """
+    bots, remarks = load_bots(arguments, programs_of(sandbox), models=models)
     for remark in remarks:
         print_note(remark)
     return tuple(bots)
@@ -202,7 +212,33 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
         sandbox=choice,
     )
     _announce_plan(config)
+    announce_models(config, asked.budget)
     return config
+
+
+def announce_models(config: RunConfig, budget_file: Path | None) -> None:
+    """Check the models of a run before anything is built, and print what they will use. Raises BotError."""
+    if not (models := [bot for bot in config.bots if bot.is_model]):
+        return
+    players = import_models()
+    budget = players.Budget() if budget_file is None else players.read_budget(budget_file)
+    for player in players.load_players(models, budget):
+        if player.settings.key_env in config.sandbox.pass_env:
+            usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
+    games = config.plan().games * config.seats * len(models) // len(config.bots)
+    print_note(
+        f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
+        f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
+    )
+
+
+def import_models() -> ModuleType:
+    """Return `arena.models`. Exits with 2 if its extra isn't installed."""
+    try:
+        from arena import models
+    except ModuleNotFoundError as missing:
+        usage_error(f"a language model needs {missing.name}: {with_extra('models')}")
+    return models
 
 
 def default_match_games(sandbox: str, seats: int) -> int:
@@ -331,7 +367,7 @@ def _refuse_options() -> None:
     context = click.get_current_context()
     options_of = {each.name: each for each in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
-    free = [named[name] for name in ("jobs", "seconds", "as_json", "as_csv") if name in named]
+    free = [named[name] for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in named]
     names = [
         named[name]
         for name in context.params
@@ -349,7 +385,7 @@ def _check_before_resume(config: RunConfig) -> None:
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
-        print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv))}")
+        print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv) or bot.command)}")
     options.require_sandbox(config.sandbox)
     options.require_set_variables(config.sandbox.pass_env)
     with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
@@ -370,6 +406,8 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
         return 130, None
     except (BotError, FolderError) as problem:
         text = str(problem)
+    except PausedError as problem:
+        text = f"the run is paused: {problem}\nResume it with: {resume_command(this.config, folder)}"
     except HostError as problem:
         text = f"{problem}\nFix it (see arena doctor), and resume with: {resume_command(this.config, folder)}"
     except OSError as problem:
@@ -441,7 +479,13 @@ def _report_types() -> tuple[type, ...]:
     metavar="N",
     help="Make the run repeatable. A bot that guesses N knows all cards: use 20 random digits, or no seed.",
 )
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
+@option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Matches to play in parallel.  [number of cores; with language models 32]",
+)
+@options.BUDGET_OPTION
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
@@ -461,7 +505,13 @@ def _report_types() -> tuple[type, ...]:
 @json_option(later=_report_types)
 @option("--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout.")
 def run(
-    bots: tuple[str, ...], resume: Path | None, jobs: int | None, as_json: bool, as_csv: bool, **given: Any
+    bots: tuple[str, ...],
+    resume: Path | None,
+    jobs: int | None,
+    budget: Path | None,
+    as_json: bool,
+    as_csv: bool,
+    **given: Any,
 ) -> None:
     """Play bots against each other and print the standings.
 
@@ -476,21 +526,40 @@ def run(
     treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:
-            config, folder = prepare_run(RunOptions.from_options(bots, given), plan_run, "arena-runs")
+            asked = replace(RunOptions.from_options(bots, given), budget=budget, models=True)
+            config, folder = prepare_run(asked, plan_run, "arena-runs")
         else:
             config, folder = resume_run(RunConfig, resume)
         this = Run(config, folder)
-    status, problem = play_session(this, folder, partial(_play_with_progress, this, jobs or count_cores()))
+        events = _open_pool(this, folder, jobs, budget)
+    status, problem = play_session(this, folder, partial(_play_with_progress, this, events))
     _print_report(this, folder, as_json, as_csv, problem)
     if status == 130:
         print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
-def _play_with_progress(this: Run, jobs: int) -> None:
+def _open_pool(
+    this: Run, folder: RunFolder, jobs: int | None, budget_file: Path | None
+) -> Generator[PoolEvent, None, None]:
+    """Return the pool of a run, which plays it as its events are taken. Raises BotError if a model can't play."""
+    if not any(bot.is_model for bot in this.config.bots):
+        if budget_file is not None:
+            usage_error("--budget is for language models: omit it")
+        return this.play(jobs or count_cores())
+    models = import_models()
+    budget = models.keep_budget(folder.path, budget_file)
+    models.load_players(this.config.bots, budget)
+    events: Generator[PoolEvent, None, None] = models.play_with_models(
+        this, folder, jobs or models.DEFAULT_MATCHES, budget, print_note
+    )
+    return events
+
+
+def _play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> None:
     """Play to the end; show the progress, and print each failed attempt at a match."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
-    with show_progress(lambda: live, line) as redraw, closing(this.play(jobs)) as events:
+    with show_progress(lambda: live, line) as redraw, closing(pool) as events:
         for event in events:
             redraw()
             if isinstance(event, JobFailed):
@@ -498,16 +567,19 @@ def _play_with_progress(this: Run, jobs: int) -> None:
 
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    standings = this.progress.standings()
+    standings, models = this.progress.standings(), []
+    if any(bot.is_model for bot in this.config.bots):
+        models = import_models().report_calls(folder.path)
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic
 
-        result = make_run_report(this, folder, standings, problem)
+        result = make_run_report(this, folder, standings, problem, models)
         if as_json:
             print_json(result, folder.path)
         else:
             print_text(run_report_to_csv(result), folder.path)
     else:
-        print_parts(*run_report.report_parts(this, folder, standings), kept=folder.path)
+        parts = [*run_report.report_parts(this, folder, standings), *run_report.model_parts(models)]
+        print_parts(*parts, kept=folder.path)
     for name, reason in this.config.skipped:
         print_note(f"skipped: {name}: {reason}")

@@ -5,6 +5,7 @@ All text of a bot (names, lines, standard error) is wrapped so that it can't act
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -101,6 +102,30 @@ def report_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterat
         yield text
     yield ""
     yield Text(files_hint(folder), no_wrap=True, overflow="ignore")
+
+
+def model_parts(models: Sequence[Any]) -> Iterator[RenderableType]:
+    """Yield a table of the calls of language models (`ModelCalls`), and a line for each kind of failure."""
+    if not models:
+        return
+    yield ""
+    names = ("calls", "tokens", "cost", "asked\nagain", "default\nmoves")
+    columns: list[str | Column] = ["model", *(Column(name, number=True) for name in names)]
+    rows = [
+        [
+            each.player,
+            str(each.calls),
+            str(each.tokens),
+            "-" if each.dollars is None else f"${each.dollars:.4f}",
+            str(each.asked_again),
+            str(sum(each.default_moves.values())),
+        ]
+        for each in models
+    ]
+    yield make_table(columns, rows)
+    for each in models:
+        for what, counts in (("default move", each.default_moves), ("provider, no move", each.provider_failures)):
+            yield from (Text(f"{each.player}: {count} x {what}: {reason}") for reason, count in counts.items())
 
 
 def headline(run: Run, standings: RunStandings) -> str:

@@ -62,7 +62,7 @@ def _play(table: TableSetup, given: dict[str, Any]) -> Record:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
         print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.settings.rules.name}")
         try:
-            result = play_match(spec, table.start)
+            result = play_match(spec, table.starter(spec))
             folder.save(result.record, result.logs)
         finally:
             folder.discard()

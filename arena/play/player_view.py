@@ -13,7 +13,7 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -325,11 +325,14 @@ class PlayerView:
         self.request["clock"] = {"limit_ms": limit_ms, "bank_ms": 0}
         self._asked_at = time.monotonic()
 
-    def quiet(self) -> int:
-        """Return the index of the default move for a person that gives no answer; it follows `pick_default_move`."""
+    def quiet(self, pick: Callable[[int], int] = random.randrange) -> int:
+        """Return the index of the default move for a player without an answer; it follows `pick_default_move`.
+
+        pick(n): draws a number below n.
+        """
         legal, kind, seat = self.request["legal"], self.request["kind"], self.request["you"]["seat"]
         if kind in ("lose", "draft", "examine_show"):
-            return random.randrange(len(legal))  # a fixed choice would reveal the other cards
+            return pick(len(legal))  # a fixed choice would reveal the other cards
         coups = [index for index, move in enumerate(legal) if move.get("action") == "coup"]
         if kind == "turn" and coups and legal[0] != {"action": "income"}:
             return min(coups, key=lambda index: (legal[index]["target"] - seat) % len(self.game.players))

@@ -37,6 +37,8 @@ from arena.run.run_folder import (
 from arena.run.session import (
     FinalPlan,
     HostError,
+    PausedError,
+    PoolEvent,
     Progress,
     Run,
     final_plan,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from arena import __version__
 from arena.bots import Bot
 from arena.coup import derive_key
-from arena.referee import MatchSettings, MatchSpec
+from arena.referee import UNTIMED_MS, MatchSettings, MatchSpec, Timing
 from arena.run.run_folder import FolderError, ResultSource
 from arena.sandbox import SandboxChoice
 from arena.schedule import MatchPlan, keyed_shuffle, plan_matches, seat_orders
@@ -52,13 +52,16 @@ class RunConfig:
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
         """Return the spec of a match between these bots, given by their indices in `bots`."""
-        key = self.key_of(match)
+        key, times = self.key_of(match), self.settings.timing
+        untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=times.ponder)
+        timings = tuple(untimed if self.bots[bot].is_model else times for bot in bots)
         return MatchSpec(
             match=match,
             key=key,
             bots=tuple(self.bots[bot].name for bot in bots),
             seatings=seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats")),
             settings=self.settings,
+            timings=timings if untimed in timings else (),
             digests=tuple(self.bots[bot].digest for bot in bots),
         )
 

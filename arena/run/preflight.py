@@ -148,7 +148,7 @@ class RejectedBot:
 
 
 def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callable[[Bot], None]) -> list[RejectedBot]:
-    """Test-start all bots of a run, and return the ones that can't play, in order.
+    """Test-start all bots of a run but its language models, and return the ones that can't play, in order.
 
     `mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
     those of a match, but at least two seconds for a request, since all bots run at the same time. Raises SandboxError
@@ -167,18 +167,17 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         timeouts=Timeouts(min(allowed_s, _MAX_WAIT_S), 0.0),
         silence_fails=allowed_s <= _MAX_WAIT_S,
     )
-    with open_check_threads(settings, min(_MAX_BOXES, len(config.bots))) as (threads, shared):
-        checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in config.bots]
+    bots = [bot for bot in config.bots if not bot.is_model]
+    with open_check_threads(settings, max(1, min(_MAX_BOXES, len(bots)))) as (threads, shared):
+        checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in bots]
         waiting = set(checks)
         while waiting:  # Python handles signals once the main thread wakes
             done, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)  # the maximum delay of Ctrl-C
             for check in done:
                 check.result()
         steps = [check.result() for check in checks]
-    failed = [
-        RejectedBot(bot, step) for bot, step in zip(config.bots, steps, strict=True) if step.severity is Severity.FAIL
-    ]
-    if settings.hello_s < _SHORT_S and len(config.bots) > (os.cpu_count() or 1):
+    failed = [RejectedBot(bot, step) for bot, step in zip(bots, steps, strict=True) if step.severity is Severity.FAIL]
+    if settings.hello_s < _SHORT_S and len(bots) > (os.cpu_count() or 1):
         failed = [again for each in failed if (again := _retry_alone(each, settings)) is not None]
     return failed
 

@@ -5,6 +5,7 @@ is removed or changes its meaning."""
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -79,6 +80,20 @@ class Speed(_Part):
     startup_s: float = Field(description="to start the processes of a match")
 
 
+class ModelCalls(_Part):
+    """The calls of a language model in a run with all its resumptions."""
+
+    player: str
+    calls: Count = Field(description="that were answered, or may have been billed")
+    tokens: Count
+    dollars: float | None = Field(description="null without a price")
+    seconds: float
+    played: Count = Field(description="answers that were played")
+    asked_again: Count
+    default_moves: dict[str, Count] = Field(description="moves that replaced useless answers, by reason")
+    provider_failures: dict[str, Count] = Field(description="which count as no move, by reason")
+
+
 class RunReport(_Part):
     """The results of a run that ended or stopped."""
 
@@ -101,6 +116,7 @@ class RunReport(_Part):
     speed: Speed
     request_ms: dict[str, RequestTimes] = Field(description="by bot; without bots that got no requests in this session")
     peak_memory_bytes: dict[str, Count] = Field(description="by bot, of one process in this session, if known")
+    models: list[ModelCalls] = Field(description="calls of language models, by player")
 
 
 class RefusedRun(_Part):
@@ -110,7 +126,9 @@ class RefusedRun(_Part):
     error: str
 
 
-def make_run_report(run: Run, folder: RunFolder, standings: RunStandings, error: str | None) -> RunReport:
+def make_run_report(
+    run: Run, folder: RunFolder, standings: RunStandings, error: str | None, models: Sequence[ModelCalls] = ()
+) -> RunReport:
     """Return the report of a run. error: why it stopped before its end, None if it didn't."""
     config, progress = run.config, run.progress
     seconds = progress.seconds
@@ -141,6 +159,7 @@ def make_run_report(run: Run, folder: RunFolder, standings: RunStandings, error:
         ),
         request_ms={bot: took for bot, times in progress.times.items() if (took := _request_ms(times))},
         peak_memory_bytes=progress.peaks,
+        models=list(models),
     )
 
 

@@ -137,6 +137,14 @@ _CHECK_S = 1.0  # how often the bots' files are compared with their digests whil
 PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessages[Job] | Idle
 
 
+class PausedError(Exception):
+    """The run can't continue for now, and `match` ended as a failed attempt; the message is one line."""
+
+    def __init__(self, match: int, why: str) -> None:
+        super().__init__(why)
+        self.match = match
+
+
 class HostError(Exception):
     """This machine can't play matches; the message is one line."""
 
@@ -197,14 +205,21 @@ class Run:
             yield from self.play_with(workers, 2 * jobs)
 
     def play_with(
-        self, executor: Executor, width: int, pauses_s: Sequence[float] = PAUSES_S
+        self,
+        executor: Executor,
+        width: int,
+        pauses_s: Sequence[float] = PAUSES_S,
+        play: Callable[[Job], MatchOutput] = play_job,
     ) -> Generator[PoolEvent, None, None]:
-        """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`."""
+        """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`.
+
+        play: plays a match in a worker. It may raise PausedError, which ends the session.
+        """
         abandoned_in_row = 0
         checked = self._clock()
         try:
             for event in drive_jobs(
-                RetryingJobs(self._remaining_jobs(), pauses_s), play_job, executor, lambda: width, (ArenaError,)
+                RetryingJobs(self._remaining_jobs(), pauses_s), play, executor, lambda: width, (ArenaError,)
             ):
                 if self._clock() - checked > _CHECK_S:
                     require_unchanged(self.config.bots)
@@ -217,6 +232,9 @@ class Run:
             require_unchanged(self.config.bots)
         except OutOfSpaceError as problem:
             raise HostError(str(problem)) from problem
+        except PausedError as problem:
+            self.store.add_failed_attempt(FailedMatch(problem.match, str(problem), False))
+            raise
         finally:
             self.progress.end()
             self.store.finish()

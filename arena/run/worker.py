@@ -16,10 +16,11 @@ import io
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 from arena import __version__, referee
 from arena.bots import ArchiveError, BotCache, BytecodeCache, MissingProgramError, PortableBot
@@ -27,7 +28,6 @@ from arena.referee.process import play_match
 from arena.sandbox import (
     DISK_FULL_ERRNOS,
     Box,
-    Program,
     Sandbox,
     SandboxChoice,
     SandboxError,
@@ -74,23 +74,37 @@ class OutOfSpaceError(Exception):
 
 
 class Worker:
-    """Plays jobs with bots from a cache."""
+    """Plays jobs with bots from a cache. start_model: starts a language model, the bot with this index in a spec."""
 
-    def __init__(self, cache: BotCache) -> None:
+    def __init__(self, cache: BotCache, start_model: Callable[[referee.MatchSpec, int], Box] | None = None) -> None:
         self.cache = cache
+        self._start_model = start_model
         self._bytecode = BytecodeCache()
+        self._lock = Lock()
         self._exit_stack = ExitStack()
         self._scratch: Path | None = None
 
     def play(self, job: Job) -> MatchOutput:
         """Play the match. Raises ArenaError if this machine fails, OutOfSpaceError if its disk is full."""
-        if self._scratch is None:
-            self._scratch = self._make_scratch()
+        with self._lock:
+            if self._scratch is None:
+                self._scratch = self._make_scratch()
         try:
             bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _match_folder(self._scratch, job.spec.match) as folder, _open_sandbox(job.choice, folder) as sandbox:
-                programs = [self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
-                return _play_match(job, programs, sandbox)
+                with self._lock:  # language models play in threads
+                    programs = [
+                        None if bot.is_model else self._bytecode.program(bot, job.choice, sandbox) for bot in bots
+                    ]
+
+                def launch(bot: int) -> Box:
+                    program = programs[bot]
+                    if program is not None:
+                        return sandbox.start(program, job.spec.settings.limits)
+                    assert self._start_model is not None
+                    return self._start_model(job.spec, bot)
+
+                return _play_match(job, launch)
         except (referee.ArenaError, MissingProgramError, SandboxError, OSError) as problem:
             if is_disk_full(problem, self._scratch):
                 raise OutOfSpaceError(no_space_message(self._scratch.parent)) from problem
@@ -133,10 +147,7 @@ def _open_sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
             sandbox.close()
 
 
-def _play_match(job: Job, programs: list[Program], sandbox: Sandbox) -> MatchOutput:
-    def launch(bot: int) -> Box:
-        return sandbox.start(programs[bot], job.spec.settings.limits)
-
+def _play_match(job: Job, launch: Callable[[int], Box]) -> MatchOutput:
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
     fault_samples = tuple(

@@ -8,8 +8,9 @@ traceback on standard error. The sandbox stores scripts by name, and `Program.ar
     box = sandbox.start(Program(("polite",), Path()), Limits())
 
 On request a box reports CPU time that a script only claims to use (`ScriptPeer.burn`), and can be frozen: the script
-then stops before it next reads, writes, waits or burns. `close` interrupts the script and joins its thread. Unlike a
-process's, a script's `exit` is already known at end of file. This module must not know what the bytes mean."""
+then stops before it next reads, writes, waits or burns. A script that raises SandboxError fails the match, as if the
+machine had failed. `close` interrupts the script and joins its thread. Unlike a process's, a script's `exit` is already
+known at end of file. This module must not know what the bytes mean."""
 
 import contextlib
 import os
@@ -26,6 +27,7 @@ from arena.sandbox.child_process import wait_readable
 
 JOIN_S = 10.0  # an interrupted script ends within a millisecond of getting a core, unless it computes for ever
 READ_BYTES = 65536  # what a pipe holds
+_WAIT_S = 0.2  # after which a wait notices that its box is closed
 
 
 class _Killed(BaseException):
@@ -113,6 +115,11 @@ class ScriptPeer:
                     return
                 self._pending += data
 
+    def wait_until(self, ready: Callable[[float], bool]) -> None:
+        """Call `ready(seconds)`, which may wait that long, until it is true; closing the box interrupts this."""
+        while not ready(_WAIT_S):
+            self._wait_until_thawed()
+
     def wait(self) -> NoReturn:
         """Do nothing until the box is closed."""
         self._await(self._killed, select.POLLIN)
@@ -199,13 +206,16 @@ class InProcessBox(Box):
             os.set_blocking(end, False)
         self._name = name
         self._exit: Exit | None = None
+        self._failed: SandboxError | None = None
         self._reports_wait_time, self._can_freeze = reports_wait_time, can_freeze
         self._peer = ScriptPeer(stdin, stdout, stderr, self._killed)
         self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
         self._thread.start()
 
     def exit(self) -> Exit | None:
-        """Return how the script ended, or None while it runs."""
+        """Return how the script ended, or None while it runs. Raises the SandboxError that ended the script."""
+        if self._failed is not None:
+            raise SandboxError(str(self._failed)) from self._failed
         return self._exit
 
     def cpu_ns(self) -> int | None:
@@ -253,6 +263,8 @@ class InProcessBox(Box):
             self._exit = _run_script(peer, script)
         except _Killed:  # also while it wrote its traceback
             self._exit = Exit(None, signal.SIGKILL)
+        except SandboxError as problem:
+            self._failed, self._exit = problem, Exit(1, None)
         finally:  # after the exit is stored: a reader that sees the pipes close finds it
             peer.close_stdin()
             peer.close_stdout()
@@ -300,6 +312,8 @@ def _run_script(peer: ScriptPeer, script: Script) -> Exit:
         script(peer)
     except _Died as death:
         return death.exit
+    except SandboxError:
+        raise
     except Exception:
         with contextlib.suppress(OSError):  # the reader is gone
             peer.log(traceback.format_exc().encode())

@@ -83,7 +83,7 @@ def start(sandbox: Sandbox, program: Program) -> exploit.BoxedBot:
 
 
 def main(arguments: list[str]) -> None:
-    files = [*SAMPLES.glob("*.py"), *(path for path in SAMPLES.glob("*/bot.py") if path.parent.name != "llm")]
+    files = [*SAMPLES.glob("*.py"), *SAMPLES.glob("*/bot.py")]
     paths = {path.relative_to(SAMPLES).parts[0].removesuffix(".py"): path for path in sorted(files)}
     parser = argparse.ArgumentParser(prog="python -m tests.bench responses", description="Search for what beats a bot.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of sample bots: {', '.join(paths)}; all if none")

@@ -16,7 +16,7 @@ def test_a_kit_shows_the_language(tmp_path: Path, kit: str) -> None:
     assert language_of(Bot("bot", tmp_path, ("./bot",), tmp_path, None, "", kit=kit)) == KITS[kit]
 
 
-@each("sample, language", [("llm", "Python"), ("honest.py", "Python"), ("shell.sh", "shell")])
+@each("sample, language", [("honest.py", "Python"), ("shell.sh", "shell")])
 def test_a_sample_that_needs_no_kit_shows_its_language(sample: str, language: str) -> None:
     [bot], _ = load_bots([str(SAMPLES / sample)])
     assert language_of(bot) == language

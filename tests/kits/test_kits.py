@@ -42,7 +42,7 @@ def choices(made: Made, messages: list[Message], *words: str) -> tuple[list[int]
 def test_every_kit_and_every_starter_is_in_the_table() -> None:
     folders = {path.parent for path in KITS[0].starter.parent.glob("*/bot.toml")}
     assert {kit.starter for kit in KITS} == {
-        folder for folder in folders if folder.name not in ("llm", "strategist_cpp")
+        folder for folder in folders if folder.name != "strategist_cpp"
     }  # they aren't starters
     additional = {KITS[0].file.with_name(name) for name in ("coup_env.py", "coup_kit.d.ts")}
     files = {path for path in KITS[0].file.parent.glob("*oup*") if path.is_file()}

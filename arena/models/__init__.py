@@ -1,0 +1,10 @@
+"""Language models as players: settings, prompts, calls with limits and budgets, a journal, and matches with them.
+
+The arena's own code plays them, in boxes of this process, so that one client holds their keys. Prints nothing.
+"""
+
+from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
+from arena.models.journal import Journal, PlayerCalls, Usage
+from arena.models.matches import DEFAULT_MATCHES, ModelTable, keep_budget, load_players, play_with_models, report_calls
+from arena.models.model_check import check_model
+from arena.models.settings import Budget, KeyLimits, ModelPlayer, ModelSettings, Price, load_player, read_budget

@@ -1,0 +1,140 @@
+"""Store the calls of a run: a line for each, and what the run has used of its budget.
+
+    journal.jsonl      one line a call, see docs/reference/models.md
+    reserved.jsonl     one short line before each call: what it may use at most. A call without a line in the journal
+                       was cut off by a crash, and counts in full
+    system-....txt     the system prompts, by the `system` of the journal's lines
+
+All methods belong to one thread, that of the client."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, Any
+
+Line = dict[str, Any]
+CallKey = tuple[int, int, str, int, int]  # match, game, player, request, attempt
+
+
+@dataclass(slots=True)
+class Usage:
+    """What was used: answered calls, tokens, dollars. It is also the most that a call may use."""
+
+    calls: int = 0
+    tokens: int = 0
+    dollars: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(self.calls + other.calls, self.tokens + other.tokens, self.dollars + other.dollars)
+
+
+@dataclass(slots=True)
+class PlayerCalls:
+    """The calls of a player in a run. done: how often each thing was done with a call, by the first word of `done`.
+
+    failures: of the provider, by reason. replaced: default moves, by reason.
+    """
+
+    used: Usage = field(default_factory=Usage)
+    is_priced: bool = False
+    seconds: float = 0.0
+    done: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    replaced: Counter[str] = field(default_factory=Counter)
+
+
+class Journal:
+    """The journal in `folder`, None for none. `is_open(match)`: this match's calls may be replayed. Raises OSError."""
+
+    def __init__(self, folder: Path | None, is_open: Callable[[int], bool] = lambda match: True) -> None:
+        self._folder = folder
+        self.used = Usage()
+        self.players: dict[str, PlayerCalls] = {}
+        self.last: Line | None = None
+        self.reserved: dict[int, Usage] = {}  # of calls that are being made
+        self._last = 0
+        self._replays: dict[tuple[CallKey, str], Line] = {}
+        self._files: list[IO[str]] = []
+        if folder is None:
+            return
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for line in _read_lines(folder / "reserved.jsonl"):
+            self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
+        for line in _read_lines(folder / "journal.jsonl"):
+            self._count(line)
+            if "answer" in line and is_open(line["match"]):
+                self._replays[_key_of(line), line["digest"]] = line
+        self._last = max([0, *self.reserved])
+        self.used = sum(self.reserved.values(), self.used)  # cut off
+        self.reserved.clear()
+        self._files = [_open_to_append(folder / name) for name in ("journal.jsonl", "reserved.jsonl")]
+
+    def find(self, key: CallKey, digest: str) -> Line | None:
+        """Return the line of the answered call of the same request with the same digest, None without one."""
+        return self._replays.get((key, digest))
+
+    def reserve(self, most: Usage) -> int:
+        """Reserve what a call may use at most, and return the call's number."""
+        self._last += 1
+        self.reserved[self._last] = most
+        self._write(-1, {"call": self._last, "tokens": most.tokens, "dollars": most.dollars})
+        return self._last
+
+    def add(self, line: Line, system: str) -> None:
+        """Add the line of a call that has ended; `used` of the line replaces what was reserved. system: its prompt."""
+        if self._folder is not None:
+            line["system"] = sha256(system.encode()).hexdigest()[:16]
+            file = self._folder / f"system-{line['system']}.txt"
+            if not file.exists():
+                file.write_text(system, encoding="utf-8")
+        self._count(line)
+        self._write(0, line)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+    def _count(self, line: Line) -> None:
+        self.last = line
+        self.reserved.pop(line["call"], None)
+        calls, tokens, dollars = line["used"]
+        used = Usage(calls, tokens, dollars or 0.0)
+        self.used += used
+        player = self.players.setdefault(line["player"], PlayerCalls())
+        player.used += used
+        player.is_priced = dollars is not None
+        player.seconds += line["seconds"]
+        what, _, reason = line["done"].partition(": ")
+        player.done[what] += 1
+        if what == "provider":
+            player.failures[reason] += 1
+        elif what == "default move":
+            player.replaced[reason] += 1
+
+    def _write(self, which: int, line: Line) -> None:
+        if self._files:
+            self._files[which].write(json.dumps(line, separators=(",", ":")) + "\n")
+            self._files[which].flush()
+
+
+def _key_of(line: Line) -> CallKey:
+    return line["match"], line["game"], line["player"], line["request"], line["attempt"]
+
+
+def _read_lines(file: Path) -> list[Line]:
+    """Return the complete lines of a file, [] without a file; cut off an incomplete last one."""
+    if not file.exists():
+        return []
+    data = file.read_bytes()
+    end = data.rfind(b"\n") + 1
+    if end < len(data):
+        os.truncate(file, end)
+    return [json.loads(line) for line in data[:end].splitlines()]
+
+
+def _open_to_append(file: Path) -> IO[str]:
+    return open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600), "a", encoding="utf-8")

@@ -1,0 +1,111 @@
+"""Play the matches of a run with language models: in threads of this process, which wait for networks.
+
+All matches share one client, so that limits and budgets hold over all of them. The run's folder keeps in `models/` the
+journal and a copy of the budget, which a resumption reads."""
+
+import shutil
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+from arena.bots import Bot, BotCache
+from arena.models.client import ModelClient
+from arena.models.journal import Journal, PlayerCalls
+from arena.models.player import ModelSeat
+from arena.models.settings import Budget, ModelPlayer, load_player, read_budget
+from arena.referee import ArenaError, MatchSpec
+from arena.run import Job, MatchOutput, PausedError, PoolEvent, Run, RunFolder, Worker, remove_leftovers
+from arena.run.report import ModelCalls
+from arena.sandbox import Box, scratch_folder
+
+DEFAULT_MATCHES = 32  # at once
+_FOLDER = "models"
+_BUDGET = "budget.toml"
+
+
+class ModelTable:
+    """The model players of a table, by name, with their client."""
+
+    def __init__(self, players: Sequence[ModelPlayer], client: ModelClient) -> None:
+        self._players = {player.name: player for player in players}
+        self.client = client
+
+    def start(self, spec: MatchSpec, bot: int) -> Box:
+        """Start the model that is bot number `bot` of the spec."""
+        return ModelSeat(self._players[spec.bots[bot]], self.client, spec).start()
+
+
+def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
+    """Return the players of all bots that are models. Raises BotError if one can't play."""
+    return [load_player(bot, budget) for bot in bots if bot.is_model]
+
+
+def keep_budget(folder: Path, given: Path | None) -> Budget:
+    """Return the budget of a run: that of the file `given`, which the run's folder keeps, or else the kept one.
+
+    Raises BotError for an invalid file, OSError.
+    """
+    kept = folder / _FOLDER / _BUDGET
+    if given is not None:
+        budget = read_budget(given)
+        kept.parent.mkdir(mode=0o700, exist_ok=True)
+        if given.resolve() != kept.resolve():
+            shutil.copyfile(given, kept)
+        return budget
+    return read_budget(kept) if kept.exists() else Budget()
+
+
+def play_with_models(
+    run: Run, folder: RunFolder, jobs: int, budget: Budget, notify: Callable[[str], object]
+) -> Generator[PoolEvent, None, None]:
+    """Play the remaining matches, `jobs` at a time, and yield the events of the pool; see `Run.play`.
+
+    Raises PausedError if a provider fails for too long, or the budget is used up.
+    """
+    players = load_players(run.config.bots, budget)
+    missing = set(run.store.list_missing(table.match for table in run.progress.plan.tables))
+    with ExitStack() as stack:
+        scratch = stack.enter_context(scratch_folder())
+        stack.callback(remove_leftovers, run.config.sandbox)
+        cache = BotCache(scratch)
+        for bot in run.config.bots:
+            cache.link(bot)
+        journal = Journal(folder.path / _FOLDER, missing.__contains__)
+        client = stack.enter_context(closing(ModelClient(budget, journal, notify)))
+        worker = Worker(cache, ModelTable(players, client).start)
+        stack.callback(worker.close)
+
+        def play(job: Job) -> MatchOutput:
+            try:
+                return worker.play(job)
+            except ArenaError as problem:
+                if client.stopped is None:
+                    raise
+                raise PausedError(job.spec.match, client.stopped) from problem
+
+        # At the end the calls are cancelled first, which ends the matches of the threads.
+        threads = stack.enter_context(ThreadPoolExecutor(jobs, "match"))
+        stack.callback(threads.shutdown, wait=False, cancel_futures=True)
+        stack.callback(client.cancel)
+        yield from run.play_with(threads, jobs, play=play)
+
+
+def report_calls(folder: Path) -> list[ModelCalls]:
+    """Return the calls of each model player of a run. Raises OSError."""
+    with closing(Journal(folder / _FOLDER, lambda match: False)) as journal:
+        return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
+
+
+def _report_player(name: str, calls: PlayerCalls) -> ModelCalls:
+    return ModelCalls(
+        player=name,
+        calls=calls.used.calls,
+        tokens=calls.used.tokens,
+        dollars=round(calls.used.dollars, 6) if calls.is_priced else None,
+        seconds=round(calls.seconds, 3),
+        played=calls.done["played"],
+        asked_again=calls.done["asked again"],
+        default_moves=dict(calls.replaced),
+        provider_failures=dict(calls.failures),
+    )

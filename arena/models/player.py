@@ -1,0 +1,251 @@
+"""Play a seat by a language model: fill in the prompt, ask the client, and read the answer.
+
+A model that gives no usable answer is asked once more, with the reason; then the default move is played, as the journal
+says. A provider's failure, and a mistake in the prompt, end the match as if the machine had failed (SandboxError)."""
+
+import json
+from concurrent.futures import CancelledError, wait
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from arena.bots import BotError
+from arena.coup import StatementKind, make_rules_object
+from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
+from arena.models.settings import ModelPlayer
+from arena.play import Message, PlayerView
+from arena.referee import MatchSpec, clean_text
+from arena.sandbox import InProcessBox, SandboxError, ScriptPeer
+from protocol import SAY_LIMIT, encode
+from protocol.event_text import describe_move
+
+_MAX_SHOWN = 4000  # characters of a useless answer that the model is shown again
+_FINAL = {"the context is too long", "the prompt was filtered"}  # asking again would give the same
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """A model's answer as it was read. move: None if the answer is useless, for this reason."""
+
+    move: int | None
+    say: tuple[Message, ...] = ()
+    reason: str = ""
+    shown: str = ""  # the answer, for the conversation
+
+
+class ModelSeat:
+    """A seat of one match that a model plays; `start` starts its box, also again for a later game."""
+
+    def __init__(self, player: ModelPlayer, client: ModelClient, spec: MatchSpec) -> None:
+        self._player, self._client = player, client
+        self._match = spec.match
+        rules = spec.settings.rules
+        self._rules = {**make_rules_object(rules), "talk": str(rules.talk)}
+        self._form = _answer_form(player, [role.value for role in rules.roles], str(rules.talk), sorted(spec.handles))
+        self._view = PlayerView()
+        self._said: list[dict[str, str]] = []  # the conversation of this game, without the system prompt
+
+    def start(self) -> InProcessBox:
+        self._view = PlayerView()
+        return InProcessBox(self._player.name, self._script)
+
+    def _script(self, peer: ScriptPeer) -> None:
+        try:
+            for line in peer.lines():
+                message = json.loads(line)
+                hello = self._view.take(message)
+                if message["type"] == "game_start":
+                    self._said = []
+                if hello is not None:
+                    peer.send(encode({"type": "hello", "name": "model"}))
+                elif message["type"] == "request":
+                    peer.send(encode(self._decide(peer)))
+        except (CallsStoppedError, BotError, CancelledError) as problem:
+            self._client.stop(str(problem).replace("\n", " "))
+            raise SandboxError(str(problem)) from problem
+        except Exception as problem:
+            why = f"{self._player.name}: a defect of the arena ({type(problem).__name__}: {problem})"
+            self._client.stop(why)
+            raise SandboxError(why) from problem
+
+    def _decide(self, peer: ScriptPeer) -> Message:
+        view = self._view
+        if len(view.request["legal"]) == 1:
+            return view.answer(0)
+        values = self._values()
+        system = {"role": "system", "content": self._player.render("system", values)}
+        asked = {"role": "user", "content": self._player.render("request", values)}
+        messages = [system, *self._said, asked]
+        choice = self._ask(peer, messages, 1, 1)
+        if choice.move is None and choice.reason not in _FINAL:
+            again = f"Your answer can't be used: {choice.reason}. Answer again, in the form above."
+            more = [{"role": "assistant", "content": choice.shown}, {"role": "user", "content": again}]
+            choice = self._ask(peer, [*messages, *more], 2, 2)
+        move = choice.move
+        if move is None:
+            seed = f"{view.game.game_seed}|{view.request['id']}"
+            move = view.quiet(Random(seed).randrange)
+        if self._player.settings.history == "conversation":
+            said = (
+                choice.shown if choice.move is not None else f"(I gave no usable answer; move {move + 1} was played.)"
+            )
+            self._said += [asked, {"role": "assistant", "content": said}]
+        return view.answer(move, choice.say)
+
+    def _ask(self, peer: ScriptPeer, messages: list[dict[str, str]], new: int, attempt: int) -> _Choice:
+        """Make a call, and wait until it ends or the box is closed."""
+        view, game = self._view, self._view.game
+        about = {"turn": game.turn, "seat": game.seat, "kind": game.kind}
+        key = (self._match, game.number, self._player.name, view.request["id"], attempt)
+        names = view.names
+
+        def judge(answer: Answer) -> tuple[Message, _Choice]:
+            choice, reasoning = self._read(answer)
+            if choice.move is not None:
+                done = f"played: {describe_move(game.legal[choice.move], names)}"
+                done += "; its statements were dropped" if choice.reason else ""
+            elif attempt == 1 and choice.reason not in _FINAL:
+                done = f"asked again: {choice.reason}"
+            else:
+                done = f"default move: {choice.reason}"
+            return {"done": done, "reasoning": reasoning}, choice
+
+        future = self._client.ask(Call(self._player, key, about, messages, new, self._form, judge))
+        try:
+            peer.wait_until(lambda seconds: bool(wait([future], seconds).done))
+            return future.result()
+        finally:
+            future.cancel()
+
+    def _values(self) -> Message:
+        """Return the variables of the prompt: plain data, all of it known to this seat."""
+        view, game, settings = self._view, self._view.game, self._player.settings
+        own, names = game.request["you"], view.names
+        lines = view.new_lines() if settings.history == "conversation" else view.history
+        return {
+            "rules": self._rules,
+            "talk": self._rules["talk"],
+            "reasoning": settings.reasoning,
+            "history": settings.history,
+            "turn": game.turn,
+            "me": {
+                "handle": game.me.handle,
+                "coins": game.me.coins,
+                "cards": own["cards"],
+                "drawn": own.get("drawn", []),
+            },
+            "players": [
+                {
+                    "handle": player.handle,
+                    "you": player.seat == game.seat,
+                    "coins": player.coins,
+                    "influence": player.influence,
+                    "lost": list(player.revealed),
+                    "side": player.allegiance,
+                    "claims": dict(player.claims),
+                    "has": list(player.known),
+                    "lacks": list(player.lacks),
+                    "out": not player.alive,
+                }
+                for player in game.players
+            ],
+            "deck": own.get("known", {}).get("deck", []),
+            "events": [f"{line[0].upper()}{line[1:]}." for line in lines if line],
+            "question": view.question(),
+            "moves": [describe_move(move, names) for move in game.legal],
+        }
+
+    def _read(self, answer: Answer) -> tuple[_Choice, str]:
+        """Return the choice in an answer, and the model's private reasoning."""
+        shown = answer.content[:_MAX_SHOWN] or "(nothing)"
+        found = _find_object(answer.content)
+        reasoning = self._client.redact(str(found.get("reasoning") or "")) if found else ""
+        if answer.problem is not None:
+            return _Choice(None, (), answer.problem, shown), reasoning
+        if found is None:
+            return _Choice(None, (), 'it contains no JSON object with "move"', shown), reasoning
+        move, count = found["move"], len(self._view.request["legal"])
+        if isinstance(move, str) and move.strip().isdecimal() and len(move) < 6:
+            move = int(move)
+        if type(move) is not int or not 1 <= move <= count:
+            return _Choice(None, (), f"move must be a number from 1 to {count}", shown), reasoning
+        say = self._statements(found.get("say"))
+        return _Choice(move - 1, say or (), "" if say is not None else "statements", shown), reasoning
+
+    def _statements(self, said: Any) -> tuple[Message, ...] | None:
+        """Return the statements of an answer as the protocol has them; None if some aren't valid."""
+        game, talk = self._view.game, self._rules["talk"]
+        if not said or talk == "off":
+            return ()
+        seats = {player.handle: player.seat for player in game.opponents}
+        statements: list[Message] = []
+        for each in said if isinstance(said, list) else [None]:
+            if not isinstance(each, dict):
+                return None
+            kind = each.get("says")
+            statement: Message = {"says": kind}
+            if kind in ("hold", "lack", "doubt"):
+                statement["role"] = each.get("role")
+                if statement["role"] not in game.rules["deck"]:
+                    return None
+            if kind in ("attack", "spare", "doubt"):
+                statement["target"] = seats.get(str(each.get("player")))
+                if statement["target"] is None:
+                    return None
+            if kind == "text":
+                statement["text"] = clean_text(self._client.redact(str(each.get("text") or "")))
+                if talk != "text" or not statement["text"]:
+                    return None
+            elif len(statement) == 1:
+                return None
+            statements.append(statement)
+        texts = sum("text" in statement for statement in statements)
+        return tuple(statements) if len(statements) <= SAY_LIMIT and texts <= 1 else None
+
+
+def _find_object(text: str) -> Message | None:
+    """Return the last JSON object with `move` in a text, None without one."""
+    found, place, decoder = None, text.find("{"), json.JSONDecoder()
+    while place >= 0:
+        try:
+            value, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            end = place + 1
+        else:
+            found = value if "move" in value else found
+        place = text.find("{", end)
+    return found
+
+
+def _answer_form(player: ModelPlayer, roles: list[str], talk: str, handles: list[str]) -> Message:
+    """Return the fields of a request that define the form of its answer; {} for a text."""
+    settings = player.settings
+    fields: Message = {"reasoning": {"type": "string"}} if settings.reasoning else {}
+    fields["move"] = {"type": "integer"}
+    if talk != "off":
+        kinds = [kind.value for kind in StatementKind if kind is not StatementKind.TEXT or talk == "text"]
+        statement = {
+            "says": {"type": "string", "enum": kinds},
+            "role": {"type": ["string", "null"], "enum": [*roles, None]},
+            "player": {"type": ["string", "null"], "enum": [*handles, None]},
+        }
+        if talk == "text":
+            statement["text"] = {"type": ["string", "null"]}
+        fields["say"] = {"type": "array", "items": _closed(statement)}
+    schema = _closed(fields)
+    if settings.answer == "schema":
+        return {
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "move", "strict": True, "schema": schema},
+            }
+        }
+    if settings.answer == "tool":
+        tool = {"name": "play", "description": "Play a move.", "parameters": schema, "strict": True}
+        choice = {"type": "function", "function": {"name": "play"}}
+        return {"tools": [{"type": "function", "function": tool}], "tool_choice": choice}
+    return {}
+
+
+def _closed(fields: Message) -> Message:
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}

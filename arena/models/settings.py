@@ -1,0 +1,195 @@
+"""Read the settings of model players: the table [model] of bot.toml, the key, the prompt, and the file of the budget.
+
+A key comes from an environment variable, or from a file that only its owner may read. It is in no settings object: it
+stays in `ModelPlayer.key`, whose text form doesn't show it."""
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from arena.bots import MANIFEST, Bot, BotError, read_toml
+from arena.escaping import escape_control
+
+PROMPT = "prompt.jinja"
+_MAX_PROMPT_BYTES = 1 << 18  # of the template
+_MIN_KEY = 8  # characters; a shorter key can't be found and removed in texts
+_OWN_FIELDS = frozenset({"messages", "model", "n", "response_format", "stream", "tool_choice", "tools"})
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class ModelSettings(_Table):
+    """The table [model] of bot.toml. `extra`: further fields of the request. Without a value, a field isn't sent."""
+
+    endpoint: str
+    model: str
+    key_env: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+    key_file: str | None = None
+    temperature: float | None = Field(None, ge=0, allow_inf_nan=False)
+    reasoning_effort: str | None = None
+    answer: Literal["schema", "tool", "text"] = "schema"
+    history: Literal["summary", "conversation"] = "summary"
+    reasoning: bool = True
+    max_tokens: int = Field(4096, ge=1)
+    timeout_s: float = Field(300.0, ge=1, le=3600)
+    extra: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> "ModelSettings":
+        url = urlsplit(self.endpoint)
+        if url.scheme not in ("http", "https") or not url.hostname:
+            raise ValueError("endpoint isn't an address such as http://localhost:11434/v1/chat/completions")
+        if url.username or url.password or url.query:
+            raise ValueError("endpoint has a user, a password or a query: keys belong into key_env or key_file")
+        if self.key_env and self.key_file:
+            raise ValueError("set one of key_env and key_file")
+        if used := sorted(_OWN_FIELDS & self.extra.keys()):
+            raise ValueError(f"extra sets {', '.join(used)}, which the arena sets itself")
+        return self
+
+    @property
+    def key_name(self) -> str:
+        """What the limits of a key are filed under: its variable or file, the endpoint without a key."""
+        return self.key_env or self.key_file or self.endpoint
+
+
+class Price(_Table):
+    """Dollars for a million tokens: of prompts, of prompts that the provider has cached, and of answers."""
+
+    input: Amount
+    output: Amount
+    cached: Amount | None = None
+
+    def cost(self, prompt: int, output: int, cached: int = 0) -> float:
+        """Return the price of a call in dollars. The arguments count tokens; `prompt` includes the cached ones."""
+        cheap = self.input if self.cached is None else self.cached
+        return ((prompt - cached) * self.input + cached * cheap + output * self.output) / 1e6
+
+
+class KeyLimits(_Table):
+    """The provider's limits of a key, over all matches of a run."""
+
+    requests_per_minute: int | None = Field(None, ge=1)
+    tokens_per_minute: int | None = Field(None, ge=1)
+
+
+class Budget(_Table):
+    """The file of --budget: what a run may use with all its resumptions, the prices by model, the limits by key."""
+
+    calls: Count = 1000
+    tokens: Count | None = None
+    dollars: Amount | None = None
+    patience_s: Amount = 300.0
+    prices: dict[str, Price] = {}
+    keys: dict[str, KeyLimits] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlayer:
+    """A model player: its name at the table, settings, prompt and key; the key is "" without one."""
+
+    name: str
+    settings: ModelSettings
+    template: Template = field(repr=False)
+    key: str = field(repr=False)
+
+    def render(self, part: str, values: dict[str, Any]) -> str:
+        """Return one of the two texts of the prompt, "system" or "request". Raises BotError."""
+        try:
+            return "".join(self.template.blocks[part](self.template.new_context(values))).strip()
+        except Exception as problem:  # whatever a template computes
+            text = escape_control(f"{type(problem).__name__}: {problem}")
+            raise BotError(f"{self.name}: {PROMPT} can't be filled in: {text}\nCorrect the prompt.") from None
+
+
+Settings = TypeVar("Settings", bound=_Table)
+
+
+def _validated(kind: type[Settings], data: object, where: str) -> Settings:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        part = ".".join(map(str, problem["loc"]))
+        text = f"{part + ': ' if part else ''}{problem['msg'].removeprefix('Value error, ')}"
+        fields = ", ".join(kind.model_fields)
+        raise BotError(f"{escape_control(where)}: {escape_control(text)}.\nThe fields are {fields}.") from None
+
+
+def read_budget(file: Path) -> Budget:
+    """Return the content of a budget's file. Raises BotError, with problem and fix."""
+    try:
+        return _validated(Budget, read_toml(file, "calls = 1000"), str(file))
+    except ValueError as problem:
+        raise BotError(f"{escape_control(file)}: {problem}") from None
+    except OSError as problem:
+        raise BotError(f"{escape_control(file)} can't be read: {problem.strerror}.\nName another --budget.") from None
+
+
+def load_player(bot: Bot, budget: Budget) -> ModelPlayer:
+    """Return the player of a model's folder. Raises BotError if it can't play, or a budget of money lacks its price."""
+    where = f"{bot.name}: [model] in {MANIFEST}"
+    settings = _validated(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), where)
+    if budget.dollars is not None and settings.model not in budget.prices:
+        raise BotError(
+            f'{bot.name}: the budget is in dollars, but has no price for "{escape_control(settings.model)}".\n'
+            f'Add it: [prices."{escape_control(settings.model)}"], with input and output'
+        )
+    return ModelPlayer(bot.name, settings, _read_template(bot), _read_key(settings, where))
+
+
+def _read_template(bot: Bot) -> Template:
+    file = bot.path / PROMPT
+    try:
+        with file.open("rb") as stream:
+            text = stream.read(_MAX_PROMPT_BYTES + 1).decode("utf-8-sig")
+        template = ImmutableSandboxedEnvironment(undefined=StrictUndefined).from_string(text)
+    except OSError as problem:
+        reason = problem.strerror or "it can't be read"
+    except (UnicodeDecodeError, TemplateError, RecursionError) as problem:
+        reason = str(problem)
+    else:
+        if len(text) <= _MAX_PROMPT_BYTES and {"system", "request"} <= template.blocks.keys():
+            return template
+        reason = f"it needs the blocks system and request, and at most {_MAX_PROMPT_BYTES >> 10} kB"
+    raise BotError(
+        f"{bot.name}: {PROMPT}: {escape_control(reason)}.\nCorrect it, or copy that of arena new NAME --lang model"
+    )
+
+
+def _read_key(settings: ModelSettings, where: str) -> str:
+    """Return the key, "" if the settings name none. Raises BotError, which never quotes the key."""
+    if settings.key_env:
+        key, named = os.environ.get(settings.key_env, ""), f"the variable {settings.key_env}"
+        advice = f"Set it in this shell: read -rs {settings.key_env} && export {settings.key_env}"
+    elif settings.key_file:
+        file = Path(settings.key_file).expanduser()
+        named, advice = f"the file {file}", f"Write the key alone into it, then: chmod 600 {file}"
+        try:
+            status = file.stat()
+            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+                raise BotError(
+                    f"{where}: others may read {escape_control(file)}.\nRun: chmod 600 {escape_control(file)}"
+                )
+            key = file.read_text("utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            key = ""
+    else:
+        return ""
+    if len(key) < _MIN_KEY or not key.isascii() or not key.isprintable() or " " in key:
+        raise BotError(
+            f"{where}: {escape_control(named)} contains no key, which has {_MIN_KEY} or more characters.\n"
+            f"{escape_control(advice)}"
+        )
+    return key

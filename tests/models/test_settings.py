@@ -1,0 +1,73 @@
+"""The table [model] of bot.toml, keys, the budget, and commands that refuse a model."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from arena.bots import BotError, load_bots, read_submission
+from arena.models import Budget, load_player, read_budget
+from tests.cases import each
+from tests.cli_workspace import Place
+from tests.models.endpoint import KEY, model_folder
+
+URL = "http://localhost/v1/chat/completions"
+
+
+def load(folder: Path) -> None:
+    load_player(load_bots([str(folder)], models=True)[0][0], Budget())
+
+
+@each(
+    "number, line, problem",
+    [
+        (0, 'api_key = "sk-zqsecretzq"', "api_key: Extra inputs"),
+        (1, 'key_env = "sk-zqsecretzq"', "key_env: String should match"),
+        (2, 'key_env = "NO_SUCH_KEY"', "the variable NO_SUCH_KEY contains no key"),
+        (3, 'key_file = "/nowhere/key"', "the file /nowhere/key contains no key"),
+        (4, "temperature = -1.0", "temperature: "),
+        (5, "extra = { stream = true }", "extra sets stream"),
+    ],
+)
+def test_a_wrong_setting_is_named_without_its_value(tmp_path: Path, number: int, line: str, problem: str) -> None:
+    with pytest.raises(BotError) as found:
+        load(model_folder(tmp_path / str(number), URL, line))
+    assert problem in str(found.value)
+    assert KEY not in str(found.value)
+
+
+def test_a_key_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text(f"{KEY}\n")
+    folder = model_folder(tmp_path / "m", URL, f'key_file = "{file}"')
+    file.chmod(0o640)
+    with pytest.raises(BotError, match="others may read"):
+        load(folder)
+    file.chmod(0o600)
+    load(folder)
+
+
+def test_a_budget_of_money_needs_prices(tmp_path: Path) -> None:
+    (tmp_path / "budget.toml").write_text("dollars = 1.0")
+    bot = load_bots([str(model_folder(tmp_path / "m", URL))], models=True)[0][0]
+    with pytest.raises(BotError, match='no price for "fake"'):
+        load_player(bot, read_budget(tmp_path / "budget.toml"))
+
+
+def test_other_commands_refuse_a_model(place: Place) -> None:
+    model_folder(place.folder / "m", URL)
+    for words in (["compare", "m", "sample:honest", "--against", "sample:bluffer"], ["exploit", "m"]):
+        refused = place.call(*words)
+        assert (refused.code, "m is a language model" in refused.err) == (2, True), (words, refused)
+
+
+def test_a_ladder_refuses_a_model(tmp_path: Path) -> None:
+    with pytest.raises(BotError, match="is a language model"):
+        read_submission(model_folder(tmp_path / "m", URL), tmp_path)
+
+
+def test_a_new_model_needs_only_an_endpoint(place: Place) -> None:
+    made = place.call("new", "mine", "--lang", "model")
+    assert made.code == 0
+    assert sorted(os.listdir(place.folder / "mine")) == ["bot.toml", "prompt.jinja"]
+    load(place.folder / "mine")
