@@ -27,6 +27,16 @@ def is_compiled_stale() -> bool:
     return any(file.name.endswith(".py") and file.stat().st_mtime > compiled_at for files in folders for file in files)
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether a host, an address or a name, is this machine's own."""
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def with_extra(extra: str) -> str:
     """Return how to install the arena with one of its extras, such as `web`. It is on no package index."""
     from importlib.metadata import PackageNotFoundError, distribution

@@ -7,6 +7,15 @@ if TYPE_CHECKING:
     from arena.rating import Estimate
 
 
+class Interval(Protocol):
+    """What has an interval, from `low` to `high`; both are None without one."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
 NO_VALUE = "-"
 NO_INTERVALS = "There are too few matches for intervals."
 
@@ -54,14 +63,21 @@ def format_percent(rate: float | None, digits: int = 1) -> str:
     return NO_VALUE if rate is None else f"{rate:.{digits}%}"
 
 
-def format_interval(low: float | None, high: float | None, digits: int = 1) -> str:
-    """Return a rate's interval in percent, without the sign, such as "30.1-40.2"; "-" if an end is None."""
-    return NO_VALUE if low is None or high is None else f"{100 * low:.{digits}f}-{100 * high:.{digits}f}"
+def format_interval(estimate: Interval | None, digits: int = 1, to: str = "-") -> str:
+    """Return a rate's interval in percent, without the sign, such as "30.1-40.2"; "-" without an interval."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return NO_VALUE
+    return f"{100 * estimate.low:.{digits}f}{to}{100 * estimate.high:.{digits}f}"
 
 
-def format_estimate_interval(estimate: "Estimate | None", digits: int = 1) -> str:
-    """Return an estimated rate's interval in percent, as `format_interval` does."""
-    return NO_VALUE if estimate is None else format_interval(estimate.low, estimate.high, digits)
+def format_points(difference: float | None) -> str:
+    """Return a difference of rates in points, such as "+4.2" or "-0.8"; "-" for None."""
+    return NO_VALUE if difference is None else f"{100 * difference:+.1f}"
+
+
+def format_points_interval(low: float | None, high: float | None) -> str:
+    """Return a difference's interval in points, such as "-0.8 to +4.2"; "-" without an interval."""
+    return NO_VALUE if low is None or high is None else f"{format_points(low)} to {format_points(high)}"
 
 
 def have_no_intervals(estimates: Iterable["Estimate | None"]) -> bool:

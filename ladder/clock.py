@@ -6,6 +6,8 @@ from datetime import datetime
 from arena.escaping import escape_control
 from ladder.settings import LadderError, LadderSettings
 
+DAY_S = 86_400.0
+
 
 def parse_time(settings: LadderSettings, text: str, deadline: str | None = None) -> float:
     """Return a time in seconds since 1970. Raises LadderError, also for a date without a time.

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store
-from ladder.clock import parse_time
+from ladder.clock import DAY_S, parse_time
 from ladder.ladder import Ladder, get_user
 from ladder.settings import Deadline, LadderError, LadderSettings
 
@@ -42,8 +42,6 @@ class DeadlineSummary:
     late_until: float | None = None
     lateness: str | None = None
 
-
-DAY_S = 86_400.0
 
 CountingVersions = dict[tuple[str, str], str]
 """What counts of each user at each deadline: by (deadline, login), versions with their late penalties, as text."""

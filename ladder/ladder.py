@@ -30,6 +30,7 @@ from arena.referee import MatchSettings, MatchSpec
 from arena.sandbox import SandboxChoice, for_this_command, remove_tree, unavailable_reason, untrusted_problem
 from arena.schedule import keyed_shuffle, seat_orders
 from ladder import store
+from ladder.clock import DAY_S
 from ladder.permissions import Viewer
 from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, new_settings, read_settings
 from ladder.view_context import ViewContext
@@ -354,9 +355,6 @@ def get_version_archive(ladder: Ladder, text: str) -> tuple[store.Version, bytes
     return ladder.database.read_with_retry(read)
 
 
-_DAY_S = 86_400.0
-
-
 @dataclass(frozen=True, slots=True)
 class PruneResult:
     """The numbers of matches whose records, and whose logs, were removed because they had expired."""
@@ -368,8 +366,8 @@ class PruneResult:
 def prune_expired(ladder: Ladder) -> PruneResult:
     """Remove events, chat lines, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
     kept, now = ladder.last_settings.retention, ladder.clock()
-    store.prune_events(ladder.database, now - kept.events_days * _DAY_S)
-    ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - kept.chat_days * _DAY_S))
+    store.prune_events(ladder.database, now - kept.events_days * DAY_S)
+    ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - kept.chat_days * DAY_S))
     return PruneResult(*store.prune_records(ladder.database, *_pruning_times(ladder)))
 
 
@@ -384,7 +382,7 @@ def count_expired(ladder: Ladder) -> PruneResult:
 
 def _pruning_times(ladder: Ladder) -> tuple[float, float]:
     settings, now = ladder.last_settings.retention, ladder.clock()
-    return now - settings.records_days * _DAY_S, now - settings.logs_days * _DAY_S
+    return now - settings.records_days * DAY_S, now - settings.logs_days * DAY_S
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from arena.formatting import format_count
 from arena.run import cache_folder
 from arena.sandbox import is_noexec
 from ladder import store
+from ladder.clock import DAY_S
 from ladder.ladder import Ladder, count_expired, open_ladder, require_sandbox, resolve_database_url
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.settings import SETTINGS_FILE, LadderError, read_settings, with_database
@@ -243,9 +244,6 @@ _MAX_WAIT_S = 600.0  # a submission is checked within a minute; a table session 
 _MAX_DEATHS = 3  # of workers: fewer happen to any table
 
 
-_DAY_S = 86_400.0
-
-
 @dataclass(frozen=True, slots=True)
 class Checkup:
     """The findings of a checkup."""
@@ -442,7 +440,7 @@ def _tables(ladder: Ladder) -> Finding:
 
 def _abandoned_matches(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        failures = store.abandoned_since(connection, ladder.clock() - 7 * _DAY_S)
+        failures = store.abandoned_since(connection, ladder.clock() - 7 * DAY_S)
     if not failures:
         return Finding("abandoned", Severity.OK, "no match in the last 7 days")
     last = failures[0]
@@ -457,7 +455,7 @@ def _abandoned_matches(ladder: Ladder) -> Finding:
 
 def _deaths(ladder: Ladder) -> Finding:
     with ladder.database.read() as connection:
-        deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * _DAY_S)
+        deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * DAY_S)
         counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in store.active_versions(connection))
     most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
     if not most:

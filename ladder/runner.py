@@ -18,6 +18,7 @@ from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
 from ladder import store, tasks
 from ladder.bots import serialize_step
+from ladder.clock import DAY_S
 from ladder.grading import extend_finals
 from ladder.health import HealthMonitor, LadderMetrics
 from ladder.ladder import Ladder, prune_expired
@@ -28,7 +29,6 @@ from ladder.worker import ReviewJob, Task, TaskResult, VersionCheckResult, run_t
 STANDINGS_UPDATE_S = 10.0  # between two updates of the standings
 FIRST_STANDINGS_UPDATE_S = 1.0  # to the first update, so that a runner that dies often also updates the standings
 _MIN_UPDATE_PERIODS = 20  # durations of an update between two updates: updates take at most a twentieth of the time
-PRUNE_INTERVAL_S = 86_400.0
 SETTINGS_POLL_S = 2.0
 
 
@@ -266,7 +266,7 @@ class LadderRunner:
         now = time.monotonic()
         if now < self._next_prune:
             return
-        self._next_prune = now + PRUNE_INTERVAL_S
+        self._next_prune = now + DAY_S
         pruned = prune_expired(self.ladder)
         if pruned.records or pruned.logs:
             yield pruned

@@ -31,7 +31,8 @@ from arena.run import Job, MissingBotsError, WorkItem
 from arena.schedule import keyed_shuffle
 from arena.workers import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
 from ladder import store
-from ladder.bots import DAY_S, describe_party
+from ladder.bots import describe_party
+from ladder.clock import DAY_S
 from ladder.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
 from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
 from ladder.settings import LadderError

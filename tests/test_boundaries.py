@@ -63,13 +63,13 @@ arena.models: protocol protocol.event_text arena.coup arena.escaping arena.sandb
 arena.stats: arena.coup arena.rating arena.referee arena.replay
 arena.stats.plots: arena.escaping arena.replay arena.stats.report
 arena.stats.report: arena.escaping arena.rating arena.referee
-arena.compare: arena.schedule arena.stats
+arena.compare: arena.schedule arena.formatting arena.stats
 arena.compare.comparison: arena.coup arena.schedule arena.run
 arena.compare.divergence: protocol.event_text arena.coup arena.rating arena.referee arena.replay
   arena.compare.comparison
-arena.compare.report: arena.escaping arena.rating arena.referee arena.run arena.stats arena.compare.comparison
-  arena.compare.divergence
-arena.compare.html_report: arena.rating arena.replay arena.compare.report
+arena.compare.report: arena.escaping arena.rating arena.formatting arena.referee arena.run arena.stats
+  arena.compare.comparison arena.compare.divergence
+arena.compare.html_report: arena.rating arena.formatting arena.replay arena.compare.report
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
   arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
@@ -105,7 +105,7 @@ ladder.view_context: ladder.store ladder.permissions
 ladder.clock: arena.escaping ladder.settings
 ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion
 ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
-  ladder.permissions ladder.settings ladder.view_context
+  ladder.permissions ladder.settings ladder.view_context ladder.clock
 ladder.chat: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
 ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
 ladder.health: ladder.store ladder.settings ladder.ladder
@@ -116,7 +116,7 @@ ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.use
 ladder.matches: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.ladder ladder.audit_log
 ladder.standings: arena.rating arena.rating.matches arena.run ladder.store ladder.permissions ladder.view_context
-  ladder.ladder
+  ladder.clock ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
@@ -124,11 +124,12 @@ ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox ar
 ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.bots ladder.store ladder.permissions
   ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users ladder.standings ladder.bots
 ladder.tasks: arena.escaping arena.schedule arena.workers arena.referee arena.bots arena.run ladder.store
-  ladder.rounds ladder.settings ladder.worker ladder.ladder ladder.bots
+  ladder.rounds ladder.settings ladder.worker ladder.clock ladder.ladder ladder.bots
 ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users
   ladder.bots
 ladder.maintenance: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store
-  ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.users ladder.standings ladder.tasks
+  ladder.permissions ladder.settings ladder.view_context ladder.clock ladder.ladder ladder.users ladder.standings
+  ladder.tasks
 ladder.tables.server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
   ladder.settings ladder.ladder ladder.chat ladder.tasks
 ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
@@ -140,7 +141,8 @@ ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
   ladder.deadlines ladder.users ladder.matches ladder.standings ladder.bots ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
-  ladder.settings ladder.worker ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks ladder.grading
+  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks
+  ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
   arena.replay arena.tables arena.playground ladder.store ladder.permissions ladder.settings ladder.view_context
   ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health ladder.users

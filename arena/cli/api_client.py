@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from email.message import Message
 from http.client import HTTPException
-from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import SplitResult, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener, getproxies, proxy_bypass
 
-from arena import __version__
+from arena import __version__, is_loopback
 from arena.cli.console import os_error_reason, print_note, usage_error
 from arena.escaping import escape_control
 
@@ -54,7 +53,7 @@ class LadderClient:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
         self.url = f"{parts.scheme}://{parts.netloc}"
-        self.readable = parts.scheme == "http" and not _this_machine(parts.hostname)
+        self.readable = parts.scheme == "http" and not is_loopback(parts.hostname)
         self.proxy, route = _find_proxy(parts)
         self.called = self.url + route
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"coup-arena/{__version__}"}
@@ -130,7 +129,7 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
     Raises ValueError for a proxy of a kind that isn't supported.
     """
     proxy = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
-    if not proxy or _this_machine(server.hostname or ""):
+    if not proxy or is_loopback(server.hostname or ""):
         return None, ""
     names = f"{server.scheme}_proxy", f"{server.scheme}_proxy".upper()
     variable = next((name for name in names if os.environ.get(name)), "the system's settings")
@@ -141,10 +140,3 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
             port = "" if parts.port is None else f":{parts.port}"
             return proxy, f" (through the proxy {escape_control(parts.hostname)}{port} of {variable})"
     raise ValueError(f"the proxy of {variable} isn't supported: use http://HOST:PORT, or add the server to no_proxy")
-
-
-def _this_machine(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -38,11 +38,11 @@ from arena.cli.run import (
     resume_command,
     resume_run,
 )
-from arena.compare import NAMES, NEW, OLD, format_points, report
+from arena.compare import NAMES, NEW, OLD, report
 from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
 from arena.compare.html_report import comparison_page
 from arena.escaping import escape_control
-from arena.formatting import format_count
+from arena.formatting import format_count, format_points
 from arena.referee import MatchSettings, Record
 from arena.run import Run, RunFolder, cache_folder, read_record_file, seed_key
 from arena.sandbox import SandboxChoice

@@ -31,7 +31,7 @@ from arena.cli.options import complete_bot, complete_name
 from arena.cli.replay import MAX_GAMES, open_asked_bot, write_page
 from arena.cli.run import count_cores
 from arena.escaping import escape_control
-from arena.formatting import format_count, format_estimate_interval, format_percent
+from arena.formatting import format_count, format_interval, format_percent
 from arena.local import JobError
 from arena.referee import Record, RecordError
 from arena.review import CostlyDecision, Judge, JudgeError, MistakePattern, Review, UnknownRulesError, review_bot
@@ -172,7 +172,7 @@ def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
             str(each.match),
             str(each.game),
             str(each.turn),
-            format_estimate_interval(each.cost, 0),
+            format_interval(each.cost, 0),
             format_percent(each.win_probability.value, 0),
         ]
         for each in costly

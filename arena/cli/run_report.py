@@ -16,7 +16,7 @@ from rich.text import Text
 from arena.bots import Bot
 from arena.cli.console import Column, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
-from arena.formatting import format_count, format_estimate_interval, format_percent, format_range, format_rating
+from arena.formatting import format_count, format_interval, format_percent, format_range, format_rating
 from arena.rating import min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
 from arena.run import (
@@ -158,7 +158,7 @@ def standings_table(run: Run, standings: RunStandings) -> Table:
                     if row.win_rate_adjusted and row.win_rate_adjusted.low is not None
                     else None
                 ),
-                format_estimate_interval(row.win_rate_adjusted),
+                format_interval(row.win_rate_adjusted),
                 format_percent(row.win_rate),
                 f"{row.games}/{row.matches}",
                 Text(str(faults), style="red" if faults else ""),

@@ -78,7 +78,9 @@ def _overview_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
     for bot in stats.bots:
         won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
         out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
-        rows.append([bot.bot, str(bot.games), _percent(won), _interval(won), _with_total(two), _interval(two), out])
+        rows.append(
+            [bot.bot, str(bot.games), _percent(won), format_interval(won), _with_total(two), format_interval(two), out]
+        )
     yield _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
     yield ""
     rows = []
@@ -90,9 +92,9 @@ def _overview_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
                 bot.bot,
                 number,
                 _percent(bluffs),
-                _interval(bluffs),
+                format_interval(bluffs),
                 _percent(challenged),
-                _interval(challenged),
+                format_interval(challenged),
                 _with_total(caught),
             ]
         )
@@ -235,10 +237,6 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[
 
 def _percent(rate: report.Rate | None, digits: int = 1) -> str:
     return format_percent(None if rate is None else rate.value, digits)
-
-
-def _interval(rate: report.Rate | None) -> str:
-    return NO_VALUE if rate is None else format_interval(rate.low, rate.high)
 
 
 def _with_total(rate: report.Rate | None) -> str:

@@ -17,7 +17,5 @@ from arena.compare.evidence import (
     Verdict,
     describe_elo,
     describe_pairing_gain,
-    format_interval,
-    format_points,
     pairs_needed,
 )

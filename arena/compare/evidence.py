@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, median, variance
 from typing import Literal, NamedTuple
 
+from arena.formatting import format_count, format_points, format_points_interval
 from arena.stats import paired_variance
 
 Verdict = Literal["better", "worse", "no difference"]
@@ -65,7 +66,7 @@ class PairedResult:
     @property
     def verdict_text(self) -> str:
         """Return the verdict with its interval: "NEW is better by 0.4 to 6.1 points"."""
-        interval = f"{format_interval(self.low, self.high)} points"
+        interval = f"{format_points_interval(self.low, self.high)} points"
         if self.verdict == "no difference":
             return f"NEW makes no difference of {100 * self.min_effect:.3g}: {interval}"
         if self.verdict is None:
@@ -82,7 +83,7 @@ class PairedResult:
                 f"{format_count(self.pairs, 'pair')} in {format_count(self.blocks, 'block')}, "
                 f"{self.discordant_pairs} with different results: OLD won {self.old_win_rate:.1%}, NEW "
                 f"{self.new_win_rate:.1%}",
-                f"{format_interval(self.low, self.high)} points ({VALIDITY}); measured "
+                f"{format_points_interval(self.low, self.high)} points ({VALIDITY}); measured "
                 f"{format_points(self.difference)}, {BIAS}",
             )
         if self.pairing_gain is not None:
@@ -254,17 +255,3 @@ def describe_elo(result: PairedResult) -> str | None:
 
 def describe_pairing_gain(gain: float) -> str:
     return f"without pairs, this takes {gain:.1f} times as many games"
-
-
-def format_count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def format_points(difference: float) -> str:
-    """Return a difference in points: "+4.2", "-0.8"."""
-    return f"{100 * difference:+.1f}"
-
-
-def format_interval(low: float | None, high: float | None) -> str:
-    """Return an interval in points: "-0.8 to +4.2"; "-" without an interval."""
-    return "-" if low is None or high is None else f"{format_points(low)} to {format_points(high)}"

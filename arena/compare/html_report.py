@@ -5,16 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 from statistics import NormalDist
 
-from arena.compare import (
-    ABOUT_PAIRS,
-    BIAS,
-    UNDECIDED_ADVICE,
-    VALIDITY,
-    describe_pairing_gain,
-    format_interval,
-    format_points,
-)
+from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
 from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
+from arena.formatting import format_points, format_points_interval
 from arena.rating import Estimate
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -39,7 +32,7 @@ def _page_header(report: CompareReport, title: str) -> str:
     if report.pairs:
         lines.append(
             f"NEW won {_percent(report.new.win_rate)} of its games, OLD {_percent(report.old.win_rate)}: "
-            f"{format_interval(*_ends(report)[1:])} points ({VALIDITY})."
+            f"{format_points_interval(*_ends(report)[1:])} points ({VALIDITY})."
         )
         lines.append(f"Measured: {format_points(report.difference.value)} points, {BIAS}.")
     if report.pairing_gain is not None:

@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, describe_elo, format_interval, format_points, pairs_needed
+from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, describe_elo, pairs_needed
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Divergence, find_divergences
 from arena.escaping import escape_control
+from arena.formatting import format_points, format_points_interval
 from arena.rating import Estimate
 from arena.referee import Record
 from arena.run import RunStandings
@@ -180,7 +181,8 @@ def describe_progress(comparison: Comparison) -> str:
     if not evidence.blocks:
         return "playing the first block"
     last = evidence.result()
-    text = f"{last.pairs} pairs: NEW {format_points(last.difference)} points ({format_interval(last.low, last.high)}); "
+    interval = format_points_interval(last.low, last.high)
+    text = f"{last.pairs} pairs: NEW {format_points(last.difference)} points ({interval}); "
     if comparison.ended:
         return text + last.verdict_text
     return f"{text}undecided: about {blocks_left(comparison) * comparison.config.match_games} more"
@@ -214,7 +216,7 @@ def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]
 def format_gain(row: DivergenceGroup | OpponentDifference) -> str:
     """Return the gain of a row in points, with the interval if the row has one: "+18.3 (+5.2 to +38.3)"."""
     gain = row.win_rate_gain if isinstance(row, DivergenceGroup) else row.difference
-    return format_points(gain.value) + ("" if gain.low is None else f" ({format_interval(gain.low, gain.high)})")
+    return format_points(gain.value) + ("" if gain.low is None else f" ({format_points_interval(gain.low, gain.high)})")
 
 
 def remarks(report: CompareReport) -> list[str]:

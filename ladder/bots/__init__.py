@@ -23,7 +23,6 @@ from ladder.bots.pages import (
     view_logs,
 )
 from ladder.bots.submissions import (
-    DAY_S,
     AcceptedSubmission,
     BulkSubmission,
     activate_version,

@@ -30,15 +30,13 @@ from arena.formatting import format_count
 from arena.sandbox import scratch_folder
 from ladder import store
 from ladder.bots.pages import BotPage, RemainingQuota, SimilarityPair, SimilarityReport
-from ladder.clock import format_local_time, require_past
+from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
 from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_bot, get_user, make_viewer, require_unsuspended
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError, LadderSettings
 from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
 from ladder.view_context import ViewContext
-
-DAY_S = 86_400  # of UTC
 
 _NAMING = 'Use another name: --name NAME, or the field "Name of the bot" on the page.'
 

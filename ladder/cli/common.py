@@ -160,7 +160,7 @@ def format_time(at: float | None) -> str:
     return "-" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def format_interval(value: Estimate | None, times: float, digits: int) -> str:
+def format_estimate(value: Estimate | None, times: float, digits: int) -> str:
     """Return an estimate with its interval, if it has one: 24.1 (20.9-27.7)."""
     if value is None:
         return "-"
@@ -168,11 +168,6 @@ def format_interval(value: Estimate | None, times: float, digits: int) -> str:
     if value.low is None or value.high is None:
         return text
     return f"{text} ({times * value.low:.{digits}f}-{times * value.high:.{digits}f})"
-
-
-def format_signed(value: float | None, times: float = 100, digits: int = 1) -> str:
-    """Return a difference with its sign, a dash for None."""
-    return "-" if value is None else f"{times * value:+.{digits}f}"
 
 
 _TIME_SUFFIXES = ("_at", "extended_until")  # of fields that hold times
@@ -202,7 +197,7 @@ def format_cell(name: str, value: Any) -> str:
     if isinstance(value, float):
         return format_time(value) if name.endswith(_TIME_SUFFIXES) else f"{value:.5g}"
     if isinstance(value, Estimate):
-        return format_interval(value, 1, 3)
+        return format_estimate(value, 1, 3)
     if isinstance(value, MatchParticipant):
         return escape_control(value.version_ref) + (f" {value.wins:g}" if value.games else "")
     if isinstance(value, DecisionSummary):

@@ -29,12 +29,12 @@ from ladder.bots import BotLogs, view_logs
 from ladder.cli.common import (
     FOLDER_ARGUMENT,
     complete_bots,
-    format_interval,
-    format_signed,
+    format_estimate,
     format_view_line,
     open_ladder_or_exit,
     print_view,
 )
+from ladder.clock import DAY_S
 from ladder.dashboards import EventList, list_events
 from ladder.ladder import get_bot
 from ladder.maintenance import ExportedFiles, export_ladder, write_csv
@@ -112,11 +112,11 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
             escape_control(row.owner or row.pseudonym),
             formatting.format_rating(row.rating),
             formatting.format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
-            formatting.format_estimate_interval(row.win_rate_adjusted, 0),
-            *([] if now is None else [format_signed(row.trend.change_1d), format_signed(row.trend.change_7d)]),
+            formatting.format_interval(row.win_rate_adjusted, 0),
+            *([] if now is None else map(formatting.format_points, (row.trend.change_1d, row.trend.change_7d))),
             str(row.games),
             str(row.faults),
-            *([f"{max(0.0, now - row.submitted_at) / 86_400:.0f}"] if now is not None else []),
+            *([f"{max(0.0, now - row.submitted_at) / DAY_S:.0f}"] if now is not None else []),
         )
         for row in ranking.items
     ]
@@ -310,8 +310,8 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
         return "-", "-", "-"
     return (
         formatting.format_rank(row.rank_range, row.games),
-        format_interval(row.rating, 1, 2),
-        format_interval(row.win_rate_adjusted, 100, 2),
+        format_estimate(row.rating, 1, 2),
+        format_estimate(row.win_rate_adjusted, 100, 2),
     )
 
 

@@ -10,7 +10,7 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
-from ladder.clock import parse_time
+from ladder.clock import DAY_S, parse_time
 from ladder.ladder import ActionResult
 from ladder.permissions import STAFF_VIEWER
 from ladder.users import (
@@ -245,7 +245,7 @@ def add_access(
             kind,
             actor,
             APPROVAL_SCOPE if require_approval else scope,
-            None if days is None else days * 86_400,
+            None if days is None else days * DAY_S,
         )
         url = ladder.settings.web.base_url
     if as_json:

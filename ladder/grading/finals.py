@@ -26,7 +26,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
-from arena.formatting import format_count
+from arena.formatting import format_count, format_interval
 from arena.rating import Z_95, Estimate, wilson_interval
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
@@ -547,7 +547,7 @@ def _beats(
         return _mark(baseline, False, 0.0, lead, "too few games for an interval")
     passed = lead.low > 0
     way = "ahead of" if lead.value > 0 else "behind"
-    words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({_interval(lead)})"
+    words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({format_interval(lead, to=' to ')})"
     return _mark(baseline, passed, 0.0, lead, words)
 
 
@@ -571,8 +571,9 @@ def _share(baseline: Baseline, threshold: float, version: store.Version, measure
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
     estimate = row.win_rate_adjusted
+    interval = f" ({format_interval(estimate, to=' to ')})"
     words = f"win rate {100 * estimate.value:.1f} %"
-    words += f" ({_interval(estimate)})" if estimate.low is not None else ", too few games for an interval"
+    words += interval if estimate.low is not None else ", too few games for an interval"
     passed = estimate.low is not None and 100 * estimate.value >= threshold
     doubtful = (
         estimate.low is not None and estimate.high is not None and 100 * estimate.low < threshold <= 100 * estimate.high
@@ -603,9 +604,3 @@ def _mark(
         inconclusive=doubtful,
         explanation=words,
     )
-
-
-def _interval(estimate: Estimate) -> str:
-    assert estimate.low is not None
-    assert estimate.high is not None
-    return f"{100 * estimate.low:.1f} to {100 * estimate.high:.1f}"

@@ -13,11 +13,11 @@ from sqlalchemy import Connection
 
 from arena.run import HeadToHead
 from ladder import store
+from ladder.clock import DAY_S
 from ladder.permissions import AccessLevel, hide_fields
 from ladder.standings.computation import Standings, StandingsRow, Trend
 from ladder.view_context import ViewContext
 
-DAY_S = 86_400
 WEEK_DAYS = 7
 MAX_DAYS = 30  # for which a page offers standings
 ROWS_PER_PAGE = 50

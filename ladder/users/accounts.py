@@ -22,6 +22,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
+from ladder.clock import DAY_S
 from ladder.ladder import Ladder, get_acting_user, get_user, make_viewer
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 
-DAY_S = 86_400.0
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("join", "team"), 14 * DAY_S)
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)

@@ -4,7 +4,6 @@ import socket
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
 from pathlib import Path
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 from threading import Thread
@@ -14,6 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from arena import is_loopback
 from arena.sandbox import cleanup_all_stale, remove_dead_scratch
 from arena.tables import MAX_FRAME_BYTES, PING_S
 from ladder.health import serve_metrics
@@ -46,7 +46,7 @@ class ServerAddress:
 
     def check(self, insecure: bool) -> None:
         """Raise LadderError if the address is reachable from other hosts without encryption, unless `insecure`."""
-        if not (insecure or self.certificate or _is_loopback(self.host)):
+        if not (insecure or self.certificate or is_loopback(self.host)):
             raise LadderError(
                 f"{self.host} is reachable from other machines, and its connections aren't encrypted.\n"
                 "Give --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy with TLS, or add --insecure"
@@ -138,10 +138,3 @@ def _open_socket(address: ServerAddress) -> socket.socket:
         raise LadderError(
             f"{address.host} port {address.port}: {what}.\nName another: --port N (0 for any that is free)"
         ) from None
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

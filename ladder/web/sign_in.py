@@ -24,6 +24,7 @@ from requests import RequestException
 
 from ladder import users
 from ladder.bots import get_remaining_quota
+from ladder.clock import DAY_S
 from ladder.home import AccountPage, view_account
 from ladder.ladder import Ladder
 from ladder.settings import LadderError, OpenIDSettings
@@ -140,7 +141,6 @@ def count_try(request: RequestContext, what: str, name: str | None = None) -> No
 
 account_router = APIRouter(route_class=AuthorizedRoute)
 
-_DAY_S = 86_400.0
 ALWAYS_STALE_S = 1e-6  # credentials change without events: render the page each time
 
 
@@ -159,7 +159,7 @@ def make_token(
     """Create a token, and show it, only this once."""
     count_try(request, "account")
     login = request.actor
-    issued = users.issue_secret(request.ladder, login, "token", login, scope, days * _DAY_S)
+    issued = users.issue_secret(request.ladder, login, "token", login, scope, days * DAY_S)
     return render_form(request, "token.html", made=issued, url=request.state.url)
 
 

@@ -20,7 +20,7 @@ from ladder import dashboards
 from ladder.audit_log import AuditLog, list_audit_log
 from ladder.bots import SimilarityReport, activate_version, disable_bot, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
-from ladder.clock import parse_time
+from ladder.clock import DAY_S, parse_time
 from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
 from ladder.grading import list_final_states
 from ladder.home import describe_ladder
@@ -172,7 +172,6 @@ def change(
 
 users_router = APIRouter(route_class=AuthorizedRoute)
 
-DAY_S = 86_400.0
 MAX_ROSTER_BYTES = 512 << 10  # a roster is sent back by its preview, in a field of at most 1 MiB
 CARD_COLUMNS = ("login", "name", "email", "section", "link", "until")
 
