@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, cast, get_args
 
 import click
 from fastapi import APIRouter
@@ -194,7 +194,8 @@ def shape(name: str, schema: dict[str, Any]) -> list[str]:
 
 def json_page() -> str:
     """Return the shapes of what each command prints with --json."""
-    commands, shapes = [], {}
+    commands: list[str] = []
+    shapes: dict[str, Any] = {}
     for words, command in list_commands():
         if not any("--json-schema" in option.opts for option in command.params):
             continue
@@ -272,7 +273,7 @@ def setting_default(field: FieldInfo) -> str:
 
 def setting_type(field: FieldInfo) -> str:
     """Return a setting's type with its range."""
-    schema = TypeAdapter(Annotated[field.annotation, field]).json_schema()
+    schema = TypeAdapter(cast(Any, Annotated[field.annotation, field])).json_schema()
     schema = next((part for part in schema.get("anyOf", ()) if part.get("type") != "null"), schema)
     ends = [schema.get("minimum", schema.get("exclusiveMinimum")), schema.get("maximum")]
     if ends[0] is None:
@@ -292,7 +293,7 @@ def metrics_page() -> str:
             pages = make_app(ladder, "").state.shared.metrics
             families = {
                 family.name: family
-                for registry in (RunnerMetrics(runner).registry, pages.registry)
+                for registry in (RunnerMetrics(cast(Any, runner)).registry, pages.registry)
                 for family in registry.collect()
             }
     rows = []

@@ -104,9 +104,9 @@ def summarize_decisions(
     )
 
 
-def display_actor(context: ViewContext, who: str) -> str:
+def display_actor(context: ViewContext, actor: str) -> str:
     """Return an actor's login, or the pseudonym if the viewer may not see a user's login."""
-    if context.viewer.can_view(UserSummary, "login", who):
-        return who
-    person = find_user(context.connection, who)
-    return who if person is None or person.staff else person.pseudonym
+    if context.viewer.can_view(UserSummary, "login", actor):
+        return actor
+    person = find_user(context.connection, actor)
+    return actor if person is None or person.staff else person.pseudonym

@@ -101,7 +101,7 @@ def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage
 ChatAction = Literal["delete_line", "mute", "unmute"]
 
 
-def moderate_chat(ladder: Ladder, id: int, action: ChatAction, who: str, why: str) -> bool:
+def moderate_chat(ladder: Ladder, id: int, action: ChatAction, actor: str, reason: str) -> bool:
     """Delete a line, or mute or unmute its writer; return False if this applies already. Raises LadderError."""
 
     def act(connection: Connection) -> bool:
@@ -114,7 +114,8 @@ def moderate_chat(ladder: Ladder, id: int, action: ChatAction, who: str, why: st
             new = store.set_writer_muted(connection, line, action == "mute")
         if new:
             store.log_action(
-                connection, store.AuditEntry(who, action, f"line {id}: {why}", ladder.clock(), user_id=line.user_id)
+                connection,
+                store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=line.user_id),
             )
         return new
 

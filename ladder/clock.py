@@ -28,9 +28,9 @@ def parse_time(settings: LadderSettings, text: str, deadline: str | None = None)
         ) from None
 
 
-def format_local_time(at: float | None) -> str:
+def format_local_time(timestamp: float | None) -> str:
     """Return a Unix time as text in this machine's zone; "-" for None."""
-    return "-" if at is None else datetime.fromtimestamp(at).astimezone().isoformat(" ", "minutes")
+    return "-" if timestamp is None else datetime.fromtimestamp(timestamp).astimezone().isoformat(" ", "minutes")
 
 
 def require_past(received: float | None, now: float) -> None:

@@ -143,11 +143,11 @@ def _describe_lateness(
     return " and ".join([*costs, f"a late penalty of {percent:g} %"] if percent else costs)
 
 
-def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, at: float) -> str | None:
+def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, timestamp: float) -> str | None:
     """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
     extensions = store.extensions_in_force(connection)
     dues = ((each.name, effective_deadlines(extensions, settings, each)(owner)) for each in settings.deadlines)
-    return next((name for name, due in dues if due.at < at <= due.closes), None)
+    return next((name for name, due in dues if due.at < timestamp <= due.closes), None)
 
 
 def make_version_picker(connection: Connection) -> VersionPicker:
@@ -239,15 +239,15 @@ def require_confirmation(
         raise UnconfirmedError([*notices, *changes])
 
 
-def describe_past_end(name: str, at: float, zone: Deadline) -> str:
+def describe_past_end(name: str, timestamp: float, zone: Deadline) -> str:
     """Return a notice that a deadline, or a user's one, has passed."""
-    end = format_deadline_time(at, zone)
+    end = format_deadline_time(timestamp, zone)
     return f"{name} ended in the past, on {end}: versions that come now are late or too late"
 
 
-def format_deadline_time(at: float, deadline: Deadline) -> str:
+def format_deadline_time(timestamp: float, deadline: Deadline) -> str:
     """Return a time in the zone of a deadline, such as "3 Dec 2026 12:00 +01:00"."""
-    zone = datetime.fromtimestamp(at, deadline.at.tzinfo)
+    zone = datetime.fromtimestamp(timestamp, deadline.at.tzinfo)
     return f"{zone.day} {zone:%b %Y %H:%M} {zone.isoformat()[-6:].replace('+00:00', 'UTC')}"
 
 
@@ -322,8 +322,8 @@ def extend_deadline(
     until: str | None,
     days: int | None,
     late_days: int,
-    who: str,
-    why: str,
+    actor: str,
+    reason: str,
     confirmed: bool = True,
 ) -> bool:
     """Give a user more time before a deadline; return False if they have that time already.
@@ -352,25 +352,25 @@ def extend_deadline(
                 "Give fewer late days."
             )
         return _put_extension(
-            ladder, connection, store.Extension(owner.id, name, at, late_days, why), deadline, who, confirmed
+            ladder, connection, store.Extension(owner.id, name, at, late_days, reason), deadline, actor, confirmed
         )
 
     return ladder.database.write(act)
 
 
-def withdraw_extension(ladder: Ladder, login: str, name: str, who: str, why: str, confirmed: bool = True) -> bool:
+def withdraw_extension(ladder: Ladder, login: str, name: str, actor: str, reason: str, confirmed: bool = True) -> bool:
     """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
     deadline = ladder.settings.deadline(name)
 
     def act(connection: Connection) -> bool:
-        none = store.Extension(get_user(connection, login).id, name, None, 0, why)
-        return _put_extension(ladder, connection, none, deadline, who, confirmed)
+        none = store.Extension(get_user(connection, login).id, name, None, 0, reason)
+        return _put_extension(ladder, connection, none, deadline, actor, confirmed)
 
     return ladder.database.write(act)
 
 
 def _put_extension(
-    ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, who: str, confirmed: bool
+    ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, actor: str, confirmed: bool
 ) -> bool:
     """Store an extension with an audit entry; return False if it is in force already."""
     key = (new.user_id, new.deadline)
@@ -385,7 +385,7 @@ def _put_extension(
     spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)
-    store.log_action(connection, store.AuditEntry(who, "extend", why, ladder.clock(), user_id=new.user_id))
+    store.log_action(connection, store.AuditEntry(actor, "extend", why, ladder.clock(), user_id=new.user_id))
     store.insert_extension(connection, new)
     own = effective_deadline(ladder.settings, deadline, new)
     is_past = new.extended_until is not None and own.closes < ladder.clock()

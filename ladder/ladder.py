@@ -392,7 +392,7 @@ class ActionResult:
     changed: bool
 
 
-def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
+def set_frozen(ladder: Ladder, frozen: bool, actor: str, reason: str) -> bool:
     """Stop or resume starting rated matches; return False if this applies already.
 
     Checks, challenges and finals continue in a frozen ladder, and running matches are finished.
@@ -401,7 +401,9 @@ def set_frozen(ladder: Ladder, frozen: bool, who: str, why: str) -> bool:
     def act(connection: Connection) -> bool:
         if store.is_frozen(connection) == frozen:
             return False
-        store.log_action(connection, store.AuditEntry(who, "freeze" if frozen else "unfreeze", why, ladder.clock()))
+        store.log_action(
+            connection, store.AuditEntry(actor, "freeze" if frozen else "unfreeze", reason, ladder.clock())
+        )
         return True
 
     return ladder.database.write(act)

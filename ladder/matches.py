@@ -430,7 +430,7 @@ def _is_unreachable(context: ViewContext, session: store.TableSession) -> bool:
     return not any(session.table_server in (None, runner.id) for runner in runners)
 
 
-def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool:
+def set_void(ladder: Ladder, match: int, void: bool, actor: str, reason: str) -> bool:
     """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
 
     Raises LadderError for a match that isn't rated.
@@ -450,7 +450,7 @@ def set_void(ladder: Ladder, match: int, void: bool, who: str, why: str) -> bool
         if line.voided == void:
             return False
         store.log_action(
-            connection, store.AuditEntry(who, "void" if void else "unvoid", why, ladder.clock(), match=match)
+            connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
         )
         store.set_match_rated(connection, match, not void)
         return True

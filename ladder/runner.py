@@ -272,14 +272,16 @@ class LadderRunner:
             yield pruned
 
 
-def auto_disable_version(connection: Connection, version: int, why: str, now: float) -> list[tasks.VersionAutoDisabled]:
+def auto_disable_version(
+    connection: Connection, version: int, reason: str, now: float
+) -> list[tasks.VersionAutoDisabled]:
     """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
     row = store.get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
-    store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, why, now)
+    store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, reason, now)
     store.cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (store.RATED,))
-    return [tasks.VersionAutoDisabled(row.version_ref, why)]
+    return [tasks.VersionAutoDisabled(row.version_ref, reason)]
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:

@@ -226,10 +226,10 @@ class Deadline(_Table):
 
     @field_validator("at")
     @classmethod
-    def _is_of_this_age(cls, at: datetime) -> datetime:
-        if not 1970 <= at.year <= 2999:
+    def _is_of_this_age(cls, end: datetime) -> datetime:
+        if not 1970 <= end.year <= 2999:
             raise ValueError("the year must be 1970 to 2999")
-        return at
+        return end
 
     @property
     def closes(self) -> float:

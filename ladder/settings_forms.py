@@ -97,7 +97,7 @@ def change_settings(
     index: int | None,
     given: Mapping[str, str],
     sha256: str,
-    who: str,
+    actor: str,
     remove: bool = False,
     confirmed: bool = True,
 ) -> bool:
@@ -152,7 +152,7 @@ def change_settings(
         after = list_counting_versions(connection, settings)
         after = {key: text for key, text in after.items() if key[0] in names.values()}
         require_confirmation(before, after, notices, confirmed)
-        store.log_action(connection, store.AuditEntry(who, "configure", "; ".join(changes), ladder.clock()))
+        store.log_action(connection, store.AuditEntry(actor, "configure", "; ".join(changes), ladder.clock()))
         _replace_file(path, text)
 
     if changes:

@@ -236,8 +236,8 @@ class LocalPlayer:
             problem.add_note(f"This came from the bot {self.name!r}, {_describe_message(message)}.")
             raise
 
-    def _reply_error(self, message: Message, reply: Any, why: str) -> WrongReplyError:
-        return WrongReplyError(f"bot {self.name!r} replied {reply!r} {_describe_message(message)}: {why}")
+    def _reply_error(self, message: Message, reply: Any, reason: str) -> WrongReplyError:
+        return WrongReplyError(f"bot {self.name!r} replied {reply!r} {_describe_message(message)}: {reason}")
 
 
 def _describe_message(message: Message) -> str:

@@ -217,17 +217,17 @@ class _Trial:
             "done": self.done,
         }
 
-    def count_fault(self, error: BaseException, at: Message, method: object) -> None:
+    def count_fault(self, error: BaseException, context: Message, method: object) -> None:
         """Add an exception in an answer to `faults`: by its type and line, else by the line of its method.
 
-        at: the kind, game and turn of the message.
+        context: the kind, game and turn of the message.
         """
         problem = describe_problem(error)
         code = getattr(method, "__code__", None)
         if problem["line"] is None and code is not None and code.co_filename == BOT_FILE:
             problem["line"] = code.co_firstlineno
-        at = {"match": len(self.worth), **at}
-        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": at, "count": 0})
+        context = {"match": len(self.worth), **context}
+        fault = self.faults.setdefault((type(error).__name__, problem["line"]), {**problem, "at": context, "count": 0})
         fault["count"] += 1
 
 

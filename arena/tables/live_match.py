@@ -329,7 +329,9 @@ class InteractiveMatch:
     def __enter__(self) -> "InteractiveMatch":
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         """Close the match; after KeyboardInterrupt, without waiting."""
         if isinstance(error, KeyboardInterrupt):
             self._match.abandon()

@@ -46,8 +46,8 @@ class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
 class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
     """The table has nothing more for this client; `void`: its match ended without a result."""
 
-    def __init__(self, why: str, void: bool = False) -> None:
-        super().__init__(why)
+    def __init__(self, reason: str, void: bool = False) -> None:
+        super().__init__(reason)
         self.void = void
 
 
@@ -74,9 +74,9 @@ class TableClient:
         if isinstance(self.gone, Superseded):
             raise self.gone
 
-    def oust(self, why: Superseded | TableClosed) -> None:
+    def oust(self, reason: Superseded | TableClosed) -> None:
         """Disconnect the client."""
-        self.gone = why
+        self.gone = reason
         self.changed.set()
 
 

@@ -96,8 +96,8 @@ class LiveTable:
         self._loop = asyncio.get_running_loop()
         self._begin_if_all_joined()
 
-    def _set_state(self, state: TableState, why: str | None = None) -> None:
-        self.state, self.why = state, why
+    def _set_state(self, state: TableState, reason: str | None = None) -> None:
+        self.state, self.why = state, reason
         self._relabel()
         for slot in self.slots:
             slot.again = False
@@ -228,10 +228,10 @@ class LiveTable:
             self.replay = address
             self._notify_clients()
 
-    def dismiss(self, why: str) -> None:
+    def dismiss(self, reason: str) -> None:
         """Disconnect all clients, with the reason."""
         for client in tuple(self._clients):
-            client.oust(TableClosed(why))
+            client.oust(TableClosed(reason))
 
     @property
     def watched(self) -> bool:
@@ -642,11 +642,11 @@ class LiveTable:
 
     # --- the end
 
-    def end(self, why: str) -> None:
+    def end(self, reason: str) -> None:
         """End the table as void, for a reason shown to all clients. Complete games are kept; no match follows."""
         if not self._ended:
             self._ended = True
-            self._set_state("void", why)
+            self._set_state("void", reason)
             if self._playing is not None:
                 self._playing.give_up()
             self._notify_clients()

@@ -291,7 +291,7 @@ def read_reference(argument: str) -> ReferenceBot:
     return ReferenceBot(normalize_bot_name(bot.name), read_submission_in_process(bot.path))
 
 
-def save_reference(connection: Connection, reference: ReferenceBot, at: float) -> AcceptedSubmission:
+def save_reference(connection: Connection, reference: ReferenceBot, timestamp: float) -> AcceptedSubmission:
     """Store a reference bot as a new version, to be checked. Raises LadderError if a user's bot has the name."""
     owner = store.find_user(connection, STAFF_USER.login)
     assert owner is not None, "create makes the staff"
@@ -301,13 +301,13 @@ def save_reference(connection: Connection, reference: ReferenceBot, at: float) -
         raise LadderError(
             f'the bot "{escape_control(name)}" belongs to a user.\nGive the reference bot another name: NAME=BOT'
         )
-    bot = store.get_or_create_bot(connection, name, owner.id, at, is_reference=True)
+    bot = store.get_or_create_bot(connection, name, owner.id, timestamp, is_reference=True)
     versions = store.versions_of(connection, bot)
     if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
         last = versions[-1]
         return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = store.add_version(connection, bot, bundle.digest, bundle.file, at)
+    version = store.add_version(connection, bot, bundle.digest, bundle.file, timestamp)
     return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
 
 
@@ -489,8 +489,8 @@ def activate_version(
     ladder: Ladder,
     name: str,
     number: int,
-    who: str,
-    why: str,
+    actor: str,
+    reason: str,
     check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,
 ) -> bool:
     """Activate an accepted version of a bot; return False if it is active already.
@@ -517,16 +517,16 @@ def activate_version(
             return False  # a newer one that waits would take its place
         now = ladder.clock()
         stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
-        store.set_active_version(connection, wanted, who, why, now)
+        store.set_active_version(connection, wanted, actor, reason, now)
         return True
 
     return ladder.database.write(act)
 
 
-def disable_bot(ladder: Ladder, name: str, who: str, why: str) -> bool:
+def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
     """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
     return ladder.database.write(
-        lambda connection: disable_bot_row(connection, get_bot(connection, name), who, why, ladder.clock())
+        lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
     )
 
 
@@ -536,14 +536,14 @@ def is_bot_disabled(connection: Connection, bot: store.BotRecord) -> bool:
     return bool(entries) and entries[-1].action == "disable"
 
 
-def disable_bot_row(connection: Connection, bot: store.BotRecord, who: str, why: str, now: float) -> bool:
+def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
     """Disable a bot in an open transaction, as `disable_bot` does."""
     if is_bot_disabled(connection, bot):
         return False
     if bot.active_version_id is not None:
         version = store.get_version_by_id(connection, bot.active_version_id)
         stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
-    store.deactivate_bot(connection, bot.id, "disable", who, why, now)
+    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
     return True
 
 

@@ -61,7 +61,13 @@ EXTRA_ROUNDS = 3  # by default; each plays as many games of a version as the fin
 
 
 def create_final(
-    ladder: Ladder, name: str, deadline: str | None, games: int, who: str, is_open: bool = False, extra_rounds: int = 0
+    ladder: Ladder,
+    name: str,
+    deadline: str | None,
+    games: int,
+    actor: str,
+    is_open: bool = False,
+    extra_rounds: int = 0,
 ) -> FinalState:
     """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
@@ -87,7 +93,7 @@ def create_final(
     why = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
     if left_out:
         why = f"{why}; {_describe_left_out(left_out)}"
-    return _queue(ladder, final, versions, who, f"{why}; extended for {open_to}" if open_to else why)
+    return _queue(ladder, final, versions, actor, f"{why}; extended for {open_to}" if open_to else why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +280,7 @@ def _plan_extra_round(
     return final, []
 
 
-def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
+def retry_final(ladder: Ladder, name: str, actor: str) -> FinalState:
     """Queue the abandoned matches of a final again, with the same deals. Raises LadderError."""
 
     def act(connection: Connection) -> FinalState:
@@ -283,14 +289,14 @@ def retry_final(ladder: Ladder, name: str, who: str) -> FinalState:
             raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
         if count := store.requeue_abandoned(connection, final.id):
             why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
-            store.log_action(connection, store.AuditEntry(who, "final", why, ladder.clock()))
+            store.log_action(connection, store.AuditEntry(actor, "final", why, ladder.clock()))
         return summarize_final(connection, final)
 
     return ladder.database.write(act)
 
 
 def reveal_final_results(
-    ladder: Ladder, name: str, who: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
+    ladder: Ladder, name: str, actor: str, viewer: Viewer = STAFF_VIEWER, incomplete: bool = False
 ) -> tuple[store.Final, Evaluation]:
     """Reveal a final and its key; return the final and its results.
 
@@ -315,7 +321,9 @@ def reveal_final_results(
                     f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
                     f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
                 )
-            store.log_action(connection, store.AuditEntry(who, "reveal", f"the final {name} has ended", ladder.clock()))
+            store.log_action(
+                connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock())
+            )
             store.reveal_final(connection, final.id, champion)
         return replace(final, revealed=True)
 
@@ -436,7 +444,9 @@ def _plan_tables(
         ) from None
 
 
-def _queue(ladder: Ladder, final: store.Final, versions: Sequence[store.Version], who: str, why: str) -> FinalState:
+def _queue(
+    ladder: Ladder, final: store.Final, versions: Sequence[store.Version], actor: str, reason: str
+) -> FinalState:
     planned, tables = _plan_tables(ladder, final, versions)
     path = get_commitment_file(ladder, final.name)
     try:
@@ -462,7 +472,7 @@ def _queue(ladder: Ladder, final: store.Final, versions: Sequence[store.Version]
             made = store.insert_final(connection, final)
             queued = [[final.versions[bot] for bot in table] for table in tables]
             store.queue_matches(connection, store.FINAL, queued, final.created_at, final=made.id)
-            store.log_action(connection, store.AuditEntry(who, "final", f"{final.name}: {why}", final.created_at))
+            store.log_action(connection, store.AuditEntry(actor, "final", f"{final.name}: {reason}", final.created_at))
         return summarize_final(connection, made)
 
     return ladder.database.write(act)

@@ -339,8 +339,8 @@ def _feedback(grade: Grade) -> str:
     return f"{version}{grade.reason}{late}"
 
 
-def _format_end(at: float) -> str:
-    return f"until {datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+def _format_end(timestamp: float) -> str:
+    return f"until {datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def describe_open_grades(grades: Grades) -> str:
@@ -352,8 +352,8 @@ def describe_open_grades(grades: Grades) -> str:
     return f"{users} may still submit: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
 
 
-def _format_utc(at: float | None) -> str | None:
-    return None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _format_utc(timestamp: float | None) -> str | None:
+    return None if timestamp is None else datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _format_cell(value: Cell) -> str:

@@ -246,16 +246,16 @@ def _no_version_reason(connection: Connection, owner: store.User, until: float, 
 
 
 def get_grades(
-    ladder: Ladder, who: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
+    ladder: Ladder, actor: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
     """Return the grades of a final, a deadline or now that the viewer may see. Raises LadderError."""
-    whole = compute_grades(ladder, who, final, deadline, viewer)[1]
+    whole = compute_grades(ladder, actor, final, deadline, viewer)[1]
     visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
     return replace(whole, grades=visible)
 
 
 def compute_grades(
-    ladder: Ladder, who: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
+    ladder: Ladder, actor: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
 ) -> tuple[GradingInputs, Grades]:
     """Return the grading inputs and all grades of a final, a deadline or, without both, of now. Raises LadderError."""
     settings = ladder.settings
@@ -263,7 +263,7 @@ def compute_grades(
         raise LadderError(
             f"no baselines are configured, so there are no points.\nAdd [[baselines]] to {ladder.path / 'ladder.toml'}."
         )
-    ended = None if final is None else reveal_final_results(ladder, final, who, viewer)[0]
+    ended = None if final is None else reveal_final_results(ladder, final, actor, viewer)[0]
     limit = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
         basis = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit)
@@ -394,15 +394,15 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 def release_grades(
     ladder: Ladder,
     name: str,
-    who: str,
-    why: str | None,
+    actor: str,
+    reason: str | None,
     final: str | None = None,
     deadline: str | None = None,
     incomplete: bool = False,
 ) -> PublishedGrades:
     """Release the current grades of a final or a deadline under a new name. Raises LadderError.
 
-    why: the reason, required if grades of the same final or deadline were released before. incomplete: also while users
+    reason: required if grades of the same final or deadline were released before. incomplete: also while users
     may still submit, who get no grade then.
     """
     if not FINAL_NAME.fullmatch(name):
@@ -416,21 +416,21 @@ def release_grades(
     with ladder.database.read() as connection:
         settings = ladder.settings
         same = _list_same_scopes(connection, settings, of)
-        _require_new_release(connection, name, same, why)
+        _require_new_release(connection, name, same, reason)
         if deadline is not None:
             deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
-    basis, grades = compute_grades(ladder, who, final, deadline)
+    basis, grades = compute_grades(ladder, actor, final, deadline)
     if not incomplete and (open_ones := describe_open_grades(grades)):
         raise LadderError(f"{open_ones}.\nWait for them, or release the other grades: --incomplete")
-    kept = StoredRelease(why or "released", basis, grades)
-    new = store.Release(name, of, at, who, _adapter().dump_json(kept).decode())
+    kept = StoredRelease(reason or "released", basis, grades)
+    new = store.Release(name, of, at, actor, _adapter().dump_json(kept).decode())
 
     def act(connection: Connection) -> None:
         if new in store.all_releases(connection):
             return  # ours, whose answer was lost
-        _require_new_release(connection, name, same, why)
+        _require_new_release(connection, name, same, reason)
         store.insert_release(connection, new)
-        store.log_action(connection, store.AuditEntry(who, "release", f"{name}, {grades.scope}: {kept.reason}", at))
+        store.log_action(connection, store.AuditEntry(actor, "release", f"{name}, {grades.scope}: {kept.reason}", at))
 
     ladder.database.write(act)
     with ladder.database.read() as connection:
@@ -440,12 +440,12 @@ def release_grades(
 _Scope = tuple[str, str]  # ("deadline" or "final", its name)
 
 
-def _require_new_release(connection: Connection, name: str, same: set[_Scope], why: str | None) -> None:
+def _require_new_release(connection: Connection, name: str, same: set[_Scope], reason: str | None) -> None:
     known = store.all_releases(connection)
     if any(each.name == name for each in known):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
     before = [each for each in known if each.scope in same]
-    if before and not why:
+    if before and not reason:
         raise LadderError(
             f'grades of the {" ".join(before[-1].scope)} were released before, as "{before[-1].name}".\n'
             "Give the reason for the regrade."
@@ -609,8 +609,8 @@ _REQUIREMENTS = {
 }
 
 
-def _time(at: float | None) -> str:
-    return "none" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
+def _time(timestamp: float | None) -> str:
+    return "none" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:

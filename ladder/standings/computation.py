@@ -175,14 +175,14 @@ def compute_standings(
     faults: Mapping[int, int],
     matches: "Matches",
     seats: int,
-    at: float,
+    timestamp: float,
     start: "Floats | None" = None,
     ranks_references: bool = True,
 ) -> "tuple[Standings, Fit]":
     """Return the standings, and the fit that they come from. The bots of `matches` are indices into `contestants`.
 
     predecessors: by version, the one before it of the same bot, if their strengths are linked. forfeits, faults: by
-    version. at: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
+    version. timestamp: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
     """
     place = {each.id: number for number, each in enumerate(contestants)}
     active = [number for number, each in enumerate(contestants) if each.is_active]
@@ -225,7 +225,7 @@ def compute_standings(
     decision = assess_leader(fit)
     leader = None if decision.leader is None else contestants[decision.leader].version_ref
     verdict = LeaderVerdict(leader, decision.probability, decision.decided)
-    return Standings(tuple(rows), 1 / seats, games, len(matches.games), at, verdict), fit
+    return Standings(tuple(rows), 1 / seats, games, len(matches.games), timestamp, verdict), fit
 
 
 def find_collusion_suspects(contestants: "Sequence[Version]", fit: "Fit") -> CollusionReport:

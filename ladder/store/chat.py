@@ -44,15 +44,15 @@ def _has_writer(session: int | None, user_id: int | None, name: str) -> ColumnEl
 
 
 def insert_chat_message(
-    connection: Connection, session: int | None, user_id: int | None, name: str, text: str, at: float
+    connection: Connection, session: int | None, user_id: int | None, name: str, text: str, timestamp: float
 ) -> ChatMessage:
     """Store a line and return it. session: the table session, None for the lobby."""
-    again = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == at)
+    again = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == timestamp)
     id = connection.scalar(again)  # of a first call whose commit had no answer
     if id is None:
-        values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": at}
+        values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": timestamp}
         id = connection.execute(insert(chat_messages).values(values).returning(_row.id)).scalar_one()
-    return ChatMessage(id, session, user_id, name, text, at)
+    return ChatMessage(id, session, user_id, name, text, timestamp)
 
 
 def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:

@@ -255,14 +255,14 @@ def _close_cursor(context: ExceptionContext) -> None:
         context.execution_context.cursor.close()
 
 
-def _unopenable_text(path: Path, why: str) -> str:
+def _unopenable_text(path: Path, reason: str) -> str:
     """Return why an SQLite file can't be opened, with its owner, or that of the nearest folder that can be seen."""
     seen = path
     while not os.path.exists(seen) and seen != seen.parent:
         seen = seen.parent
     owner, user = _user_name(os.stat(seen).st_uid), _user_name(os.geteuid())
     advice = f": run it as {owner}" if owner != user else ""
-    return f"{path}: {why}; {seen} belongs to {owner}, and this process runs as {user}{advice}"
+    return f"{path}: {reason}; {seen} belongs to {owner}, and this process runs as {user}{advice}"
 
 
 def _user_name(id: int) -> str:

@@ -96,7 +96,7 @@ def has_unfinished_tasks(connection: Connection, user_id: int) -> bool:
     return any(not final.revealed and not ids.isdisjoint(final.versions) for final in all_finals(connection))
 
 
-def erase_user_rows(connection: Connection, user_id: int, at: float, rename: RenamePlayer) -> str:
+def erase_user_rows(connection: Connection, user_id: int, timestamp: float, rename: RenamePlayer) -> str:
     """Erase the personal data of a user and of the accounts merged into it; return the user's new login.
 
     The caller writes the audit log.
@@ -131,7 +131,7 @@ def erase_user_rows(connection: Connection, user_id: int, at: float, rename: Ren
     for day, data in connection.execute(select(standings_snapshots.c.day, standings_snapshots.c.data)).all():
         text = json.dumps(_replace_names(json.loads(data), replaced, logins), ensure_ascii=False)
         connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == day).values(data=text))
-    record_event(connection, USERS_CHANGED, at)
+    record_event(connection, USERS_CHANGED, timestamp)
     return logins[login]
 
 

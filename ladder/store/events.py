@@ -42,16 +42,16 @@ _COLUMNS = [events.c[name] for name in Event.__dataclass_fields__]
 def record_event(
     connection: Connection,
     type: str,
-    at: float,
+    timestamp: float,
     version: int | None = None,
     match: int | None = None,
     audit_id: int | None = None,
     table_session_id: int | None = None,
     details: str | None = None,
 ) -> None:
-    """Insert an event. at: Unix time."""
+    """Insert an event. timestamp: Unix time."""
     values = {"version": version, "match": match, "audit_id": audit_id, "details": details}
-    row = insert(events).values(occurred_at=at, type=type, table_session_id=table_session_id, **values)
+    row = insert(events).values(occurred_at=timestamp, type=type, table_session_id=table_session_id, **values)
     connection.execute(row)
 
 

@@ -129,11 +129,11 @@ def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
     return result
 
 
-def abandoned_since(connection: Connection, at: float) -> list[AbandonedMatch]:
+def abandoned_since(connection: Connection, timestamp: float) -> list[AbandonedMatch]:
     """Return the matches that were abandoned since a Unix time, newest first."""
     query = (
         select(matches.c.id, matches.c.reason)
-        .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= at)
+        .where(matches.c.status == ENDED, matches.c.outcome == ABANDONED, matches.c.ended_at >= timestamp)
         .order_by(matches.c.id.desc())
     )
     return [AbandonedMatch(*row) for row in connection.execute(query)]
@@ -295,12 +295,12 @@ def list_connections(connection: Connection, own: str) -> list[str]:
     return [f"{name} from {address} (connections: {count})" for name, address, count in rows]
 
 
-def end_runners(connection: Connection, at: float) -> None:
+def end_runners(connection: Connection, timestamp: float) -> None:
     """End a restored copy's runners and table sessions, which belong to the original, and queue their tasks again."""
     for runner in (*list_live_runners(connection), *list_live_runners(connection, table_servers=True)):
         end_runner(connection, runner.id)
         for session in sessions_of_server(connection, runner.id):
-            end_session(connection, session, "the ladder was restored from a copy", at)
+            end_session(connection, session, "the ladder was restored from a copy", timestamp)
 
 
 def _copy_rows(source: Connection, target: Connection) -> None:

@@ -61,7 +61,7 @@ def queue_matches(
     connection: Connection,
     kind: str,
     tables: Sequence[Sequence[int]],
-    at: float,
+    timestamp: float,
     round: int | None = None,
     final: int | None = None,
     requested_by: int | None = None,
@@ -72,7 +72,7 @@ def queue_matches(
     for index, table in enumerate(tables, first):
         values = {
             "kind": kind, "round": round, "final": final, "plan_index": None if final is None else index,
-            "requested_by": requested_by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": at,
+            "requested_by": requested_by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": timestamp,
         }  # fmt: skip
         id = connection.execute(insert(matches).values(values).returning(matches.c.id)).scalar_one()
         insert_match_versions(connection, id, table)
@@ -106,7 +106,11 @@ def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int |
 
 
 def claim_match(
-    connection: Connection, runner: str, holding: Collection[int], at: float, kinds: Iterable[str] = tuple(_PRIORITIES)
+    connection: Connection,
+    runner: str,
+    holding: Collection[int],
+    timestamp: float,
+    kinds: Iterable[str] = tuple(_PRIORITIES),
 ) -> QueuedMatch | None:
     """Lease the next match to a runner, None if no match is due: by kind (challenges first), then attempts, then id.
 
@@ -122,7 +126,10 @@ def claim_match(
     in_order = sorted(kinds, key=_PRIORITIES.__getitem__)
     wishes = [
         lost,
-        *(and_(matches.c.status == WAITING, matches.c.kind == kind, retry_is_due(matches, at)) for kind in in_order),
+        *(
+            and_(matches.c.status == WAITING, matches.c.kind == kind, retry_is_due(matches, timestamp))
+            for kind in in_order
+        ),
     ]
     for wish in wishes:
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
@@ -130,7 +137,7 @@ def claim_match(
             id, kind, final, place, attempts = row
             why = _unplayable_reason(connection, id) if kind == RATED else None
             if why is not None:
-                cancel_match(connection, id, why, at)
+                cancel_match(connection, id, why, timestamp)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(status=LEASED, runner=runner))
             return QueuedMatch(id, kind, versions_in_match(connection, id), final, place, attempts)
@@ -153,18 +160,18 @@ def _unplayable_reason(connection: Connection, match: int) -> str | None:
     return "two of its bots belong to one owner or team" if len(set(parties)) < len(parties) else None
 
 
-def cancel_unplayable(connection: Connection, at: float) -> int:
+def cancel_unplayable(connection: Connection, timestamp: float) -> int:
     """Cancel the waiting rated matches that can't be played any more; return how many."""
     waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
     reasons = {match: why for match in waiting if (why := _unplayable_reason(connection, match)) is not None}
     for match, why in reasons.items():
-        cancel_match(connection, match, why, at)
+        cancel_match(connection, match, why, timestamp)
     return len(reasons)
 
 
-def cancel_match(connection: Connection, match: int, reason: str, at: float) -> None:
+def cancel_match(connection: Connection, match: int, reason: str, timestamp: float) -> None:
     """Cancel a waiting or leased match."""
-    values = {"status": ENDED, "outcome": CANCELLED, "reason": reason, "ended_at": at, "runner": None}
+    values = {"status": ENDED, "outcome": CANCELLED, "reason": reason, "ended_at": timestamp, "runner": None}
     connection.execute(update(matches).where(matches.c.id == match).values(**values))
 
 
@@ -173,7 +180,7 @@ def record_failed_attempt(
     match: int,
     runner: str,
     reason: str,
-    at: float,
+    timestamp: float,
     cost: AttemptCost = AttemptCost.ATTEMPT,
     worker_died: bool = False,
 ) -> bool | None:
@@ -181,19 +188,19 @@ def record_failed_attempt(
 
     Returns None, without any effect, if the match isn't leased to the runner any more.
     """
-    abandoned = release_lease(connection, matches, match, runner, cost, at)
+    abandoned = release_lease(connection, matches, match, runner, cost, timestamp)
     if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):
         values = {"match": match, "runner": runner, "reason": reason, "is_last": abandoned, "worker_died": worker_died}
-        connection.execute(insert(failed_attempts).values(**values, failed_at=at))
+        connection.execute(insert(failed_attempts).values(**values, failed_at=timestamp))
     if abandoned:
-        ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": at}
+        ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": timestamp}
         connection.execute(update(matches).where(matches.c.id == match).values(**ended))
-        record_event(connection, MATCH_ENDED, at, match=match)
+        record_event(connection, MATCH_ENDED, timestamp, match=match)
     return abandoned
 
 
 def cancel_queued_matches(
-    connection: Connection, reason: str, at: float, version: int | None = None, kinds: Sequence[str] = ()
+    connection: Connection, reason: str, timestamp: float, version: int | None = None, kinds: Sequence[str] = ()
 ) -> int:
     """Cancel waiting matches, filtered by version and kinds if given; return how many."""
     query = update(matches).where(matches.c.status == WAITING)
@@ -201,13 +208,13 @@ def cancel_queued_matches(
         query = query.where(matches.c.id.in_(select(match_players.c.match).where(match_players.c.version == version)))
     if kinds:
         query = query.where(matches.c.kind.in_(kinds))
-    done = connection.execute(query.values(status=ENDED, outcome=CANCELLED, reason=reason, ended_at=at))
+    done = connection.execute(query.values(status=ENDED, outcome=CANCELLED, reason=reason, ended_at=timestamp))
     return int(done.rowcount)
 
 
-def challenges_since(connection: Connection, party: Collection[int], at: float) -> list[tuple[int, int, float]]:
+def challenges_since(connection: Connection, party: Collection[int], timestamp: float) -> list[tuple[int, int, float]]:
     """Return (match id, user id, time) of the challenges that these users have requested since a time, by id."""
-    requested = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= at)
+    requested = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= timestamp)
     query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(requested).order_by(matches.c.id)
     return [(id, by, when) for id, by, when in connection.execute(query)]
 
@@ -258,7 +265,7 @@ _COLUMNS = [runners.c[name] for name in RunnerRecord.__dataclass_fields__]
 def register_runner(
     connection: Connection,
     capacity: int,
-    at: float,
+    timestamp: float,
     id: str | None = None,
     port: int | None = None,
     secret: str | None = None,
@@ -271,7 +278,7 @@ def register_runner(
     id = id or uuid.uuid4().hex
     values = {
         "host": _host(), "pid": os.getpid(), "process_start": _start_time(os.getpid()), "heartbeat": 0,
-        "capacity": capacity, "started_at": at, "ended": False, "port": port, "secret": secret,
+        "capacity": capacity, "started_at": timestamp, "ended": False, "port": port, "secret": secret,
     }  # fmt: skip
     if known:
         connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=capacity))

@@ -50,7 +50,7 @@ end_sequence: the number of the match in the order in which matches ended. wins:
 """
 
 
-def save_match(connection: Connection, played: referee.PlayedMatch, at: float) -> bool:
+def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: float) -> bool:
     """Store the results of a match; return False, without any effect, if the match has ended already.
 
     The runner needn't have the lease any more.
@@ -95,9 +95,16 @@ def save_match(connection: Connection, played: referee.PlayedMatch, at: float) -
     connection.execute(
         update(matches)
         .where(matches.c.id == match)
-        .values(status=ENDED, outcome=PLAYED, is_rated=kind in _RATING, runner=None, end_sequence=last + 1, ended_at=at)
+        .values(
+            status=ENDED,
+            outcome=PLAYED,
+            is_rated=kind in _RATING,
+            runner=None,
+            end_sequence=last + 1,
+            ended_at=timestamp,
+        )
     )
-    record_event(connection, MATCH_ENDED, at, match=match)
+    record_event(connection, MATCH_ENDED, timestamp, match=match)
     return True
 
 
@@ -461,7 +468,12 @@ def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[Mappin
 
 
 def save_snapshot(
-    connection: Connection, day: str, at: float, match_count: int, data: str, rows: Sequence[Mapping[str, Any]] = ()
+    connection: Connection,
+    day: str,
+    timestamp: float,
+    match_count: int,
+    data: str,
+    rows: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Replace a day's snapshot and rating history, unless another runner has stored one of more matches.
 
@@ -477,12 +489,12 @@ def save_snapshot(
         head = json.dumps({**json.loads(whole), "items": []})
         connection.execute(update(standings_snapshots).where(_snapshot.day == before).values(data=head))
     connection.execute(delete(standings_snapshots).where(_snapshot.day == day))
-    values = {"day": day, "sequence": last + 1, "created_at": at, "match_count": match_count, "data": data}
+    values = {"day": day, "sequence": last + 1, "created_at": timestamp, "match_count": match_count, "data": data}
     connection.execute(insert(standings_snapshots).values(values))
     connection.execute(delete(rating_history).where(rating_history.c.day == day))
     if rows:
         connection.execute(insert(rating_history), [{"day": day, **row} for row in rows])
-    record_event(connection, STANDINGS_UPDATED, at)
+    record_event(connection, STANDINGS_UPDATED, timestamp)
 
 
 def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:

@@ -15,7 +15,7 @@ from ladder.store.schema_tables import match_players, matches, records, reviews
 from ladder.store.versions import Version, active_versions
 
 
-def claim_review(connection: Connection, at: float, since: float, most: int) -> tuple[Version, int] | None:
+def claim_review(connection: Connection, timestamp: float, since: float, most: int) -> tuple[Version, int] | None:
     """Insert a review, and return its version and match: the newest match in which the version didn't win each game.
 
     The version is active, no reference bot's, and has the fewest reviews since a Unix time, fewer than `most`. Matches
@@ -36,18 +36,18 @@ def claim_review(connection: Connection, at: float, since: float, most: int) -> 
             .limit(1)
         )
         if match is not None:
-            connection.execute(insert(reviews).values(version=version.id, match=match, created_at=at))
+            connection.execute(insert(reviews).values(version=version.id, match=match, created_at=timestamp))
             return version, match
     return None
 
 
 def save_review(
-    connection: Connection, version: int, match: int, decisions: Sequence[Mapping[str, Any]], at: float
+    connection: Connection, version: int, match: int, decisions: Sequence[Mapping[str, Any]], timestamp: float
 ) -> None:
     """Store the decisions that a review found, unless they are stored."""
     query = update(reviews).where(reviews.c.version == version, reviews.c.match == match, reviews.c.data.is_(None))
     if connection.execute(query.values(data=json.dumps(list(decisions)))).rowcount and decisions:
-        record_event(connection, REVIEW_FINISHED, at, version=version)
+        record_event(connection, REVIEW_FINISHED, timestamp, version=version)
 
 
 def list_reviewed_decisions(connection: Connection, versions: Sequence[int], count: int) -> list[dict[str, Any]]:

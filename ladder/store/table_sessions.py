@@ -116,7 +116,7 @@ _SLOT_QUERY = (
 def insert_session(
     connection: Connection,
     user: User,
-    at: float,
+    timestamp: float,
     rules: str,
     games: int,
     move_time_s: int | None,
@@ -128,16 +128,16 @@ def insert_session(
 ) -> int:
     """Open a table session and return its id."""
     values = {
-        "opened_by": user.id, "opened_at": at, "rules": rules, "games": games, "move_time_s": move_time_s,
+        "opened_by": user.id, "opened_at": timestamp, "rules": rules, "games": games, "move_time_s": move_time_s,
         "allow_spectators": allow_spectators, "is_public": is_public, "starts_itself": starts_itself, "chat": chat,
         "status": OPEN,
     }  # fmt: skip
     id = int(connection.execute(insert(table_sessions).values(values).returning(_session.id)).scalar_one())
-    insert_slots(connection, id, slots, at)
+    insert_slots(connection, id, slots, timestamp)
     return id
 
 
-def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], at: float) -> None:
+def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], timestamp: float) -> None:
     """Add slots to a session; they get the next numbers."""
     largest = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
     for number, slot in enumerate(slots, 0 if largest is None else largest + 1):
@@ -147,18 +147,18 @@ def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], 
             "name": slot.name, "token_sha256": slot.token_sha256,
         }  # fmt: skip
         connection.execute(insert(session_slots).values(row))
-    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
-def delete_slots(connection: Connection, id: int, numbers: Sequence[int], at: float) -> None:
+def delete_slots(connection: Connection, id: int, numbers: Sequence[int], timestamp: float) -> None:
     """Remove slots from a session."""
     connection.execute(delete(session_slots).where(_slot.table_session_id == id, _slot.slot.in_(numbers)))
-    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
-def find_session_opened_at(connection: Connection, user_id: int, at: float) -> int | None:
+def find_session_opened_at(connection: Connection, user_id: int, timestamp: float) -> int | None:
     """Return the id of the session that a user opened at this time, None without one."""
-    return connection.scalar(select(_session.id).where(_session.opened_by == user_id, _session.opened_at == at))
+    return connection.scalar(select(_session.id).where(_session.opened_by == user_id, _session.opened_at == timestamp))
 
 
 def find_session(connection: Connection, id: int) -> TableSession | None:
@@ -215,22 +215,22 @@ def claim_session(connection: Connection, id: int, runner: str) -> TableSession 
     return session
 
 
-def set_session_playing(connection: Connection, id: int, playing: bool, at: float) -> None:
+def set_session_playing(connection: Connection, id: int, playing: bool, timestamp: float) -> None:
     """Set a session's status to playing or open, unless it has ended."""
     state = PLAYING if playing else OPEN
     open_ = update(table_sessions).where(_session.id == id, _session.status != CLOSED, _session.status != state)
     if connection.execute(open_.values(status=state)).rowcount:
-        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+        record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
-def end_session(connection: Connection, id: int, reason: str, at: float) -> bool:
+def end_session(connection: Connection, id: int, reason: str, timestamp: float) -> bool:
     """End a session and make its records readable; return False, without any effect, if it has ended already."""
     ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
-    if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=at)).rowcount:
+    if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=timestamp)).rowcount:
         return False
     connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
     connection.execute(update(session_slots).where(_slot.table_session_id == id).values(token_sha256=None))
-    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
     return True
 
 
@@ -247,11 +247,11 @@ def take_slot(
     user_id: int | None,
     name: str | None,
     token_sha256: str | None,
-    at: float,
+    timestamp: float,
 ) -> None:
     """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret. Without a name, free it."""
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
-    record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
 def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: str) -> None:
@@ -271,7 +271,7 @@ def save_session_match(
     record: str,
     games: int,
     is_complete: bool,
-    at: float,
+    timestamp: float,
     players: Sequence[tuple[int, float]] = (),
 ) -> None:
     """Store a match's record, unless one with as many games is stored. In an ended session the match is complete.
@@ -282,7 +282,7 @@ def save_session_match(
     row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
     over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
     data = zlib.compress(record.encode())
-    values = {"games": games, "is_complete": is_complete or over, "updated_at": at, "data": data}
+    values = {"games": games, "is_complete": is_complete or over, "updated_at": timestamp, "data": data}
     if row is None:
         connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
     elif games > row.games:
@@ -292,7 +292,7 @@ def save_session_match(
     if row is None or games > row.games:
         _save_players(connection, id, number, games, players)
     if is_complete and not (row is not None and row.is_complete):
-        record_event(connection, TABLE_CHANGED, at, table_session_id=id)
+        record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
 def _save_players(

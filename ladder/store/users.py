@@ -148,7 +148,7 @@ class User:
 _COLUMNS = [users.c[name] for name in User.__dataclass_fields__]
 
 
-def save_users(connection: Connection, people: Iterable[User], at: float) -> tuple[int, int]:
+def save_users(connection: Connection, people: Iterable[User], timestamp: float) -> tuple[int, int]:
     """Add users, and update users whose login is known; return the numbers of added and changed users.
 
     A known user keeps the pseudonym, which is shown in standings.
@@ -162,13 +162,13 @@ def save_users(connection: Connection, people: Iterable[User], at: float) -> tup
         }  # fmt: skip
         if known is None:
             own = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting}
-            connection.execute(insert(users).values(**own, **values, created_at=at))
+            connection.execute(insert(users).values(**own, **values, created_at=timestamp))
             added += 1
         elif any(getattr(known, name) != value for name, value in values.items()):
             connection.execute(update(users).where(users.c.id == known.id).values(**values))
             changed += 1
     if added or changed:
-        record_event(connection, USERS_CHANGED, at)
+        record_event(connection, USERS_CHANGED, timestamp)
     return added, changed
 
 
@@ -182,10 +182,10 @@ def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) ->
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
-def set_user_shows_name(connection: Connection, login: str, shows_name: bool, at: float) -> None:
+def set_user_shows_name(connection: Connection, login: str, shows_name: bool, timestamp: float) -> None:
     """Store whether a user agrees to have the name on podiums."""
     connection.execute(update(users).where(users.c.login == login).values(shows_name=shows_name))
-    record_event(connection, USERS_CHANGED, at)
+    record_event(connection, USERS_CHANGED, timestamp)
 
 
 def set_user_approved(connection: Connection, user_id: int) -> None:
@@ -199,7 +199,7 @@ def delete_applicant(connection: Connection, user_id: int) -> None:
     connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
 
 
-def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> None:
+def merge_user_rows(connection: Connection, old: User, new: User, timestamp: float) -> None:
     """Merge user `old` into `new`: move bots, challenges, tables, chat lines, extensions and team memberships.
 
     `new` gets the values that it lacks, and the account at an identity provider. All other credentials of `old` are
@@ -218,7 +218,7 @@ def merge_user_rows(connection: Connection, old: User, new: User, at: float) -> 
     known = {name: getattr(new, name) or getattr(old, name) for name in _MERGED}
     connection.execute(update(users).where(users.c.id == new.id).values(**known))
     connection.execute(update(users).where(users.c.id == old.id).values(merged_into=new.id))
-    record_event(connection, USERS_CHANGED, at)
+    record_event(connection, USERS_CHANGED, timestamp)
 
 
 _MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
@@ -269,24 +269,28 @@ class Membership:
     left_at: float | None
 
 
-def join_team(connection: Connection, team: str, user_id: int, at: float) -> None:
+def join_team(connection: Connection, team: str, user_id: int, timestamp: float) -> None:
     """Add a user to a team from a Unix time on, and remove the user from any other; a new name creates the team.
 
     For a current member, only correct the time. The caller writes the audit log.
     """
     id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
     if id is None:
-        id = connection.execute(insert(teams).values(name=team, created_at=at).returning(teams.c.id)).scalar_one()
+        id = connection.execute(
+            insert(teams).values(name=team, created_at=timestamp).returning(teams.c.id)
+        ).scalar_one()
     now_in = update(team_members).where(team_members.c.user_id == user_id, team_members.c.team_id == id, _IS_CURRENT)
-    if connection.execute(now_in.values(joined_at=at)).rowcount:
+    if connection.execute(now_in.values(joined_at=timestamp)).rowcount:
         return
-    leave_team(connection, user_id, at)
-    connection.execute(insert(team_members).values(team_id=id, user_id=user_id, joined_at=at))
+    leave_team(connection, user_id, timestamp)
+    connection.execute(insert(team_members).values(team_id=id, user_id=user_id, joined_at=timestamp))
 
 
-def leave_team(connection: Connection, user_id: int, at: float) -> None:
+def leave_team(connection: Connection, user_id: int, timestamp: float) -> None:
     """Remove a user from the current team, if any. The caller writes the audit log."""
-    connection.execute(update(team_members).where(team_members.c.user_id == user_id, _IS_CURRENT).values(left_at=at))
+    connection.execute(
+        update(team_members).where(team_members.c.user_id == user_id, _IS_CURRENT).values(left_at=timestamp)
+    )
 
 
 def list_memberships(connection: Connection) -> list[Membership]:
@@ -299,9 +303,9 @@ def list_memberships(connection: Connection) -> list[Membership]:
     return [Membership(*row) for row in connection.execute(query.order_by(teams.c.name, team_members.c.id))]
 
 
-def teammates_at(connection: Connection, at: float) -> dict[int, set[int]]:
+def teammates_at(connection: Connection, timestamp: float) -> dict[int, set[int]]:
     """Return, by user id, the ids of all members of the user's team at a Unix time, including the user."""
-    then = (team_members.c.joined_at <= at) & (_IS_CURRENT | (team_members.c.left_at > at))
+    then = (team_members.c.joined_at <= timestamp) & (_IS_CURRENT | (team_members.c.left_at > timestamp))
     members: defaultdict[int, set[int]] = defaultdict(set)
     for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
         members[team_id].add(user_id)
@@ -356,9 +360,9 @@ def extensions_in_force(connection: Connection) -> list[Extension]:
     return [Extension(*row) for row in rows]
 
 
-def set_users_seen(connection: Connection, logins: Sequence[str], at: float) -> None:
+def set_users_seen(connection: Connection, logins: Sequence[str], timestamp: float) -> None:
     """Store when users had a page open; unknown logins are ignored."""
-    connection.execute(update(users).where(users.c.login.in_(logins)).values(seen_at=at))
+    connection.execute(update(users).where(users.c.login.in_(logins)).values(seen_at=timestamp))
 
 
 def list_pseudonyms_seen(connection: Connection, since: float) -> list[str]:

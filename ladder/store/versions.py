@@ -53,7 +53,7 @@ class AttemptCost(Enum):
 
 
 def release_lease(
-    connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, at: float
+    connection: Connection, table: Table, id: int, runner: str, cost: AttemptCost, timestamp: float
 ) -> bool | None:
     """Queue a match or a version's check again; return whether it must be abandoned.
 
@@ -70,17 +70,17 @@ def release_lease(
         "lost_runners": row.lost_runners + (cost is AttemptCost.LOSS),
     }
     if cost is AttemptCost.ATTEMPT:
-        values["last_failure_at"] = at
+        values["last_failure_at"] = timestamp
     connection.execute(update(table).where(table.c.id == id).values(**values))
     return bool(
         cost is AttemptCost.ALL or values["attempts"] >= MAX_ATTEMPTS or values["lost_runners"] >= MAX_LOST_RUNNERS
     )
 
 
-def retry_is_due(table: Table, at: float) -> ColumnElement[bool]:
+def retry_is_due(table: Table, timestamp: float) -> ColumnElement[bool]:
     """Return the condition that enough time has passed since the last failed attempt, or the clock was set back."""
     failed_at = table.c.last_failure_at
-    return or_(failed_at.is_(None), failed_at > at, failed_at <= at - _WAIT_S * table.c.attempts)
+    return or_(failed_at.is_(None), failed_at > timestamp, failed_at <= timestamp - _WAIT_S * table.c.attempts)
 
 
 QUEUED, CHECKING, ACCEPTED, REJECTED = WAITING, "checking", "accepted", "rejected"
@@ -178,13 +178,17 @@ def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list
 # --- bots -------------------------------------------------------------------------------------------------------------
 
 
-def get_or_create_bot(connection: Connection, name: str, owner_id: int, at: float, is_reference: bool = False) -> int:
+def get_or_create_bot(
+    connection: Connection, name: str, owner_id: int, timestamp: float, is_reference: bool = False
+) -> int:
     """Return the id of the bot with this name, which is created if it is new. The caller checks the owner."""
     known = find_bot(connection, name)
     if known is not None:
         return known.id
     statement = (
-        insert(bots).values(name=name, owner_id=owner_id, created_at=at, is_reference=is_reference).returning(bots.c.id)
+        insert(bots)
+        .values(name=name, owner_id=owner_id, created_at=timestamp, is_reference=is_reference)
+        .returning(bots.c.id)
     )
     return int(connection.execute(statement).scalar_one())
 
@@ -208,13 +212,13 @@ def add_version(
     bot: int,
     digest: str,
     single_file_name: str | None,
-    at: float,
+    timestamp: float,
     received_at: float | None = None,
     submitted_by: str | None = None,
 ) -> int:
     """Add a bot's next version, to be checked; return its id. The caller has stored its archive.
 
-    received_at: the time of submission that counts, `at` by default. submitted_by: a login.
+    received_at: the time of submission that counts, `timestamp` by default. submitted_by: a login.
     """
     last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
     values = {
@@ -224,13 +228,13 @@ def add_version(
         "single_file_name": single_file_name,
         "status": QUEUED,
         "attempts": 0,
-        "submitted_at": at,
-        "received_at": at if received_at is None else received_at,
+        "submitted_at": timestamp,
+        "received_at": timestamp if received_at is None else received_at,
         "submitted_by": submitted_by,
         "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
-    record_event(connection, SUBMITTED, at, id)
+    record_event(connection, SUBMITTED, timestamp, id)
     return id
 
 
@@ -268,12 +272,12 @@ def active_versions(connection: Connection) -> list[Version]:
     return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
 
 
-def unchecked_versions(connection: Connection, at: float) -> list[Version]:
+def unchecked_versions(connection: Connection, timestamp: float) -> list[Version]:
     """Return the versions received until a Unix time whose check isn't finished, in order of id.
 
     Versions of suspended, withdrawn and not approved users are left out.
     """
-    waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= at, IS_ACTIVE_USER)
+    waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= timestamp, IS_ACTIVE_USER)
     return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
@@ -284,7 +288,7 @@ def version_refs_by_id(connection: Connection, ids: Sequence[int] | None = None)
     return {id: f"{name}@{number}" for id, name, number in rows}
 
 
-def count_submissions_since(connection: Connection, party: Collection[int], at: float) -> int:
+def count_submissions_since(connection: Connection, party: Collection[int], timestamp: float) -> int:
     """Count the versions of these owners' bots that were submitted since a Unix time.
 
     Versions of reference bots, and those whose time of submission was set by staff, don't count.
@@ -292,7 +296,7 @@ def count_submissions_since(connection: Connection, party: Collection[int], at: 
     query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
     query = query.where(versions.c.received_at == versions.c.submitted_at)
     count = connection.scalar(
-        query.where(bots.c.owner_id.in_(party), versions.c.submitted_at >= at, bots.c.is_reference.is_(False))
+        query.where(bots.c.owner_id.in_(party), versions.c.submitted_at >= timestamp, bots.c.is_reference.is_(False))
     )
     return int(count or 0)
 
@@ -332,7 +336,7 @@ def list_archives(connection: Connection) -> set[tuple[str, str]]:
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 
-def claim_check(connection: Connection, runner: str, holding: Sequence[int], at: float) -> Version | None:
+def claim_check(connection: Connection, runner: str, holding: Sequence[int], timestamp: float) -> Version | None:
     """Lease the next version to be checked to a runner, None if no check is due.
 
     Reference bots come first. Then owners take turns, each with their oldest version. Versions of suspended, withdrawn
@@ -342,7 +346,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], at:
     """
     new = versions.c.id.not_in(holding)
     lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
-    for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, at))):
+    for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, timestamp))):
         order = (versions.c.attempts, bots.c.is_reference.desc(), _earlier_versions(), versions.c.id)
         query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
         rows = _versions(connection, query)
@@ -351,7 +355,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], at:
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
             _delete_steps(connection, rows[0].id)  # of an earlier attempt
-            record_event(connection, CHECK_STARTED, at, rows[0].id)
+            record_event(connection, CHECK_STARTED, timestamp, rows[0].id)
             return rows[0]
     return None
 
@@ -370,24 +374,29 @@ def _earlier_versions() -> ScalarSelect[int]:
 
 
 def release_check(
-    connection: Connection, version: int, runner: str, reason: str, at: float, cost: AttemptCost = AttemptCost.ATTEMPT
+    connection: Connection,
+    version: int,
+    runner: str,
+    reason: str,
+    timestamp: float,
+    cost: AttemptCost = AttemptCost.ATTEMPT,
 ) -> bool | None:
     """Queue a version's check again after a failed attempt; return whether it is abandoned, and the version rejected.
 
     reason: why the attempt failed. Returns None, without any effect, if the check isn't leased to the runner any more.
     """
-    abandoned = release_lease(connection, versions, version, runner, cost, at)
+    abandoned = release_lease(connection, versions, version, runner, cost, timestamp)
     if abandoned is not None:
         _delete_steps(connection, version)
     if abandoned:
         values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
-        record_event(connection, CHECK_FINISHED, at, version)
+        record_event(connection, CHECK_FINISHED, timestamp, version)
     return abandoned
 
 
 def save_check_steps(
-    connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], at: float
+    connection: Connection, version: int, runner: str, rows: Sequence[tuple[int, str, bytes]], timestamp: float
 ) -> None:
     """Store steps, (number, data, build log), of a check that hasn't ended.
 
@@ -400,7 +409,7 @@ def save_check_steps(
     for number, data, log in rows:
         _delete_steps(connection, version, number)
         connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
-    record_event(connection, CHECK_STEP, at, version)
+    record_event(connection, CHECK_STEP, timestamp, version)
 
 
 def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
@@ -414,7 +423,7 @@ def finish_check(
     reason: str | None,
     command: Sequence[str] | None,
     built_digest: str | None,
-    at: float,
+    timestamp: float,
     language: str | None = None,
 ) -> bool:
     """Store the result of a check; return False, without any effect, if it has ended already.
@@ -441,10 +450,10 @@ def finish_check(
             command=None if command is None else json.dumps(list(command)),
             built_digest=built_digest,
             language=language,
-            checked_at=at,
+            checked_at=timestamp,
         )
     )
-    record_event(connection, CHECK_FINISHED, at, version)
+    record_event(connection, CHECK_FINISHED, timestamp, version)
     return True
 
 
@@ -527,16 +536,16 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     return [(version, at) for version, at in rows]
 
 
-def set_active_version(connection: Connection, version: Version, actor: str, reason: str, at: float) -> None:
+def set_active_version(connection: Connection, version: Version, actor: str, reason: str, timestamp: float) -> None:
     """Make an accepted version its bot's active one, and write the audit log."""
-    log_action(connection, AuditEntry(actor, "activate", reason, at, bot=version.bot, version=version.id))
+    log_action(connection, AuditEntry(actor, "activate", reason, timestamp, bot=version.bot, version=version.id))
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
-def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, at: float) -> None:
+def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, timestamp: float) -> None:
     """Leave a bot without an active version, and write the audit log; `action` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
-    log_action(connection, AuditEntry(actor, action, reason, at, bot=bot, version=active))
+    log_action(connection, AuditEntry(actor, action, reason, timestamp, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 

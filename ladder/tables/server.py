@@ -472,33 +472,33 @@ class TableServer:
 
     # --- the end of tables
 
-    async def _end_session(self, id: int, why: str) -> None:
+    async def _end_session(self, id: int, reason: str) -> None:
         """End a session: show all clients the reason, keep complete games, close the boxes, store the end."""
         task = self._hosted.get(id)
         hosted = None if task is None else await asyncio.shield(task)
         if hosted is None or hosted.ending:
             return
         hosted.ending = True
-        hosted.table.end(why)
+        hosted.table.end(reason)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _CLOSE_TIMEOUT_S)
         await asyncio.sleep(_LAST_FRAME_S)
-        hosted.table.dismiss(why)
+        hosted.table.dismiss(reason)
         await asyncio.to_thread(hosted.boxes.ends.close)
-        self._write_end(id, why)
-        self._say(f"table {id}: {why}")
+        self._write_end(id, reason)
+        self._say(f"table {id}: {reason}")
         del self._hosted[id]
 
-    def _write_end(self, id: int, why: str) -> None:
+    def _write_end(self, id: int, reason: str) -> None:
         now = self._ladder.clock()
 
         def act(connection: Connection) -> None:
-            store.end_session(connection, id, why, now)
+            store.end_session(connection, id, reason, now)
 
         self._write(act, None)
 
-    def _schedule_end(self, id: int, why: str) -> None:
-        task = asyncio.create_task(self._end_session(id, why))
+    def _schedule_end(self, id: int, reason: str) -> None:
+        task = asyncio.create_task(self._end_session(id, reason))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

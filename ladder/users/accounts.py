@@ -60,13 +60,13 @@ def issue_secret(
     ladder: Ladder,
     login: str,
     kind: str,
-    who: str,
+    actor: str,
     scope: str = "submit",
     lasts_s: float | None = None,
     check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> IssuedSecret:
     """Create a link, session or token for a user, with the arguments and errors of `issue_secrets`."""
-    [issued] = issue_secrets(ladder, [login], kind, who, scope, lasts_s, check)
+    [issued] = issue_secrets(ladder, [login], kind, actor, scope, lasts_s, check)
     return issued
 
 
@@ -74,14 +74,14 @@ def issue_secrets(
     ladder: Ladder,
     logins: Sequence[str],
     kind: str,
-    who: str,
+    actor: str,
     scope: str = "submit",
     lasts_s: float | None = None,
     check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
-    who: the actor. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
+    actor: the user that acts. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
     Raises LadderError for an unknown login."""
     scope = scope if kind != store.JOIN or scope == APPROVAL_SCOPE else store.JOIN
     draw = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)
@@ -93,12 +93,12 @@ def issue_secrets(
         for login, secret in drawn.items():
             user = get_user(connection, login)
             check(connection, user)
-            credential = store.Credential(user.id, user.login, kind, hash_secret(secret), scope, who, now, ends)
+            credential = store.Credential(user.id, user.login, kind, hash_secret(secret), scope, actor, now, ends)
             is_new = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
             id = store.insert_credential(connection, credential)
             if is_new:
                 store.log_action(
-                    connection, store.AuditEntry(who, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id)
+                    connection, store.AuditEntry(actor, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id)
                 )
             made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
@@ -205,12 +205,12 @@ def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
     return user
 
 
-def log_failed_sign_in(ladder: Ladder, why: str, login: str | None) -> None:
+def log_failed_sign_in(ladder: Ladder, reason: str, login: str | None) -> None:
     """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
 
     def act(connection: Connection) -> None:
         user = store.find_user(connection, login) if login else None
-        details = why if user is None else f"{user.login}: {why}"
+        details = reason if user is None else f"{user.login}: {reason}"
         store.record_event(connection, store.SIGN_IN_FAILED, ladder.clock(), details=details)
 
     ladder.database.write(act)
@@ -257,7 +257,7 @@ def require_not_locked_out(connection: Connection, user: store.User) -> None:
         raise AuthenticationError(f"you are {reason}")
 
 
-def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | None = None) -> bool:
+def revoke_credential(ladder: Ladder, id: int, actor: str, reason: str, login: str | None = None) -> bool:
     """Revoke a credential and the sessions that it started; return False if it is revoked already.
 
     who, why: for the audit log. login: the user that revokes their own credential, None for staff. Raises LadderError
@@ -277,7 +277,7 @@ def revoke_credential(ladder: Ladder, id: int, who: str, why: str, login: str | 
             if each.id == id or (each.kind == store.SESSION and each.created_by == f"{entry.kind} {id}"):
                 store.expire_credential(connection, each.id)
         store.log_action(
-            connection, store.AuditEntry(who, "revoke", f"{entry.kind} {id}: {why}", now, user_id=entry.user_id)
+            connection, store.AuditEntry(actor, "revoke", f"{entry.kind} {id}: {reason}", now, user_id=entry.user_id)
         )
         return True
 
@@ -473,7 +473,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     return ladder.database.write(act)
 
 
-def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
+def approve_applicant(ladder: Ladder, login: str, actor: str) -> bool:
     """Approve an account, and remove its unverified email; return False if the account is approved already.
 
     A roster or staff can set another email. Raises LadderError if the account doesn't exist."""
@@ -484,13 +484,13 @@ def approve_applicant(ladder: Ladder, login: str, who: str) -> bool:
             return False
         store.set_user_approved(connection, user.id)
         why = f"{login} signed up, and is approved"
-        store.log_action(connection, store.AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
+        store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
         return True
 
     return ladder.database.write(act)
 
 
-def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
+def refuse_applicant(ladder: Ladder, login: str, actor: str, reason: str) -> bool:
     """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
 
     def act(connection: Connection) -> bool:
@@ -503,7 +503,7 @@ def refuse_applicant(ladder: Ladder, login: str, who: str, why: str) -> bool:
                 "To remove access, suspend the user: arena ladder suspend"
             )
         store.delete_applicant(connection, user.id)
-        store.log_action(connection, store.AuditEntry(who, "refuse", f"{login}: {why}", ladder.clock()))
+        store.log_action(connection, store.AuditEntry(actor, "refuse", f"{login}: {reason}", ladder.clock()))
         return True
 
     return ladder.database.write(act)

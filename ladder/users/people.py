@@ -99,7 +99,7 @@ ImportCallback = Callable[[Connection, UserImport], object]
 def import_users(
     ladder: Ladder,
     people: Roster | Sequence[RosterEntry],
-    who: str,
+    actor: str,
     source: str,
     then: ImportCallback = lambda connection, taken: None,
     partial: bool = False,
@@ -136,8 +136,8 @@ def import_users(
                 store.expire_credential(connection, credential.id)
             store.set_user_shows_name(connection, user.login, False, ladder.clock())
             why = f"{user.login}{TAKEN_OVER} {source}"
-            leave_current_team(connection, user, who, why, ladder.clock())
-            store.log_action(connection, store.AuditEntry(who, "import", why, ladder.clock(), user_id=user.id))
+            leave_current_team(connection, user, actor, why, ladder.clock())
+            store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
         added, changed = store.save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
@@ -146,7 +146,7 @@ def import_users(
             why = f"{source}: {added} added, {changed} changed{out}"
             store.log_action(
                 connection,
-                store.AuditEntry(who, "import", why, ladder.clock(), user_id=None if about is None else about.id),
+                store.AuditEntry(actor, "import", why, ladder.clock(), user_id=None if about is None else about.id),
             )
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
         signed_up = tuple(intake.signed_up)
@@ -307,7 +307,7 @@ def _make_import_error(wrong: Sequence[RosterRemark], source: str | None, signed
     return LadderError("\n".join(lines))
 
 
-def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
+def merge_users(ladder: Ladder, old: str, new: str, actor: str, reason: str) -> bool:
     """Merge user `old` into `new`; return False if they are merged already.
 
     Bots, challenges, tables, chat lines, extensions and team memberships move to `new`; results stay. Waiting rated
@@ -333,7 +333,8 @@ def merge_users(ladder: Ladder, old: str, new: str, who: str, why: str) -> bool:
         _check(before, into, list_signed_up(connection, [before, into]))
         now = ladder.clock()
         store.log_action(
-            connection, store.AuditEntry(who, "merge", f"{before.login} is {into.login}: {why}", now, user_id=into.id)
+            connection,
+            store.AuditEntry(actor, "merge", f"{before.login} is {into.login}: {reason}", now, user_id=into.id),
         )
         store.leave_team(connection, before.id, now)  # the remaining user keeps their own
         store.merge_user_rows(connection, before, into, now)
@@ -364,7 +365,7 @@ def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None
         )
 
 
-def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: str) -> bool:
+def set_suspended(ladder: Ladder, login: str, suspended: bool, actor: str, reason: str) -> bool:
     """Suspend a user, or undo it; return False if this applies already.
 
     Bots of a suspended user don't play, submissions are rejected, and nothing counts for grades. Queued matches with
@@ -378,7 +379,7 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
             return False
         now = ladder.clock()
         store.log_action(
-            connection, store.AuditEntry(who, "suspend" if suspended else "unsuspend", why, now, user_id=user.id)
+            connection, store.AuditEntry(actor, "suspend" if suspended else "unsuspend", reason, now, user_id=user.id)
         )
         store.set_user_suspended(connection, user.id, suspended)
         if suspended:
@@ -388,7 +389,7 @@ def set_suspended(ladder: Ladder, login: str, suspended: bool, who: str, why: st
     return ladder.database.write(act)
 
 
-def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) -> bool:
+def set_withdrawn(ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
     The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
@@ -401,7 +402,9 @@ def set_withdrawn(ladder: Ladder, login: str, gone: bool, who: str, why: str) ->
         if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
             raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
         now = ladder.clock()
-        store.log_action(connection, store.AuditEntry(who, "leave" if gone else "return", why, now, user_id=user.id))
+        store.log_action(
+            connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id)
+        )
         store.set_user_withdrawn(connection, user.id, gone)
         if gone:
             _stop_versions(connection, user, "its owner left the course", now)
@@ -417,7 +420,7 @@ class UnfinishedTasksError(LadderError):
 _LATER = "; the data can be erased when its matches have ended and its finals are revealed"
 
 
-def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = False) -> str:
+def erase_user(ladder: Ladder, login: str, actor: str, reason: str, later: bool = False) -> str:
     """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
 
     Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError
@@ -432,7 +435,7 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = Fal
         _stop_versions(connection, user, "its owner left the course", now)
         if store.has_unfinished_tasks(connection, user.id):
             if later:
-                store.log_action(connection, store.AuditEntry(who, "leave", why + _LATER, now, user_id=user.id))
+                store.log_action(connection, store.AuditEntry(actor, "leave", reason + _LATER, now, user_id=user.id))
                 return user.login
             raise UnfinishedTasksError(
                 f"a bot of {escape_control(login)} is being checked, or plays, perhaps at a table or in a final that "
@@ -441,7 +444,7 @@ def erase_user(ladder: Ladder, login: str, who: str, why: str, later: bool = Fal
             )
         erased = store.erase_user_rows(connection, user.id, now, _rename_player)
         for action in ("leave", "erase"):
-            store.log_action(connection, store.AuditEntry(who, action, why, now, user_id=user.id))
+            store.log_action(connection, store.AuditEntry(actor, action, reason, now, user_id=user.id))
         return erased
 
     return ladder.database.write(act)

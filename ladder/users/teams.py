@@ -52,7 +52,7 @@ class TeamChanges:
 
 
 def join_teams(
-    ladder: Ladder, wanted: Mapping[str, str], who: str, why: str, move: bool = False, since: float | None = None
+    ladder: Ladder, wanted: Mapping[str, str], actor: str, reason: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
     """Add users to teams, given as team names by login. New names create teams. All users are added or none.
 
@@ -63,34 +63,36 @@ def join_teams(
     def act(connection: Connection) -> TeamChanges:
         people = [(get_user(connection, login), team) for login, team in wanted.items()]
         _require_known_teams(connection, people)
-        return add_members(connection, people, who, why, move, ladder.clock(), since)
+        return add_members(connection, people, actor, reason, move, ladder.clock(), since)
 
     require_past(since, ladder.clock())
     return ladder.database.write(act)
 
 
-def leave_teams(ladder: Ladder, logins: Sequence[str], who: str, why: str) -> TeamChanges:
+def leave_teams(ladder: Ladder, logins: Sequence[str], actor: str, reason: str) -> TeamChanges:
     """Remove users from their teams. Raises LadderError for an unknown login."""
 
     def act(connection: Connection) -> TeamChanges:
         now, left, teams = ladder.clock(), 0, current_memberships(connection)
         for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
             left += teams.pop(user.login, None) is not None
-            leave_current_team(connection, user, who, why, now)
+            leave_current_team(connection, user, actor, reason, now)
         return TeamChanges(0, left, 0)
 
     return ladder.database.write(act)
 
 
-def leave_current_team(connection: Connection, user: store.User, who: str, why: str, now: float) -> None:
+def leave_current_team(connection: Connection, user: store.User, actor: str, reason: str, now: float) -> None:
     """Remove a user from the current team, if any."""
     if (old := current_memberships(connection).get(user.login)) is not None:
         store.leave_team(connection, user.id, now)
-        store.log_action(connection, store.AuditEntry(who, "team", f"left {old.team}: {why}", now, user_id=user.id))
+        store.log_action(
+            connection, store.AuditEntry(actor, "team", f"left {old.team}: {reason}", now, user_id=user.id)
+        )
 
 
 def import_teams(
-    ladder: Ladder, data: bytes, file: str, who: str, move: bool = False, since: float | None = None
+    ladder: Ladder, data: bytes, file: str, actor: str, move: bool = False, since: float | None = None
 ) -> TeamChanges:
     """Add users to the teams in a CSV, with a column login, email or student_id, and a column team.
 
@@ -121,7 +123,7 @@ def import_teams(
                 f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
             )
         _require_known_teams(connection, list(people.values()))
-        return add_members(connection, list(people.values()), who, file, move, ladder.clock(), since)
+        return add_members(connection, list(people.values()), actor, file, move, ladder.clock(), since)
 
     require_past(since, ladder.clock())
     return ladder.database.write(act)
@@ -130,8 +132,8 @@ def import_teams(
 def add_members(
     connection: Connection,
     people: Sequence[tuple[store.User, str]],
-    who: str,
-    why: str,
+    actor: str,
+    reason: str,
     move: bool,
     now: float,
     since: float | None,
@@ -165,7 +167,7 @@ def add_members(
             )
         text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
         text += "" if since is None else f" as of {format_local_time(at)}"
-        store.log_action(connection, store.AuditEntry(who, "team", f"{text}: {why}", now, user_id=user.id))
+        store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
         store.join_team(connection, team, user.id, at)
         before[user.login] = store.Membership(team, user.login, user.name, at, None)
         joined, left = joined + 1, left + (was not in (None, team))
