@@ -191,7 +191,7 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
         if path.is_symlink() and not path.exists():
-            target = escape_control(os.path.realpath(path))
+            target = escape_control(os.readlink(path))
             return f"{start}is a link to a file that isn't there: {target}.\n{_NO_LINK}"
         if not path.is_file():
             return (

@@ -6,6 +6,7 @@ which is closed in the thread that started it. Times are wall time. The time lim
 import json
 import math
 import os
+import shlex
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -148,6 +149,7 @@ class BotCheck:
         self.uncalled: dict[bytes, None] = {}  # messages of the kit about methods that it never calls
         self.others: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
         self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
+        self.by_hand = ""  # see CheckStep
         self.usage: Endurance | None = None  # of the latest process
         self.traceback: tuple[bytes, ...] = ()  # the last lines of standard error of a process that printed a traceback
         self.stderr_bytes = 0  # maximum of all processes, for each request
@@ -197,6 +199,9 @@ class BotCheck:
         except BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = list_siblings(self.bot)
+        if self.bot is bot:
+            own = (f"./{os.path.relpath(w, bot.cwd)}" if Path(w).is_relative_to(bot.cwd) else w for w in bot.argv)
+            self.by_hand = f"cd {shlex.quote(os.path.relpath(bot.cwd))} && {shlex.join(own)}"
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
@@ -592,6 +597,8 @@ class BotCheck:
             sent=broken.sent or None,
             received=broken.got,
             stderr=excerpt(stderr),
+            lines=b"".join(connection.sent_lines),
+            by_hand=self.by_hand,
         )
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:

@@ -20,7 +20,8 @@ class CheckStep(Finding):
 
     sent: the last line that the bot was sent; received: its faulty line; both raw, None without one. stderr: the last
     lines of its standard error; of a build the most informative lines. timings: a table, header row first. log: the
-    whole output of a build. partial: whether the log contains more than `stderr`.
+    whole output of a build. partial: whether the log contains more than `stderr`. lines: all that the process was sent.
+    by_hand: the shell command that starts the bot without a box; "" if it lacks its kit there.
     """
 
     number: int = 0
@@ -30,6 +31,8 @@ class CheckStep(Finding):
     timings: tuple[tuple[str, ...], ...] = ()
     log: bytes = b""
     partial: bool = False
+    lines: bytes = b""
+    by_hand: str = ""
 
     def view(self) -> "CheckStepView":
         """Return the step with escaped texts, for JSON and pages."""

@@ -300,6 +300,8 @@ def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: boo
                         steps[place].append(step)
                         if not quiet:
                             print_text("\n".join(step_lines(step.view())))
+                            if step.by_hand and (saved := _save(step.lines, bots[place], "lines", "jsonl")):
+                                print_text(f"{' ' * 12}by hand: ({escape_control(step.by_hand)}) < {saved}")
                     elif not quiet:
                         if step.check == "endurance" and not plays_on:
                             plays_on = True
@@ -347,27 +349,29 @@ def _note_build(bot: Bot) -> None:
 
 
 def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
-    """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice.
-
-    The file replaces that of the bot's previous failed build.
-    """
-    if step.severity != "fail" or not log_has_more(step):
+    """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice."""
+    if step.severity != "fail" or not log_has_more(step) or not (place := _save(step.log, bot, "build", "log")):
         return step
+    return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
+
+
+def _save(data: bytes, bot: str, what: str, end: str) -> Path | None:
+    """Save what a check of the bot found to a file, and return it; it replaces that of the bot's previous failure."""
     which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
-    place = Path(tempfile.gettempdir(), f"arena-build-{os.getuid()}-{which}.log")
+    place = Path(tempfile.gettempdir(), f"arena-{what}-{os.getuid()}-{which}.{end}")
     try:
         # Renamed, because another user may have created a link or a pipe at that path.
         with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f"{place.stem}-", delete=False) as file:
             try:
-                file.write(step.log)
+                file.write(data)
                 file.flush()
                 os.replace(file.name, place)
             except OSError:
                 os.unlink(file.name)
-                return step
+                return None
     except OSError:
-        return step
-    return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
+        return None
+    return place
 
 
 def _make_result(bot: str, steps: list[checks.CheckStep]) -> checks.CheckResult:

@@ -16,6 +16,7 @@ import os
 import select
 import struct
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -40,10 +41,16 @@ def reap_later(dying: Callable[[], bool]) -> None:
     _CLOSED_BOXES.append(dying)
 
 
-def reap_late() -> None:
-    """Reap the dead processes of boxes that were closed before all their processes were dead."""
+def reap_late(within_s: float = 0.0) -> None:
+    """Reap the dead processes of boxes that were closed before all were dead; wait up to `within_s` for them."""
+    deadline = time.monotonic() + within_s
     _CLOSED_BOXES[:] = [dying for dying in _CLOSED_BOXES if dying()]
+    while _CLOSED_BOXES and time.monotonic() < deadline:
+        time.sleep(0.01)
+        _CLOSED_BOXES[:] = [dying for dying in _CLOSED_BOXES if dying()]
 
+
+_SLOW_END_S = 5.0  # for killed processes after their box was closed
 
 # Errors of exec and chdir that the program causes; this machine causes others (EAGAIN, ENOMEM, EMFILE, ...).
 PROGRAM_ERRNOS = {
@@ -78,8 +85,8 @@ class ChildSandbox(Sandbox):
         return self._groups is not None
 
     def close(self) -> None:
-        """Reap processes that the kernel ended slowly."""
-        reap_late()
+        """Reap processes that the kernel ended slowly, as on a busy machine; one that hangs in it stays."""
+        reap_late(_SLOW_END_S)
 
     @property
     def _limits_text(self) -> str:

@@ -70,12 +70,11 @@ def copy_files(program: Program, folder: Path, max_mb: int) -> None:
         os.chmod(folder, 0o555)
     except OSError as problem:
         # If the copy can't be written, the error's first file name is in the copy.
-        is_source = problem.errno == errno.ENAMETOOLONG or (
-            problem.filename is not None and not str(problem.filename).startswith(str(folder))
-        )
+        in_copy = str(problem.filename).startswith(str(folder))
+        is_source = problem.errno == errno.ENAMETOOLONG or (problem.filename is not None and not in_copy)
         reason = problem.strerror or problem
         if is_source:  # the bot's author may read the error: it has no path of this machine
-            name = os.path.relpath(problem.filename or files, files.parent)
+            name = os.path.relpath(problem.filename or files, folder if in_copy else files.parent)
             raise ProgramError(f"its files can't be read: {name}: {reason}") from problem
         where = problem.filename or folder
         raise SandboxError(f"the copy of a program's files can't be written: {where}: {reason}") from problem

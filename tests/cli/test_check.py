@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -339,6 +340,17 @@ def test_correct_bots_pass(place: Place, name: str, text: bytes, mode: int) -> N
     ran = run_check(place, path, "--rules", "coup")
     assert ran.code == 0, ran.out
     assert "  fail  " not in ran.out
+
+
+def test_a_failure_can_be_repeated_by_hand(place: Place) -> None:
+    ran = place.run(
+        "check", place.bot("my bot.py", LOOP.replace("        choice", "        1 // 0\n        choice", 1))
+    )
+    [command] = [line for line in ran.out.splitlines() if "  by hand: " in line]
+    again = subprocess.run(
+        command.partition("by hand: ")[2], shell=True, cwd=place.folder, capture_output=True, timeout=60
+    )
+    assert b"ZeroDivisionError" in again.stderr
 
 
 def test_a_bot_that_hangs_after_the_first_verdict_fails(place: Place) -> None:

@@ -162,3 +162,16 @@ def test_modes_and_links_of_the_copy(files: Path, copy: Path) -> None:
     assert modes == {"data": 0o444, "user": 0o555, "group": 0o555, "others": 0o555}
     assert stat.S_IMODE(copy.stat().st_mode) == stat.S_IMODE((copy / "sub").stat().st_mode) == 0o555
     assert os.readlink(copy / "link") == "/etc/passwd"
+
+
+def test_a_path_that_is_too_long_in_the_copy_is_named_without_the_copy(tmp_path: Path) -> None:
+    files, copy = tmp_path / "f", tmp_path / ("c" * 200)
+    deep = files
+    while len(str(deep)) < 3880:
+        deep /= "d" * 100
+    deep.mkdir(parents=True)
+    copy.mkdir()
+    with pytest.raises(ProgramError, match="its files can't be read: d.*File name too long") as caught:
+        copy_files(Program(("x",), files), copy, 1)
+    assert str(tmp_path) not in str(caught.value)
+    assert ".." not in str(caught.value)
