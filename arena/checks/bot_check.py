@@ -42,7 +42,7 @@ from arena.checks.endurance import MATCH_REQUESTS, Endurance
 from arena.checks.fault_signs import FaultContext, growth, helper_process, parse_object
 from arena.checks.host import Severity
 from arena.checks.request_features import list_features
-from arena.checks.scripted_table import RARE_FORMS, Change, ScriptedTable, Timeouts, request_kinds
+from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, Timeouts, request_kinds
 from arena.coup import PRESETS, Ruleset
 from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
 from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
@@ -354,6 +354,17 @@ class BotCheck:
         table.play(enough=3)
         yield self.ok("continues after an error line")
 
+    def plays_unaltered(self, counts: ReplyCounts) -> bool:
+        """Return whether another process plays as many games and requests, without altered lines."""
+        try:
+            with self.open_table(self.settings.rules[0]) as table:
+                table.greet(self.settings.hello_s)
+                while table.counts.games <= counts.games or len(table.counts.choices) <= len(counts.choices):
+                    table.play()
+        except _FailedError:
+            return False
+        return True
+
     def check_exit(self, connection: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
         connection.send(encode({"type": "match_over"}))
@@ -573,13 +584,14 @@ class BotCheck:
             longest=connection.longest,
             kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
-            altered=table.altered,
             paused_s=connection.paused_s,
         )
         if self.usage is not None:
             seen = replace(
                 seen, growth=tuple((each.resource.name, each.text, each.is_full) for each in self.usage.growths())
             )
+        if table.altered and self.plays_unaltered(table.counts):
+            seen = replace(seen, altered=table.altered)
         text = f"at request {number}: " if self.step == "endurance" or growth(seen) else self.game
         hint, advice = diagnose_fault(seen), ""
         first = self.settings.rules[0]

@@ -488,7 +488,7 @@ def swallowed_error(seen: FaultContext) -> str:
     for number, (line, below) in enumerate(zip_longest(lines, lines[1:], fillvalue=b""), 1):
         python = line.startswith(b"except") and (line if line[-1:] != b":" else below).endswith((b"pass", b"continue"))
         if python or (b"catch" in line and (line.endswith(b"{}") or below.startswith(b"}"))):
-            return f"line {number}: {line.decode(errors='replace')}"
+            return f"line {number}: {line.decode(errors='replace').rstrip(':')}"
     return ""
 
 

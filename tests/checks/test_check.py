@@ -621,3 +621,12 @@ def test_waiting_for_a_core_is_not_own_time(tmp_path: Path, starved_s: float) ->
 
     steps = run_check(tmp_path, script, hello_s=0.1, reports_wait_time=True)
     assert [step.check for step in steps if step.severity is checks.Severity.FAIL] == ([] if starved_s else ["hello"])
+
+
+def test_a_bot_that_would_fail_without_altered_lines_isnt_said_to_depend_on_them(tmp_path: Path) -> None:
+    def tires(message: Message) -> object:
+        return b"?\n" if message["id"] > 64 else {"id": message["id"], "choice": 0}
+
+    failed = find_failure(run_check(tmp_path, answering(tires)))
+    assert failed.check == "unknown things"
+    assert failed.message == "the line is text, not a reply: ?"

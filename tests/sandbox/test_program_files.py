@@ -171,7 +171,7 @@ def test_a_path_that_is_too_long_in_the_copy_is_named_without_the_copy(tmp_path:
         deep /= "d" * 100
     deep.mkdir(parents=True)
     copy.mkdir()
-    with pytest.raises(ProgramError, match="its files can't be read: d.*File name too long") as caught:
+    with pytest.raises(ProgramError, match=r"its files can't be read: d.*File name too long") as caught:
         copy_files(Program(("x",), files), copy, 1)
     assert str(tmp_path) not in str(caught.value)
     assert ".." not in str(caught.value)
