@@ -252,7 +252,7 @@ class Checkup:
 
 
 def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
-    """Yield findings about a ladder's health. `deep`: also recompute the standings from all results.
+    """Yield findings about a ladder's health. deep: the standings are also recomputed from all results.
 
     Nothing is changed, except that `deep` stores the recomputed standings. An unreachable database is the last finding.
     Raises LadderError if the folder isn't a ladder.

@@ -67,7 +67,7 @@ def list_matches(
 ) -> MatchList:
     """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    todo: return queued and leased matches instead, in order of id. Matches of unrevealed finals are left out.
+    todo: the queued and leased matches are listed instead, in order of id. Matches of unrevealed finals are left out.
     """
     found = store.list_match_summaries(context.connection, limit + 1, context.sealed_finals, bot, kind, todo, after)
     rows = tuple(hide_fields(match, context.viewer) for match in found[:limit])

@@ -36,7 +36,7 @@ def upgrade_ladder(
     application: str = "arena",
     silent_s: float = store.HEARTBEAT_TIMEOUT_S,
 ) -> LadderUpgrade:
-    """Upgrade the ladder in a folder; `report` is called with what will be and what was done. dry_run: only report.
+    """Upgrade the ladder in a folder; `report` is called with what will be and what was done. dry_run: it only reports.
 
     backup: the new file of the backup, None for one in the folder. silent_s: how long to wait for the heartbeat of a
     process on another machine. Raises LadderError, also while another process uses the ladder; DatabaseError, OSError.

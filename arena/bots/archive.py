@@ -92,7 +92,7 @@ def unpack(
 
     max_bytes: maximum of all contents. max_files: maximum of entries and their parent folders.
     links_out: symbolic links may lead out of the folder, for an archive that `pack` made of the user's own files.
-    pax: allow pax headers, and allow no data after the archive's end.
+    pax: pax headers are allowed, and data after the archive's end isn't.
 
     Raises ArchiveError if the archive is incomplete, exceeds a limit, or contains an entry that would leave the folder;
     part of it may be written by then. Raises OSError if this machine can't write the files.

@@ -295,7 +295,7 @@ class BotConnection:
     def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
         """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.
 
-        `charged`: don't count time in which the bot waited for a core.
+        `charged`: time in which the bot waited for a core isn't counted.
         """
         while not self._ready:
             left = within_s - waited()

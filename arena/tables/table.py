@@ -265,7 +265,7 @@ class LiveTable:
         ]
 
     def _start(self, fill: bool) -> None:
-        """Begin a match of the players. `fill`: with a bot in place of each other slot; otherwise without these."""
+        """Begin a match of the players. fill: a bot takes each other slot; otherwise without these."""
         players = self._players()
         others = [slot.number for slot in self.slots if slot not in players]
         total = len(self.slots) if fill else len(players)

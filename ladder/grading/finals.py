@@ -300,7 +300,7 @@ def reveal_final_results(
 ) -> tuple[store.Final, Evaluation]:
     """Reveal a final and its key; return the final and its results.
 
-    `incomplete`: also if matches were abandoned. Raises LadderError before all matches have ended.
+    incomplete: abandoned matches are left out. Raises LadderError before all matches have ended.
     """
 
     extend_finals(ladder)

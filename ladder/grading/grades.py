@@ -402,7 +402,7 @@ def release_grades(
 ) -> PublishedGrades:
     """Release the current grades of a final or a deadline under a new name. Raises LadderError.
 
-    reason: required if grades of the same final or deadline were released before. incomplete: also while users
+    reason: required if grades of the same final or deadline were released before. incomplete: released even while users
     may still submit, who get no grade then.
     """
     if not FINAL_NAME.fullmatch(name):

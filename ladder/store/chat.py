@@ -62,7 +62,7 @@ def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:
 
 
 def list_chat_messages(connection: Connection, session: int | None, limit: int, muted: bool) -> list[ChatMessage]:
-    """Return the newest lines of a table session, or of the lobby for None, newest first; `muted`: and muted rows."""
+    """Return the newest lines of a table session, or of the lobby for None, newest first; muted: muted ones, too."""
     shown = and_(_is_at(session), _row.deleted.is_(False))
     query = _QUERY.where(or_(shown, _row.muted) if muted else shown).order_by(_row.id.desc()).limit(limit)
     return [ChatMessage(*found) for found in connection.execute(query)]

@@ -74,7 +74,7 @@ class AbandonedMatch:
 def find_corruption(database: Database, deep: bool) -> list[str]:
     """Return at most about ten messages about corruption in an SQLite file; none for PostgreSQL.
 
-    deep: check the contents of indexes and the foreign keys, too, which takes longer.
+    deep: the contents of indexes and the foreign keys are checked, too, which takes longer.
     """
     if database.sqlite is None:
         return []

@@ -104,7 +104,7 @@ def list_match_summaries(
 ) -> list[MatchSummary]:
     """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    todo: return queued and leased matches instead, in order of id.
+    todo: the queued and leased matches are listed instead, in order of id.
     """
     wanted = select(matches.c.id).where(is_outside_finals(sealed))
     if bot is not None:

@@ -81,7 +81,7 @@ def issue_secrets(
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
-    actor: the user that acts. lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
+    lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
     Raises LadderError for an unknown login."""
     scope = scope if kind != store.JOIN or scope == APPROVAL_SCOPE else store.JOIN
     draw = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)

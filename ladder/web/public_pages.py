@@ -154,7 +154,7 @@ def match(ladder: Ladder, context: ViewContext, id: RowId) -> MatchPage | None:
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
 def replay(request: CurrentContext, id: RowId, public: bool = False) -> Response:
-    """Return the replay of a match as an HTML page, redacted for the viewer; public: for all, also if staff asks."""
+    """Return the replay of a match as an HTML page, redacted for the viewer. public: for all, even if staff asks."""
     asked = replace(request, viewer=PUBLIC_VIEWER) if public else request
     return static_document(asked, lambda context: _replay_html(context, id))
 

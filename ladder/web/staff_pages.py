@@ -75,7 +75,7 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 
 @page_and_json(admin_router, "/admin", "admin.html", fresh_s=1)
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> dashboards.Dashboard:
-    """Return the dashboard. `check`: with the findings of `arena ladder doctor`, which is run at most once a minute."""
+    """Return the dashboard. check: it has the findings of `arena ladder doctor`, which runs at most once a minute."""
     finals = list_final_states(ladder, context).items
     return dashboards.view_dashboard(
         context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals
@@ -108,7 +108,7 @@ def acts(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> Au
 
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
-    """Return similar versions of different owners. `compare`: compare them now, which takes seconds for a class."""
+    """Return similar versions of different owners. compare: they are compared now, which takes seconds for a class."""
     return all_similar(ladder, compare)
 
 
