@@ -156,6 +156,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /queue": ("ladder:read", READ_SCOPE),
     "GET /tables": ("ladder:read", READ_SCOPE),
     "GET /rules/{name}": ("ladder:read", READ_SCOPE),
+    "GET /learn": ("site:view", READ_SCOPE),
     "GET /tables/players": ("ladder:read", READ_SCOPE),
     "GET /tables/chat": ("ladder:read", READ_SCOPE),
     "POST /tables/chat": ("chat:write", None),

@@ -84,7 +84,7 @@ arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.r
   arena.local
 arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.local
   arena.play arena.playground.trial
-arena.playground.build: arena.coup arena.replay
+arena.playground.build: arena.coup arena.replay arena.lessons
 arena.connect: protocol
 arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping arena.samples
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
@@ -144,10 +144,10 @@ ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena
   ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks
   ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
-  arena.replay arena.tables arena.playground ladder.store ladder.permissions ladder.settings ladder.view_context
-  ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health ladder.users
-  ladder.settings_forms ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tables ladder.tasks
-  ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
+  arena.replay arena.lessons arena.tables arena.playground ladder.store ladder.permissions ladder.settings
+  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
+  ladder.users ladder.settings_forms ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tables
+  ladder.tasks ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
   ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users

@@ -42,7 +42,7 @@ from arena.cli.run import (
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
-from arena.lessons import learn_page
+from arena.lessons import learn_page, start_page
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
@@ -406,7 +406,8 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
     with _listening(port) as listening:
         rules = table.settings.rules
         at_table = table_page(title, make_rules_object(rules), "/socket")
-        serve_local_table(listening, at_table, replay, seats, begun)
+        pages = {"/": start_page(), "/table": at_table, "/learn": learn_page(("/", "Coup"), "/table")}
+        serve_local_table(listening, pages, replay, seats, begun)
     games: list[referee.GameRecord] = [game for record in records.values() for game in record.games]
     print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")
 

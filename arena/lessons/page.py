@@ -1,14 +1,16 @@
-"""Make the page of all lessons: one file that works without a network."""
+"""Make the page of all lessons, one file that works without a network, and the three ways to begin."""
 
 import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from urllib.parse import quote
 
 from arena.coup import COUP, make_rules_object
 from arena.lessons.lesson import Lesson, LessonError, make_lesson
-from arena.replay import table_page
+from arena.replay import html_page, style_sheets, table_page
 
 
 @cache
@@ -31,3 +33,40 @@ def learn_page(home: tuple[str, str] | None = None, play: str | None = None, les
     """
     shown = [asdict(lesson) for lesson in lessons or load_lessons()]
     return table_page("Learn Coup", make_rules_object(COUP), None, home, lessons={"lessons": shown, "play": play})
+
+
+_SIGNS = {
+    "learn": "M2 9l10-5 10 5-10 5zM6 11.500V17c3 2.500 9 2.500 12 0v-5.500",
+    "play": "M7.500 4.500v15l12-7.500z",
+    "invite": "M9 11a3.500 3.500 0 1 0 0-7 3.500 3.500 0 0 0 0 7zM2.500 20c0-8 13-8 13 0M19 8v6M16 11h6",
+}
+
+
+def ways_html(learn: str, play: str, invite: str, play_text: str, invite_text: str) -> str:
+    """Return the three ways to begin as HTML. The first three are start tags without brackets: `a href="/learn"`."""
+    lessons = "A guided first game of three minutes, then five short lessons."
+    rows = {"learn": (learn, "Learn", lessons), "play": (play, "Play now", play_text)}
+    rows["invite"] = (invite, "Invite", invite_text)
+    cards = (
+        f'<{tag} class="way"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="{_SIGNS[way]}"/></svg>'
+        f"<b>{title}</b><span>{text}</span></{tag.split()[0]}>"
+        for way, (tag, title, text) in rows.items()
+    )
+    return f'<nav class="ways" aria-label="Three ways to begin">{"".join(cards)}</nav>'
+
+
+def welcome_html(ways: str, heading: str = "h2") -> str:
+    """Return the ways to begin below what the game is, as HTML."""
+    picture = quote((files("arena.replay") / "static/cards.svg").read_text("utf-8"))
+    about = "A card game of bluffing. Claim any card. The others decide whether to believe you."
+    hand = f'<img src="data:image/svg+xml,{picture}" alt="" width="180" height="108">'
+    title = f"<{heading}>Play Coup</{heading}>"
+    return f'<div class="welcome" id="welcome">{hand}{title}<p class="muted">{about}</p>{ways}</div>'
+
+
+def start_page() -> str:
+    """Return the page with which `arena play --browser` begins; its links lead to `/learn` and `/table`."""
+    commands = " and ".join(f"<code>arena ladder {word} club</code>" for word in ("init", "serve"))
+    ladder = f"Other people join at a ladder's tables: {commands} start one."
+    ways = ways_html('a href="/learn"', 'a href="/table"', "div", "At a table with the bots of this command.", ladder)
+    return html_page("Coup", f"<main>{welcome_html(ways, 'h1')}</main>", [style_sheets("page", "ways")], [])

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.coup import PRESETS, make_rules_object, seat_counts
+from arena.lessons import learn_page, ways_html, welcome_html
 from arena.replay import html_page, inline_module, json_element, style_sheets, table_page
 
 ROOT = Path(__file__).parents[2]
@@ -62,12 +63,13 @@ def build_playground(out: Path) -> None:
     files.add("ace.js", "\n".join(scripts).encode())
     files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
     files.add("licences.html", _licences_page(pyodide, ace))
-    sheets = [style_sheets(), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
+    sheets = [style_sheets("ways"), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
     for name in ("icon.svg", "dom.js", "memory.js"):
         files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
     for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
+    files.add("learn.html", learn_page(("./index.html", "Coup"), "./index.html#play-now").encode())
     rules = {name: make_rules_object(preset) for name, preset in PRESETS.items()}
     _write_index(files, loaded, files.add("table.html", table_page("Table", rules, None).encode()))
 
@@ -257,6 +259,15 @@ def _find_first_bot() -> str:
     return next(block for block in blocks if "\nrun(" in block)
 
 
+_WAYS = ways_html(
+    'a href="./learn.html"',
+    'button id="play-now"',
+    'button id="invite"',
+    "At a table with bots, in this browser.",
+    "Copy the address of this page for a friend. At a ladder's tables people play together.",
+)
+
+
 def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
     box_script = (STATIC / "box.js").read_text()
     box = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script)).replace("@SCRIPT@", box_script)
@@ -266,7 +277,7 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
         f"style-src 'self' {_hash_source(style_sheets('page'))}; img-src 'self' data:; connect-src 'self'; "
         "frame-src 'self'; base-uri 'none'; form-action 'none'"
     )
-    index = (STATIC / "index.html").read_text().replace("@POLICY@", policy)
+    index = (STATIC / "index.html").read_text().replace("@POLICY@", policy).replace("@WELCOME@", welcome_html(_WAYS))
     data: dict[str, Any] = {
         "files": loaded,
         "box-page": box,

@@ -6,7 +6,7 @@ the seat. Requests that another site makes the browser send are rejected by thei
 import asyncio
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import uvicorn
@@ -41,12 +41,12 @@ _USED_LINK_PAGE = html_page(
 
 def serve_local_table(
     listening: socket.socket,
-    page: str,
+    pages: Mapping[str, str],
     replay: Callable[[], str | None],
     table: Callable[[str], LiveTable],
     begun: Callable[[str], object],
 ) -> None:
-    """Serve `page` and its table until SIGINT, SIGTERM, or the person has left a match that is over.
+    """Serve `pages`, HTML by path, and their table until SIGINT, SIGTERM, or the person has left a match that is over.
 
     `table(secret)` creates the table, in the event loop; the secret is that of the person's slot. `begun(address)` is
     called once the server listens. `replay()` returns the HTML page of the last match, None without one.
@@ -57,7 +57,7 @@ def serve_local_table(
     unused = [token]
     tables: list[LiveTable] = []
 
-    async def table_page(request: Request) -> Response:
+    async def show_page(request: Request) -> Response:
         if request.query_params.get("token") in unused:
             unused.clear()
             answer = RedirectResponse("/", 303, _HEADERS)
@@ -65,7 +65,7 @@ def serve_local_table(
             return answer
         if request.cookies.get(cookie) != secret:
             return HTMLResponse(_USED_LINK_PAGE, 403, _HEADERS)
-        return HTMLResponse(page, headers=_HEADERS)
+        return HTMLResponse(pages[request.url.path], headers=_HEADERS)
 
     async def replay_page(request: Request) -> Response:
         # While a match is played, its finished games would reveal which player has which letter.
@@ -94,7 +94,11 @@ def serve_local_table(
         await asyncio.to_thread(tables[0].close)
 
     app = Starlette(
-        routes=[Route("/", table_page), Route("/replay", replay_page), WebSocketRoute("/socket", table_socket)],
+        routes=[
+            *(Route(path, show_page) for path in pages),
+            Route("/replay", replay_page),
+            WebSocketRoute("/socket", table_socket),
+        ],
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
         lifespan=lifespan,
     )

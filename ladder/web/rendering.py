@@ -24,6 +24,7 @@ from pydantic import TypeAdapter
 from arena import __version__, formatting
 from arena.bots import LANGUAGES
 from arena.escaping import escape_control
+from arena.lessons import ways_html
 from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
 from arena.samples import sample_folder
@@ -74,7 +75,7 @@ class PageContent:
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Return the files that pages load, by name: (contents, media type)."""
     named = {path.name: path.read_bytes() for path in (_WEB_FOLDER / "static").iterdir()}
-    named["web.css"] = f"{style_sheets()}\n".encode() + named["web.css"]
+    named["web.css"] = f"{style_sheets('ways')}\n".encode() + named["web.css"]
     named |= {name: (files("arena.replay") / "static" / name).read_bytes() for name in ("icon.svg", "cards.svg")}
     return {name: (data, _MEDIA_TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
 
@@ -106,6 +107,7 @@ def _environment() -> Environment:
     env.globals |= {
         "wheel_name": wheel_name(),
         "languages": tuple(LANGUAGES),
+        "ways": lambda *texts: Markup(ways_html(*texts)),
         "playground": lambda: find_build() is not None,
     }
     env.globals["starter_fragment"] = make_program_fragment((sample_folder() / "python/bot.py").read_text("utf-8"))

@@ -17,6 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from arena.coup import PRESETS, make_rules_object
+from arena.lessons import learn_page
 from arena.replay import replay_page, rules_page, table_page
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
 from ladder import matches
@@ -275,6 +276,12 @@ def rules(request: CurrentContext, name: str) -> Response:
     """Show the rules of a preset, or of the ladder."""
     shown = make_rules_object(get_rules(request.ladder, name))
     return static_document(request, lambda context: rules_page(shown, ("/tables", "Tables")))
+
+
+@tables_router.get("/learn", include_in_schema=False)
+def learn(request: CurrentContext) -> Response:
+    """Show the lessons."""
+    return static_document(request, lambda context: learn_page(("/tables", "Tables"), "/tables"))
 
 
 @tables_router.post("/tables/{id}/slots/{slot}/token", include_in_schema=False)

@@ -23,6 +23,8 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     held: list[Any] = []
     first.route("**/*.wasm", lambda route: held.append(route))
     first.goto(served_playground.url)
+    accessible(first)
+    first.get_by_role("button", name="Play now").click()
     first.locator(".wait p").wait_for()
     accessible(first)
     for route in held:
@@ -76,6 +78,7 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
     page.get_by_role("button", name="Play 200 games").click()
     page.get_by_text(re.compile("^[1-9].* of 200 games")).wait_for()
     page.get_by_role("tab", name="Play").click()
+    page.get_by_role("button", name="Play now").click()
     page.get_by_text("The cards are dealt.").wait_for()  # once Python has time
     page.get_by_role("tab", name="Write a bot").click()
     page.get_by_role("button", name="Stop").click()
@@ -84,6 +87,7 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
     page.evaluate(f"localStorage.setItem('coup-table', {TABLE.replace('bluffer', 'mybot')})")
     page.evaluate(store, source.format("sum(iter(int, 1))"))
     page.reload()
+    page.get_by_role("button", name="Play now").click()
     page.get_by_text("The match failed: mybot, line 4 or one next to it, gave no answer").wait_for()
     page.evaluate(store, source.format("pass"))
     page.get_by_role("button", name="Play again").click()
@@ -92,6 +96,8 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
 
 
 def await_move(page: Any) -> Any:
-    """Wait until the visitor is asked for a move, and return the table's frame."""
+    """Begin to play if that is still a choice, wait until a move is asked, and return the table's frame."""
+    if page.locator("#welcome").is_visible():
+        page.get_by_role("button", name="Play now").click()
     page.frame_locator("#table").locator(".moves button.move").first.wait_for()
     return next(frame for frame in page.frames if "/table." in frame.url)

@@ -55,6 +55,7 @@ def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[...,
         page.on("console", lambda message: browser.wrong.append(message.text))
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
         page.goto(url)
+        page.get_by_role("link", name="Play now").click()
         return page
 
     yield begin
@@ -107,7 +108,7 @@ def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
 def test_the_replay_waits_for_the_end_of_the_match(start: Callable[..., str], window: Callable[..., Any]) -> None:
     """The names behind the letters are revealed after the match, not between its games."""
     page = window(start("--games", "2", "--seats", "2"))
-    address = page.url.rstrip("/") + "/replay"
+    address = page.url.replace("/table", "/replay")
     played(page)
     assert page.get_by_role("button", name="Next game").count() == 1
     assert page.request.get(address).status == 404
@@ -131,7 +132,7 @@ def test_a_reload_keeps_the_seat_and_another_tab_takes_it_over(
     first.locator(".moves .move").first.wait_for()
     assert first.locator(".question").inner_text() == question
     second = first.context.new_page()
-    second.goto(url.split("?")[0])
+    second.goto(first.url)
     second.locator(".moves .move").first.wait_for()
     first.get_by_text("open in another tab").wait_for()
     first.get_by_role("button", name="Play here").click()
@@ -153,6 +154,7 @@ def test_the_address_works_once_in_one_browser_and_for_no_other_site(start: Call
     assert got("/") == 403
     assert got("/?token=wrong") == 403
     assert got("/", Host="evil.example") == 400
+    assert got("/table") == 403
     assert got("/replay") == 404
     socket = base.replace("http", "ws") + "/socket"
     for origin in (None, "http://evil.example", base):  # no browser has the cookie yet

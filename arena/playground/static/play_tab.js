@@ -23,9 +23,10 @@ let failed = false; // the worker was ended, and a match with one's own bot
 export function fill(panel) {
   const last = rememberedValue("table");
   if (last && fits(last)) settings = last;
-  panel.append(frame, wait);
   document.getElementById("new-table").onclick = choose;
-  openTable();
+  document.getElementById("play-now").onclick = openTable;
+  document.getElementById("invite").onclick = invite;
+  if (location.hash === "#play-now") openTable();
   listen(({ text, ready, loaded }) => {
     const ended = started && !ready;
     started = ready;
@@ -34,9 +35,17 @@ export function fill(panel) {
     waiting.bar.value = loaded;
     if (!ended) return;
     // The worker was ended, and the match with it. One's own bot would delay what the other tab does next.
+    if (!opened) return;
     if (settings.bots.includes(OWN.name)) fail("Python was stopped, and the match with it.");
     else openTable();
   });
+}
+
+/** On a ladder open a table for people, elsewhere copy the address of this page. */
+async function invite() {
+  if (location.pathname.startsWith("/playground/")) return location.assign("/tables/new");
+  await navigator.clipboard.writeText(location.href.split("#")[0]);
+  say(document.querySelector("#invite b"), "The address is copied");
 }
 
 function fail(text) {
@@ -52,6 +61,7 @@ function fits({ rules, bots = [] }) {
 /** Show the table's page and start a match there. */
 async function openTable() {
   const number = ++opened;
+  document.getElementById("welcome")?.replaceWith(frame, wait);
   if (failed) say(waiting.text, "The cards are dealt.");
   wait.hidden = waiting.bar.hidden = failed = false;
   again.hidden = true;
