@@ -3,18 +3,17 @@
 The setting [tables] chat and, for a table, its opener turn it on. Users, and guests with a seat, may write."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
+from arena.tables import MAX_CHAT_CHARACTERS, MAX_CHAT_LINES_PER_MINUTE, MAX_SHOWN_LINES
 from ladder import store
 from ladder.ladder import Ladder, get_acting_user
 from ladder.permissions import hide_fields
 from ladder.settings import ChatMode, LadderError
 from ladder.view_context import ViewContext
-
-MAX_CHAT_LINES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,8 @@ class ChatLineSummary:
 class ChatPage:
     """Lines, newest first, for staff with those for which writers are muted. table: None for the lobby."""
 
+    MAX_CHARACTERS: ClassVar[int] = MAX_CHAT_CHARACTERS  # of a line
+
     table: int | None
     items: tuple[ChatLineSummary, ...]
     revision: int | None = None
@@ -42,13 +43,9 @@ def view_chat(context: ViewContext, table: int | None = None) -> ChatPage | None
     staff = context.viewer.can("chat:moderate")
     if table is not None and (not staff or store.find_session(context.connection, table) is None):
         return None
-    found = store.list_chat_messages(context.connection, table, MAX_CHAT_LINES, muted=staff)
+    found = store.list_chat_messages(context.connection, table, MAX_SHOWN_LINES, muted=staff)
     lines = (ChatLineSummary(line.id, line.name, line.text, line.created_at, line.muted) for line in found)
     return ChatPage(table, tuple(hide_fields(line, context.viewer) for line in lines))
-
-
-MAX_CHAT_CHARACTERS = 300
-MAX_LINES_PER_MINUTE = 20  # of a user, or of a guest at a table
 
 
 def limit_chat_mode(wanted: ChatMode, allowed: ChatMode) -> ChatMode:
@@ -87,7 +84,7 @@ def write_chat_line(
     recent, muted = store.count_lines_of_writer(connection, session, user_id, name, now - 60)
     if muted:
         raise LadderError("staff muted you.\nAsk the staff.")
-    if recent >= MAX_LINES_PER_MINUTE:
+    if recent >= MAX_CHAT_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")
     return store.insert_chat_message(connection, session, user_id, name, line, now)
 

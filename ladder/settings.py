@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
     AwareDatetime,
@@ -138,9 +138,16 @@ class SubmissionCheckSettings(_Table):
 class ChatMode(StrEnum):
     """When people at tables may chat, in ascending order of freedom. The lobby's chat is off only with OFF."""
 
-    OFF = "off"
-    BETWEEN = "between"
-    ALWAYS = "always"
+    label: str  # on the form that opens a table
+
+    OFF = "off", "off"
+    BETWEEN = "between", "before and after games"
+    ALWAYS = "always", "also during games"
+
+    def __new__(cls, value: str, label: str = "") -> Self:
+        mode = str.__new__(cls, value)
+        mode._value_, mode.label = value, label
+        return mode
 
 
 class RetentionSettings(_Table):

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
+MAX_CHAT_CHARACTERS = 300  # of a line
+MAX_CHAT_LINES_PER_MINUTE = 20  # of a user, or of a guest at a table
 MAX_SHOWN_LINES = 50  # to a client that joins
 _MAX_WAITING = 100  # messages to one client
 _MIN_INTERVAL_S = 1.0  # between two lines of one client
@@ -24,33 +26,46 @@ class TableChat:
     """
 
     def __init__(self, mode: str, store: StoreCallback) -> None:
-        self.mode = mode
+        self._mode = mode
+        self._playing = False
         self._store = store
         self._lines: deque[Message] = deque(maxlen=MAX_SHOWN_LINES)
         self._queues: dict[object, asyncio.Queue[Message]] = {}
         self._free_at: dict[object, float] = {}  # the loop's time from which on a client may write again
 
-    async def follow(self, client: object, writes: bool) -> AsyncIterator[Message]:
-        """Yield the messages to a client, which may write or not: first the newest lines. Never ends by itself."""
+    async def follow(self, client: object, slot: int | None, login: str | None) -> AsyncIterator[Message]:
+        """Yield the messages to the client of a slot or a login, which may write: first the newest lines.
+
+        `closed` in a message says in a few words why no line may be written now, or is empty. Never ends by itself.
+        """
         queue = self._queues[client] = asyncio.Queue(_MAX_WAITING)
+        writes = slot is not None or login is not None
         try:
-            yield {"chat": list(self._lines), "mode": self.mode, "writes": writes}
+            rules = {"writes": writes, "max_characters": MAX_CHAT_CHARACTERS, "closed": self._closed_reason()}
+            yield {"chat": list(self._lines), **rules}
             while True:
                 yield await queue.get()
         finally:
             del self._queues[client]
             self._free_at.pop(client, None)
 
-    def write(
-        self, client: object, slot: int | None, login: str | None, text: str, playing: bool, handle: str | None
-    ) -> None:
+    def set_playing(self, playing: bool) -> None:
+        """Apply the mode when games begin or end, and tell all clients if the chat opens or closes."""
+        before, self._playing = self._closed_reason(), playing
+        if (reason := self._closed_reason()) != before:
+            self._send(self._queues, {"chat": [], "closed": reason})
+
+    def _closed_reason(self) -> str:
+        return "closed during a game" if self._playing and self._mode != "always" else ""
+
+    def write(self, client: object, slot: int | None, login: str | None, text: str, handle: str | None) -> None:
         """Store a client's line and send it to all, or send the client the reason of a refusal.
 
         slot, login: of the writer. handle: the writer's in the match, None for a spectator.
         """
         now = asyncio.get_running_loop().time()
-        if playing and self.mode != "always":
-            self._show(client, handle, "The chat is closed during a game.")
+        if reason := self._closed_reason():
+            self._show(client, handle, f"The chat is {reason}.")
         elif now < self._free_at.get(client, 0.0):
             self._show(client, handle, "Wait a second between two lines.")
         elif client in self._queues:

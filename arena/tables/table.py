@@ -99,6 +99,8 @@ class LiveTable:
     def _set_state(self, state: TableState, reason: str | None = None) -> None:
         self.state, self.why = state, reason
         self._relabel()
+        if self.chat is not None:
+            self.chat.set_playing(state == "playing")
         for slot in self.slots:
             slot.again = False
         self._on_change(self)
@@ -386,7 +388,7 @@ class LiveTable:
         if isinstance(message.get("chat"), str):
             if self.chat is not None:
                 number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
-                self.chat.write(client, number, client.login, message["chat"], self.state == "playing", handle)
+                self.chat.write(client, number, client.login, message["chat"], handle)
             return None
         if self._manage(client, message) or slot is None or client.slot is None or slot.guest is not client:
             return None

@@ -176,7 +176,7 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
     """Send lines of chat as they come. Raises TimeoutError."""
-    async for message in chat.follow(client, client.slot is not None or client.login is not None):
+    async for message in chat.follow(client, client.slot, client.login):
         async with asyncio.timeout(_SEND_TIMEOUT_S):
             await channel.send(json.dumps(message))
 

@@ -53,7 +53,7 @@ def test_a_line_reaches_all_people_but_no_frame_bot_or_record() -> None:
 
 def follow(chat: TableChat, client: str, got: list[Any]) -> asyncio.Task[None]:
     async def listen() -> None:
-        async for message in chat.follow(client, client != "looker"):
+        async for message in chat.follow(client, None, None if client == "looker" else client):
             got.append(message)
 
     return asyncio.create_task(listen())
@@ -66,9 +66,9 @@ def test_lines_beyond_those_that_wait_for_a_client_fail_nothing() -> None:
 
     async def scenario() -> None:
         chat = TableChat("always", store)
-        stalled = chat.follow("stalled", True)
+        stalled = chat.follow("stalled", 1, None)
         await anext(stalled)
-        chat.write("stalled", 1, None, "hello", False, None)
+        chat.write("stalled", 1, None, "hello", None)
         assert [(await anext(stalled))["chat"][0]["id"] for _ in range(100)] == list(range(100))
 
     asyncio.run(scenario())
@@ -80,27 +80,31 @@ def test_refusals_reach_only_the_writer_and_deleted_lines_vanish() -> None:
         got: list[list[Any]] = [[], [], []]
         tasks = [follow(chat, client, mine) for client, mine in zip(("ada", "bob", "eve"), got, strict=True)]
         await asyncio.sleep(0)
-        chat.write("ada", 0, None, "in a game", True, "A")
-        chat.write("eve", None, "mute", "noise", False, None)
-        chat.write("ada", 0, None, "after it", False, "A")
-        chat.write("ada", 0, None, "at once again", False, "A")
+        chat.set_playing(True)
+        chat.write("ada", 0, None, "in a game", "A")
+        chat.set_playing(False)
+        chat.write("eve", None, "mute", "noise", None)
+        chat.write("ada", 0, None, "after it", "A")
+        chat.write("ada", 0, None, "at once again", "A")
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert [message.get("problem") for message in got[0][1:]] == [
+        assert [message["closed"] for message in got[1] if "closed" in message] == ["", "closed during a game", ""]
+        ada, bob, eve = ([message for message in mine if "closed" not in message] for mine in got)
+        assert [message.get("problem") for message in ada] == [
             "The chat is closed during a game.",
             None,
             "Wait a second between two lines.",
         ]
-        assert [message["problem"] for message in got[2] if "problem" in message] == ["Staff muted you."]
-        assert [lines(message) for message in got[1][1:]] == [[("slot 0", "after it")]]
+        assert [message["problem"] for message in eve if "problem" in message] == ["Staff muted you."]
+        assert [lines(message) for message in bob] == [[("slot 0", "after it")]]
         chat.keep([999])
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert got[1][-1] == {"chat": [], "deleted": [got[1][1]["chat"][0]["id"]]}
+        assert got[1][-1] == {"chat": [], "deleted": [bob[0]["chat"][0]["id"]]}
         late: list[Any] = []
         tasks.append(follow(chat, "looker", late))
         await asyncio.sleep(0)
-        assert late == [{"chat": [], "mode": "between", "writes": False}]
+        assert late == [{"chat": [], "writes": False, "max_characters": 300, "closed": ""}]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -4,27 +4,24 @@ import { plain } from "./dom.js";
 import { Following } from "./log.js";
 import { h } from "./preact.min.js";
 
-const MOST = 300;
-
 /** The chat before its first message; it is hidden then. */
-export const silence = { mode: null, writes: false, lines: [], problem: "", sent: "" };
+export const silence = { writes: null, closed: "", max_characters: 0, lines: [], problem: "", sent: "" };
 
 /**
- * The chat after a message: lines, all of them with a `mode`; ids of deleted lines; or a problem with the last line.
- * Pure.
+ * The chat after a message: lines, all of them with `writes`; why it is `closed` now; ids of deleted lines; or a
+ * problem with the last line. Pure.
  */
-export function heard(before, { chat, mode, writes, deleted = [], problem = "" }) {
-  const kept = mode ? [] : before.lines.filter(({ id }) => !deleted.includes(id));
-  return { ...before, ...(mode ? { mode, writes } : {}), lines: [...kept, ...chat], problem };
+export function heard(before, { chat, deleted = [], problem = "", ...rules }) {
+  const kept = "writes" in rules ? [] : before.lines.filter(({ id }) => !deleted.includes(id));
+  return { ...before, ...rules, lines: [...kept, ...chat], problem };
 }
 
-/** The panel; `write(text)` sends a line. It is closed during a game if its mode is "between". */
-export function chatPanel({ mode, writes, lines, problem }, state, write) {
-  const closed = mode === "between" && state === "playing";
+/** The panel; `write(text)` sends a line. */
+export function chatPanel({ writes, closed, max_characters, lines, problem }, write) {
   const said = lines.map((line) =>
     h("li", { key: line.id }, h("time", { class: "muted small" }, clock(line.at)), " ", h("b", {}, h("bdi", {}, plain(line.name))), " ", h("bdi", {}, plain(line.text))),
   );
-  const field = { id: "chat-field", class: "words", maxlength: MOST, disabled: closed, placeholder: closed ? "open between games" : "/ to write" };
+  const field = { id: "chat-field", class: "words", maxlength: max_characters, disabled: closed !== "", placeholder: closed || "/ to write" };
   const submit = (event) => {
     event.preventDefault();
     const input = event.target.elements[0];
@@ -33,7 +30,7 @@ export function chatPanel({ mode, writes, lines, problem }, state, write) {
   };
   return h(
     "section",
-    { class: "panel chat", hidden: mode === null, "aria-labelledby": "chat-title" },
+    { class: "panel chat", hidden: writes === null, "aria-labelledby": "chat-title" },
     h("h2", { id: "chat-title" }, "Chat"),
     h(Following, { of: lines, list: { class: "lines", tabindex: 0, "aria-live": "polite", "aria-labelledby": "chat-title" } }, said),
     h("p", { class: "bad", role: "alert" }, plain(problem)),

@@ -154,7 +154,7 @@ function notice(text, button = null) {
 
 function hear(message) {
   state.chat = heard(state.chat, message);
-  const seats = message.mode ? [] : (state.frame?.game?.seats ?? []);
+  const seats = "writes" in message ? [] : (state.frame?.game?.seats ?? []);
   for (const { id, handle, text } of message.chat.filter((line) => seats.some((seat) => seat.handle === line.handle))) {
     const seat = find(`.seat[data-seat="${seats.findIndex((each) => each.handle === handle)}"]`);
     if (!seat) continue;
@@ -248,7 +248,7 @@ function main() {
       { class: "beside" },
       logPanel(h(Following, { of: motion.log, list: LOG_LIST }, byTurn(motion.log).map((turn) => turnItem(turn)))),
       h("div", { class: "lobby-side" }, open || state.coach ? null : people),
-      chatPanel(state.chat, table.state, (text) => {
+      chatPanel(state.chat, (text) => {
         state.chat.sent = text;
         send({ chat: text });
       }),
