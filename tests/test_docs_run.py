@@ -208,12 +208,17 @@ def test_the_commands_of_the_course_run(place: Place) -> None:
 
 def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> None:
     """analyze-results.md: its command with fewer games, its script, and the rows of its output."""
-    (command,), (script,) = blocks("sh", RESEARCH), blocks("python", RESEARCH)
+    command, script = (block.strip() for block in blocks("sh", RESEARCH))
     assert "--games 1200 --seed 7" in command
     run_command(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)
-    (tmp_path / "tables.py").write_text(script)
+    assert script == "python analyze_run.py run"
     made = subprocess.run(
-        [sys.executable, "tables.py", "run"], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        [sys.executable, ROOT / "docs/howto/bots/analyze_run.py", "run"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
     )
     assert made.returncode == 0, made.stderr
     (shown,) = re.findall(r"^```\n(how often.*?)^```", RESEARCH, re.MULTILINE | re.DOTALL)
