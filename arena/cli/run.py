@@ -77,7 +77,7 @@ from protocol import escape_bytes
 Config = TypeVar("Config", bound=RunConfig)
 
 DEFAULT_SEATS = 4
-CALLS_A_GAME = 20  # of a model at four seats
+CALLS_A_GAME = 30  # of a model, which has 10 to 40 decisions with a choice
 _DEFAULT_GAMES = 480  # or more, if intervals need more
 _DEFAULT_MATCH_GAMES = 12  # of 4 to 48, measured to give the smallest error for the same CPU time
 _MATCH_GAMES_OF_SANDBOX = {"docker": 24}  # a start costs as much as 40 games, elsewhere 12 or 17

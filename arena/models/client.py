@@ -237,9 +237,8 @@ class ModelClient:
         elif player.name not in self._waiting:
             self._waiting.add(player.name)
             self._notify(f"{what}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")
-        if failure.retry_after_s is not None:
-            key = self._key_of(player)
-            key.blocked_until = max(key.blocked_until, time.monotonic() + pause_s)
+        key = self._key_of(player)
+        key.blocked_until = max(key.blocked_until, time.monotonic() + pause_s)
         await self._sleep(pause_s)
 
     def _key_of(self, player: ModelPlayer) -> _Key:

@@ -11,6 +11,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -126,14 +127,21 @@ def _key_of(line: Line) -> CallKey:
 
 
 def _read_lines(file: Path) -> list[Line]:
-    """Return the complete lines of a file, [] without a file; cut off an incomplete last one."""
+    """Return the complete lines of a file, [] without a file; cut off an incomplete last one.
+
+    Lines that were damaged are left out: their calls count in full, as if a crash had cut them off.
+    """
     if not file.exists():
         return []
     data = file.read_bytes()
     end = data.rfind(b"\n") + 1
     if end < len(data):
         os.truncate(file, end)
-    return [json.loads(line) for line in data[:end].splitlines()]
+    lines = []
+    for line in data[:end].splitlines():
+        with suppress(ValueError):
+            lines.append(json.loads(line))
+    return lines
 
 
 def _open_to_append(file: Path) -> IO[str]:

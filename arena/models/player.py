@@ -60,7 +60,7 @@ class ModelSeat:
                     peer.send(encode({"type": "hello", "name": "model"}))
                 elif message["type"] == "request":
                     peer.send(encode(self._decide(peer)))
-        except (CallsStoppedError, BotError, CancelledError) as problem:
+        except (CallsStoppedError, BotError, CancelledError, OSError) as problem:
             self._client.stop(str(problem).replace("\n", " "))
             raise SandboxError(str(problem)) from problem
         except Exception as problem:
