@@ -199,7 +199,7 @@ class BotCheck:
         except BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = list_siblings(self.bot)
-        if self.bot is bot:
+        if self.bot is bot and not self.settings.root.is_absolute():
             own = (f"./{os.path.relpath(w, bot.cwd)}" if Path(w).is_relative_to(bot.cwd) else w for w in bot.argv)
             self.by_hand = f"cd {shlex.quote(os.path.relpath(bot.cwd))} && {shlex.join(own)}"
         command = "; ".join([bot.command, *remarks])
@@ -609,7 +609,7 @@ class BotCheck:
             sent=broken.sent or None,
             received=broken.got,
             stderr=excerpt(stderr),
-            lines=b"".join(connection.sent_lines),
+            lines=b"".join(connection.sent_lines) if self.by_hand else b"",
             by_hand=self.by_hand,
         )
 

@@ -21,7 +21,8 @@ class CheckStep(Finding):
     sent: the last line that the bot was sent; received: its faulty line; both raw, None without one. stderr: the last
     lines of its standard error; of a build the most informative lines. timings: a table, header row first. log: the
     whole output of a build. partial: whether the log contains more than `stderr`. lines: all that the process was sent.
-    by_hand: the shell command that starts the bot without a box; "" if it lacks its kit there.
+    by_hand: the shell command that starts the bot without a box. Both are empty if the bot lacks its kit there, or if
+    steps contain no paths of this machine.
     """
 
     number: int = 0
