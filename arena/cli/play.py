@@ -33,6 +33,7 @@ from arena.cli.run import (
     choose_timing,
     exit_on_refusal,
     import_models,
+    load_models,
     load_named_bots,
     make_settings,
     plan_run,
@@ -219,7 +220,7 @@ def _open_table(
             looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
             if looked_at:
                 preflight_bots(asked, replace(config, bots=looked_at), box, scratch, plan_run)
-            models: Any = stack.enter_context(open_models(config.bots, asked.budget, folder))
+            models: Any = stack.enter_context(open_models(config, asked.budget, folder))
             bytecode = BytecodeCache()
 
             def start(spec: referee.MatchSpec, bot: int) -> Box:
@@ -237,16 +238,15 @@ def _open_table(
 
 
 @contextmanager
-def open_models(bots: Sequence[Bot], budget_file: Path | None, folder: Path) -> Iterator[Any]:
+def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -> Iterator[Any]:
     """Yield the `ModelTable` of a table's language models, None without one. Their journal is next to the folder."""
-    if not any(bot.is_model for bot in bots):
+    if not any(bot.is_model for bot in config.bots):
         yield None
         return
-    models = import_models()
-    budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
+    models, (budget, players) = import_models(), load_models(config.bots, budget_file, config.sandbox)
     journal = models.Journal(folder.with_name(f"{folder.name}.models"))
     with closing(models.ModelClient(budget, journal, print_note)) as client:
-        yield models.ModelTable(models.load_players(bots, budget), client)
+        yield models.ModelTable(players, client)
 
 
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:

@@ -218,18 +218,28 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
     """Check the models of a run before anything is built, and print what they will use. Raises BotError."""
-    if not (models := [bot for bot in config.bots if bot.is_model]):
+    models = [bot for bot in config.bots if bot.is_model]
+    if not models:
+        if budget_file is not None:
+            usage_error("--budget is for language models: omit it")
         return
-    players = import_models()
-    budget = players.Budget() if budget_file is None else players.read_budget(budget_file)
-    for player in players.load_players(models, budget):
-        if player.settings.key_env in config.sandbox.pass_env:
-            usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
+    budget, _ = load_models(config.bots, budget_file, config.sandbox)
     games = config.plan().games * config.seats * len(models) // len(config.bots)
     print_note(
         f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
         f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
     )
+
+
+def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
+    """Return the budget and the model players of a table. Raises BotError. Exits with 2 if a bot would get a key."""
+    models = import_models()
+    budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
+    players = models.load_players(bots, budget)
+    for player in players:
+        if player.settings.key_env in choice.pass_env:
+            usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
+    return budget, players
 
 
 def import_models() -> ModuleType:
@@ -544,8 +554,6 @@ def _open_pool(
 ) -> Generator[PoolEvent, None, None]:
     """Return the pool of a run, which plays it as its events are taken. Raises BotError if a model can't play."""
     if not any(bot.is_model for bot in this.config.bots):
-        if budget_file is not None:
-            usage_error("--budget is for language models: omit it")
         return this.play(jobs or count_cores())
     models = import_models()
     budget = models.keep_budget(folder.path, budget_file)

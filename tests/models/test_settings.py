@@ -61,6 +61,14 @@ def test_other_commands_refuse_a_model(place: Place) -> None:
         assert (refused.code, "m is a language model" in refused.err) == (2, True), (words, refused)
 
 
+def test_a_bot_gets_no_key(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_KEY", KEY)
+    model_folder(place.folder / "m", URL, 'key_env = "MODEL_KEY"')
+    for command in ("run", "watch"):
+        words = ["m", "sample:honest", "--sandbox", "process", "--pass-env", "MODEL_KEY"]
+        assert "m's key is for no bot" in place.call(command, *words).err
+
+
 def test_a_ladder_refuses_a_model(tmp_path: Path) -> None:
     with pytest.raises(BotError, match="is a language model"):
         read_submission(model_folder(tmp_path / "m", URL), tmp_path)
