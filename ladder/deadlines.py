@@ -342,20 +342,25 @@ def extend_deadline(
         raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
 
     def act(connection: Connection) -> bool:
-        owner = get_user(connection, login)
-        if owner.staff:
-            raise LadderError(f"{escape_control(login)} is staff, and staff has no deadlines.\nName another user.")
-        left = remaining_late_days(connection, settings, without=name)[owner.id]
-        if late_days > left:
-            raise LadderError(
-                f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
-                "Give fewer late days."
-            )
-        return _put_extension(
-            ladder, connection, store.Extension(owner.id, name, at, late_days, reason), deadline, actor, confirmed
-        )
+        user_id = _require_late_days(connection, settings, login, name, late_days)
+        new = store.Extension(user_id, name, at, late_days, reason)
+        return _put_extension(ladder, connection, new, deadline, actor, confirmed)
 
     return ladder.database.write(act)
+
+
+def _require_late_days(connection: Connection, settings: LadderSettings, login: str, name: str, late_days: int) -> int:
+    """Return a user's id. Raises LadderError for staff, or if fewer late days are left for the deadline `name`."""
+    user = get_user(connection, login)
+    if user.staff:
+        raise LadderError(f"{escape_control(login)} is staff, and staff has no deadlines.\nName another user.")
+    left = remaining_late_days(connection, settings, without=name)[user.id]
+    if late_days > left:
+        raise LadderError(
+            f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
+            "Give fewer late days."
+        )
+    return user.id
 
 
 def withdraw_extension(ladder: Ladder, login: str, name: str, actor: str, reason: str, confirmed: bool = True) -> bool:

@@ -219,19 +219,27 @@ def describe_settings(reason: str) -> str:
 
 
 def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
+    """Return the field of a setting by its JSON schema. bots: the choices of a setting that is a bot."""
     kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
-    attributes |= {} if optional else {"required": True}
-    attributes |= {"step": 1 if kind == "integer" else "any"} if kind in ("integer", "number") else {}
-    if isinstance(value, datetime):
-        text = value.isoformat(timespec="minutes")
-    else:
-        text = "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-        text = text.lower() if isinstance(value, bool) else text
+    if not optional:
+        attributes["required"] = True
+    if kind in ("integer", "number"):
+        attributes["step"] = 1 if kind == "integer" else "any"
+    text = _format_value(value)
     choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
-    help = shape["description"].replace("`", "")
     label = _make_label(name, shape)
-    return SettingField(name, kind, label, help.removeprefix(label).lstrip(",:;. "), text, choices, attributes)
+    help = shape["description"].replace("`", "").removeprefix(label).lstrip(",:;. ")
+    return SettingField(name, kind, label, help, text, choices, attributes)
+
+
+def _format_value(value: Any) -> str:
+    """Return a setting's value as the text of a form, "" for None."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="minutes")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[str, str]) -> list[str]:

@@ -222,6 +222,16 @@ _PAUSE_S = 2.0  # before the next task after a failure of the host, which may ne
 _POLL_S = 0.5  # between queries of an empty queue
 
 
+def _classify_failure(task: Task, problem: BaseException) -> tuple[store.AttemptCost, str]:
+    """Return how much of a task's attempts a failure costs, and its reason in one line."""
+    if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
+        return store.AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
+    if isinstance(problem, WorkerRejectedError):
+        return store.AttemptCost.NOTHING, describe_failure(problem)
+    lost = isinstance(problem, ExecutorLostError)
+    return store.AttemptCost.LOSS if lost else store.AttemptCost.ATTEMPT, describe_failure(problem)
+
+
 class TaskSource:
     """The source of a runner's tasks. width: how many tasks run at a time. matches: the maximum number to start."""
 
@@ -296,33 +306,28 @@ class TaskSource:
             )
             return False
         self._not_before = time.monotonic() + _PAUSE_S
-        cost = store.AttemptCost.ATTEMPT
-        if isinstance(problem, (WorkerRejectedError, ExecutorLostError)):
-            cost = store.AttemptCost.NOTHING if isinstance(problem, WorkerRejectedError) else store.AttemptCost.LOSS
-        reason, died, now = describe_failure(problem), isinstance(problem, WorkerDiedError), self._ladder.clock()
-        if isinstance(task.work, VersionCheckJob) and isinstance(problem, CallTimeoutError):
-            cost, reason = store.AttemptCost.ALL, f"the check took more than {task.work.limit_s:.0f} s"
         if not task.is_check and self._left is not None:
             self._left += 1
-
-        shown = hide_folders(reason)  # authors read it
-
-        def act(connection: Connection) -> bool | None:
-            if task.is_check:
-                abandoned = store.release_check(connection, task.id, self._runner, shown, now, cost)
-                if abandoned:
-                    store.cancel_queued_matches(
-                        connection, "its check was abandoned", now, task.id, (store.QUALIFYING,)
-                    )
-                return abandoned
-            return store.record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
-
-        abandoned = self._ladder.database.write(act)
+        cost, reason = _classify_failure(task, problem)
+        died = isinstance(problem, WorkerDiedError)
+        abandoned = self._ladder.database.write(lambda connection: self._release(connection, task, cost, reason, died))
         if cost in (store.AttemptCost.ATTEMPT, store.AttemptCost.ALL) and abandoned is not None:
             self._news.append(AttemptFailed(task.id, task.is_check, reason, abandoned))
         elif cost is store.AttemptCost.NOTHING:
             self._news.append(WorkerRefused(reason))
         return bool(abandoned)
+
+    def _release(
+        self, connection: Connection, task: Task, cost: store.AttemptCost, reason: str, died: bool
+    ) -> bool | None:
+        """Release a failed task; return whether it is abandoned, None if it isn't leased to this runner any more."""
+        shown, now = hide_folders(reason), self._ladder.clock()  # authors read the reason
+        if not task.is_check:
+            return store.record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
+        abandoned = store.release_check(connection, task.id, self._runner, shown, now, cost)
+        if abandoned:
+            store.cancel_queued_matches(connection, "its check was abandoned", now, task.id, (store.QUALIFYING,))
+        return abandoned
 
     def news(self) -> Iterator[RunnerEvent]:
         """Yield and remove the events of failed tasks."""

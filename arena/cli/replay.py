@@ -303,6 +303,51 @@ _MAX_TITLE_NAMES = 6  # in a page's title
 MAX_GAMES = 240  # in a page: about 5 MB, which a browser still opens in seconds
 
 
+@dataclass(frozen=True, slots=True)
+class GameSelection:
+    """The options that select games: those that fit all that are given. seat: a bot's name, or a number."""
+
+    match: int | None
+    game: int | None
+    lost_by: str | None
+    faults: bool
+    seat: str | None
+
+    def choose(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
+        """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
+        seen: set[str] = set()
+        try:
+            for record, file in read_records(path, lambda why: print_note(f"skipped: {why}")):
+                seen.update(record.header.bots)
+                if self.match in (None, record.header.match):
+                    yield from ((record, game, file) for game in record.games if self._selects(record, game))
+        except RecordFileError as problem:
+            usage_error(str(problem))
+        for name in (self.lost_by, None if self.seat is None or self.seat.isdecimal() else self.seat):
+            if name is not None and name not in seen:
+                usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
+
+    def _selects(self, record: Record, game: GameRecord) -> bool:
+        bots, seat = record.header.bots, self.seat
+        return (
+            self.game in (None, game.game)
+            and (self.lost_by is None or (self.lost_by in bots and game.lost_by(bots.index(self.lost_by))))
+            and (not self.faults or any(_sees_fault_of(seat, record, game, fault.bot) for fault in game.faults))
+            and (seat is None or seat in [bots[bot] for bot in game.seating] or seat.isdecimal())
+        )
+
+    def choose_some(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
+        """Return an iterator of the selected games, as `choose` yields them. Exits with 2 without games."""
+        games = self.choose(path)
+        first = next(games, None)
+        if first is None:
+            wanted = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
+            if wanted and (self.match, self.game) == (None, None):
+                usage_error(f"no game of {path} {' and '.join(wanted)}")
+            usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games")
+        return chain((first,), games)
+
+
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
 @option("--match", type=click.IntRange(0), metavar="N", help="Only this match in the run's folder.")
@@ -333,27 +378,21 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
     --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints different
     choices. The games continue as recorded. The bot's random numbers may differ, except those from game_seed.
     """
-    games = _choose_games(path, **chosen)
-    first = next(games, None)
-    if first is None:
-        wanted = [f"{chosen['lost_by']} lost"] * bool(chosen["lost_by"]) + ["has a fault of a bot"] * chosen["faults"]
-        if wanted and (chosen["match"], chosen["game"]) == (None, None):
-            usage_error(f"no game of {path} {' and '.join(wanted)}")
-        usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games")
-    games = chain((first,), games)
+    if what_if is not None and (html is not None or since is not None):
+        usage_error("--what-if can't be combined with --html or --from")
+    if html is not None and since is not None:
+        usage_error("--from can't be combined with --html: the page shows all turns")
+    selection = GameSelection(**chosen)
+    games, seat = selection.choose_some(path), selection.seat
     try:
         if what_if is not None:
-            if html is not None or since is not None:
-                usage_error("--what-if can't be combined with --html or --from")
-            differences = ask_bot_again(what_if, chosen["seat"], list(games))
+            differences = ask_bot_again(what_if, seat, list(games))
             print_json(differences) if as_json else print_what_if(differences)
             return
         if html is not None:
-            if since is not None:
-                usage_error("--from can't be combined with --html: the page shows all turns")
-            write_page(html, path, list(games), chosen["lost_by"], chosen["seat"])
+            write_page(html, path, list(games), selection.lost_by, seat)
             return
-        narrators = (GameNarrator(record, game, select_seat(record, game, chosen["seat"])) for record, game, _ in games)
+        narrators = (GameNarrator(record, game, select_seat(record, game, seat)) for record, game, _ in games)
         if as_json:
             print_json(NarratedGames(tuple(narrator.narrate(since or 1) for narrator in narrators)))
             return
@@ -361,33 +400,6 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
             print_narration(narrator, since or 1)
     except RecordError as problem:
         fail(str(problem))
-
-
-def _choose_games(
-    path: Path, match: int | None, game: int | None, lost_by: str | None, faults: bool, seat: str | None
-) -> Iterator[tuple[Record, GameRecord, Path]]:
-    """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
-    seen: set[str] = set()
-    try:
-        for record, file in read_records(path, lambda why: print_note(f"skipped: {why}")):
-            header = record.header
-            seen.update(header.bots)
-            if match not in (None, header.match) or (lost_by is not None and lost_by not in header.bots):
-                continue
-            for each in record.games:
-                seats = [header.bots[bot] for bot in each.seating]
-                if (
-                    game in (None, each.game)
-                    and (lost_by is None or each.lost_by(header.bots.index(lost_by)))
-                    and (not faults or any(_sees_fault_of(seat, record, each, fault.bot) for fault in each.faults))
-                    and (seat is None or seat in seats or seat.isdecimal())
-                ):
-                    yield record, each, file
-    except RecordFileError as problem:
-        usage_error(str(problem))
-    for name in (lost_by, None if seat is None or seat.isdecimal() else seat):
-        if name is not None and name not in seen:
-            usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:

@@ -365,9 +365,9 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
         usage_error(f"{resume} doesn't exist.\nName a run's folder.")
     folder = RunFolder(resume, record_results)
     config = of.from_json(folder.config())
-    _check_before_resume(config)
+    _announce_and_check(config)
     folder.lock()
-    folder.load()
+    folder.restore()
     remove_leftovers(config.sandbox)
     return config, folder
 
@@ -390,8 +390,8 @@ def _refuse_options() -> None:
         usage_error(f"--resume keeps the settings of the run: omit {', '.join(names)} (allowed: {only})")
 
 
-def _check_before_resume(config: RunConfig) -> None:
-    """Refuse to resume if bots' files or commands, the sandbox or the clock differ from the start of the run."""
+def _announce_and_check(config: RunConfig) -> None:
+    """Print commands, sandbox and clock; exit if they or bots' files differ from those at the start of the run."""
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:

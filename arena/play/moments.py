@@ -37,21 +37,13 @@ class MomentMaker:
         the times. The step and its times depend only on what all players see.
         """
         if first == 0 and not events:
-            self._knowledge = {}
+            self._before, self._knowledge = None, {}
+        before, self._before = self._before, state
         seating = self._spec.seatings[game]
         handles = [self._spec.handles[bot] for bot in seating]
-        before, self._before = self._before, state
-        step: dict[str, Any] = {}
-        if before is not None and (first or events):
-            plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
-            kind = messages.KINDS[type(before.board.phase)]
-            times = list_shown_ms(kind, [event.word for event in events])
-            pace = pace if plays else pace / _SPEEDUP
-            step = {"turn": before.board.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
-        phase = state.board.phase
-        public = {"step": step, "phase": {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}}
-        if phase.asked:
-            public["phase"] |= messages.own_fields(state.board.actor, phase)
+        plays = any(state.board.influence[seating.index(bot)] for bot in self._people)
+        step = {} if before is None else _describe_step(before.board, events, pace if plays else pace / _SPEEDUP)
+        public = {"step": step, "phase": _describe_phase(state.board)}
         views: dict[int | None, dict[str, Any]] = {}
         for bot in self._viewers:
             seat = None if bot is None else seating.index(bot)
@@ -68,6 +60,20 @@ class MomentMaker:
         return self._knowledge[bot].known(
             view, [coup.event_for_seat(event, view.seat) for event in events if type(event) in kinds]
         )
+
+
+def _describe_step(before: coup.Board, events: Sequence[coup.Event], pace: float) -> dict[str, Any]:
+    """Return the turn and kind of the step that led from a board to these events, and how long each is shown."""
+    kind = messages.KINDS[type(before.phase)]
+    times = list_shown_ms(kind, [event.word for event in events])
+    return {"turn": before.turn, "kind": kind, "shown_ms": [round(pace * time) for time in times]}
+
+
+def _describe_phase(board: coup.Board) -> dict[str, Any]:
+    """Return what is asked now, and of which seats."""
+    phase = board.phase
+    asked = {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}
+    return asked | (messages.own_fields(board.actor, phase) if phase.asked else {})
 
 
 def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:

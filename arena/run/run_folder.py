@@ -279,8 +279,8 @@ class RunFolder:
                 f"look through run.json, then chmod go-w {path}"
             )
 
-    def load(self) -> None:
-        """Read the matches that earlier sessions stored, in match order.
+    def restore(self) -> None:
+        """Delete incomplete files, and read the matches that earlier sessions stored, in match order.
 
         results.jsonl then contains all matches before the first missing one, so that `keep` can continue it in order.
         Raises FolderError if a record is incomplete, OSError if results.jsonl can't be written.

@@ -9,7 +9,7 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -275,18 +275,23 @@ def rate_of(tally: Proportion) -> Rate | None:
     )
 
 
-def difference_of(
-    now: tuple[Rate, Proportion], before: tuple[Rate, Proportion], both: JointCounts | None, compared: int
-) -> RateDifference:
+class MeasuredRate(NamedTuple):
+    """A rate as shown, and the proportion that it rounds."""
+
+    rate: Rate
+    proportion: Proportion
+
+
+def difference_of(own: MeasuredRate, other: MeasuredRate, both: JointCounts | None, compared: int) -> RateDifference:
     """Return the difference of two rates. `both`: the joint counts of the matches they share, None if they share none.
 
     `compared`: the number of rates in the comparison, for the Bonferroni correction of `significant`.
     """
-    value, interval = proportion_difference(now[1], before[1], both)
-    _, wide = proportion_difference(now[1], before[1], both, 1 - (1 - LEVEL) / compared)
+    value, interval = proportion_difference(own.proportion, other.proportion, both)
+    _, wide = proportion_difference(own.proportion, other.proportion, both, 1 - (1 - LEVEL) / compared)
     return RateDifference(
-        rate=now[0],
-        other_rate=before[0],
+        rate=own.rate,
+        other_rate=other.rate,
         difference=Estimate(round(value, _DIGITS), *_round_interval(interval)),
         significant=wide is not None and (wide[0] > 0 or wide[1] < 0),
     )
@@ -399,7 +404,7 @@ def compare_bots(found: StatsReport, accumulator: StatsAccumulator, bot: Profile
     joint = accumulator.joint_counts(bot.bot, other.bot)
     differences: dict[str, dict[str, RateDifference]] = {}
     for key in keys:
-        one, two = (rates[key], tallies[key]), (rates_other[key], tallies_other[key])
+        one, two = MeasuredRate(rates[key], tallies[key]), MeasuredRate(rates_other[key], tallies_other[key])
         differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, joint.get(key), max(1, compared))
     pair = ComparedBot(
         bot=bot.bot, other=other, differences=differences, largest=_list_largest(found, bot, differences)

@@ -561,35 +561,30 @@ def _changes(
             owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
             old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
             rows.append(GradeChange(owner, old_points, new_points, words))
-    return GradeChanges(old.name, new.name, tuple(_of_all(connection, before, after)), tuple(rows))
+    return GradeChanges(old.name, new.name, tuple(_list_changes(connection, before, after)), tuple(rows))
 
 
-def _of_all(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
+def _list_changes(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
     """Yield the changes that concern all users: settings, number of games, void matches."""
-    one, two = before.inputs, after.inputs
-    if one.scope != two.scope:
-        yield f"grades of the {two.scope}, not of the {one.scope}"
-    old, new = ({each.name: each for each in basis.baselines} for basis in (one, two))
-    for name in dict.fromkeys(chain(old, new)):
-        if old.get(name) != new.get(name):
-            yield f'the baseline "{name}": now {_asked(new.get(name))}, before {_asked(old.get(name))}'
-    for field, label in (
-        ("penalty_percent_per_day", "% deducted a day"),
-        ("max_penalty_percent", "% deducted at most"),
-    ):
-        if getattr(one, field) != getattr(two, field):
-            yield f"{getattr(two, field):g} {label}, {getattr(one, field):g} before"
-    if one.rating_model != two.rating_model:
+    old, new = before.inputs, after.inputs
+    if old.scope != new.scope:
+        yield f"grades of the {new.scope}, not of the {old.scope}"
+    had, has = ({each.name: each for each in inputs.baselines} for inputs in (old, new))
+    for name in dict.fromkeys(chain(had, has)):
+        if had.get(name) != has.get(name):
+            yield f'the baseline "{name}": now {_asked(has.get(name))}, before {_asked(had.get(name))}'
+    if old.penalty_percent_per_day != new.penalty_percent_per_day:
+        yield f"{new.penalty_percent_per_day:g} % deducted a day, {old.penalty_percent_per_day:g} before"
+    if old.max_penalty_percent != new.max_penalty_percent:
+        yield f"{new.max_penalty_percent:g} % deducted at most, {old.max_penalty_percent:g} before"
+    if old.rating_model != new.rating_model:
         yield "the versions are rated by a newer model"
-    if one.deadline_at != two.deadline_at:
-        yield f"the deadline is {_time(two.deadline_at)}, {_time(one.deadline_at)} before"
+    if old.deadline_at != new.deadline_at:
+        yield f"the deadline is {_time(new.deadline_at)}, {_time(old.deadline_at)} before"
     if before.grades.games != after.grades.games:
         yield f"{after.grades.games} games count, {before.grades.games} before"
-    void, rates = (
-        store.voided_matches(connection, two.moment.audit_id),
-        store.voided_matches(connection, one.moment.audit_id),
-    )
-    for label, matches in (("void since", void - rates), ("no longer void", rates - void)):
+    void_before, void = (store.voided_matches(connection, inputs.moment.audit_id) for inputs in (old, new))
+    for label, matches in (("void since", void - void_before), ("no longer void", void_before - void)):
         if matches:
             yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
 

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from sqlalchemy import Column, Connection, delete, func, or_, select, tuple_, update
+from sqlalchemy import Column, Connection, Select, delete, func, or_, select, tuple_, update
 
 from ladder.store.events import SIGN_IN_FAILED, SIGNED_IN, USERS_CHANGED, record_event
 from ladder.store.queue import all_finals
@@ -108,6 +108,7 @@ def erase_user_rows(connection: Connection, user_id: int, timestamp: float, rena
     for table in (credentials, chat_messages):
         connection.execute(delete(table).where(table.c.user_id.in_(ids)))
     _delete_files(connection, user_id)
+    _close_versions(connection, user_id)
     for column in _columns("reason"):
         connection.execute(update(column.table).where(column.table.c.user_id.in_(ids)).values({column: ERASED}))
     own_bots = select(bots.c.id).where(bots.c.owner_id == user_id)
@@ -143,9 +144,8 @@ def _make_login(connection: Connection, user_id: int) -> str:
 
 
 def _delete_files(connection: Connection, user_id: int) -> None:
-    """Delete the files of a user's versions, what checks and logs have of them; reject those without a check."""
-    owned = bots.c.owner_id == user_id
-    own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(owned)
+    """Delete the files of a user's versions, and what checks and logs have of them."""
+    own = _select_versions(user_id)
     for table in (check_steps, fault_samples, reviews):
         connection.execute(delete(table).where(table.c.version.in_(own)))
     slots = select(match_players.c.match, match_players.c.slot).where(match_players.c.version.in_(own))
@@ -154,13 +154,21 @@ def _delete_files(connection: Connection, user_id: int) -> None:
     mine, others = (select(*key.clauses).where(where) for where in (versions.c.id.in_(own), versions.c.id.not_in(own)))
     stored = tuple_(archives.c.digest, archives.c.single_file_name)
     connection.execute(delete(archives).where(stored.in_(mine), stored.not_in(others)))
-    unchecked = versions.c.id.in_(own) & (versions.c.status == QUEUED)  # accepted ones stay in the ratings of others
-    connection.execute(update(versions).where(unchecked).values(status=REJECTED))
     blank = {column: None for column in _columns("null") if column.table is versions}
     connection.execute(update(versions).where(versions.c.id.in_(own)).values(blank))
-    rejected = versions.c.id.in_(own) & (versions.c.status == REJECTED)
-    connection.execute(update(versions).where(rejected).values(rejection_reason="its owner's data was erased"))
-    connection.execute(update(bots).where(owned).values(active_version_id=None))
+
+
+def _close_versions(connection: Connection, user_id: int) -> None:
+    """Reject a user's versions without a check, and let none play; accepted ones stay in the ratings of others."""
+    own = versions.c.id.in_(_select_versions(user_id))
+    connection.execute(update(versions).where(own, versions.c.status == QUEUED).values(status=REJECTED))
+    rejected = update(versions).where(own, versions.c.status == REJECTED)
+    connection.execute(rejected.values(rejection_reason="its owner's data was erased"))
+    connection.execute(update(bots).where(bots.c.owner_id == user_id).values(active_version_id=None))
+
+
+def _select_versions(user_id: int) -> Select[tuple[int]]:
+    return select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(bots.c.owner_id == user_id)
 
 
 def _replace_logins_in_reasons(connection: Connection, logins: Mapping[str, str]) -> None:

@@ -30,7 +30,7 @@ def reopen(folder: RunFolder) -> RunFolder:
 def load_session(folder: RunFolder) -> RunFolder:
     """Return the folder as another session that continues the run sees it."""
     later = reopen(folder)
-    later.load()
+    later.restore()
     return later
 
 
@@ -156,10 +156,10 @@ def test_an_incomplete_record_is_named(tmp_path: Path) -> None:
     folder.save(match_of(0))
     folder.record(0).write_text("0 broken")
     with pytest.raises(FolderError, match=r"000000\.jsonl: the record is cut off; remove the file, and --resume plays"):
-        reopen(folder).load()
+        reopen(folder).restore()
     folder.record(0).write_bytes(b"\xff")
     with pytest.raises(FolderError, match=r"000000\.jsonl: .*; remove the file"):
-        reopen(folder).load()
+        reopen(folder).restore()
 
 
 def test_a_record_under_another_matchs_number_is_named(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_results_of_earlier_sessions_are_packed_until_needed(tmp_path: Path) -> 
     later = reopen(folder)
     tracemalloc.start()
     try:
-        later.load()
+        later.restore()
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -321,7 +321,7 @@ def test_a_run_that_was_interrupted_verifies_and_says_that_it_was_stopped(tmp_pa
 def test_an_ended_run_names_its_abandoned_matches(tmp_path: Path) -> None:
     folder = played(CONFIG, tmp_path / "out", 2)
     store = RunFolder(folder, record_results)
-    store.load()
+    store.restore()
     store.add_failed_attempt(referee.FailedMatch(1, "a full disk", is_last=False))
     store.add_failed_attempt(referee.FailedMatch(2, "a full disk", is_last=True))
     store.end()
