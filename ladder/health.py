@@ -133,7 +133,7 @@ class LadderMetrics:
         for state, count in health.tables.items():
             tables.add_metric([state], count)
         yield tables
-        yield GaugeMetricFamily("coup_table_people", "People at these tables.", value=health.people)
+        yield GaugeMetricFamily("coup_table_people", "Users and guests at these tables.", value=health.people)
         yield CounterMetricFamily(
             "coup_failed_attempts", "Attempts that failed because of a machine.", value=counts.failed_attempts
         )

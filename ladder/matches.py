@@ -264,7 +264,7 @@ class TableSlot:
 class TableSummary:
     """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
 
-    is_public: whether a free place needs no invitation link. status: open, playing (a match), ended. Times are seconds
+    is_public: whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds
     since 1970.
     """
 

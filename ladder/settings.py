@@ -136,7 +136,7 @@ class SubmissionCheckSettings(_Table):
 
 
 class ChatMode(StrEnum):
-    """When people at tables may chat, in ascending order of freedom. The lobby's chat is off only with OFF."""
+    """When users at tables may chat, in ascending order of freedom. The lobby's chat is off only with OFF."""
 
     label: str  # on the form that opens a table
 
@@ -162,9 +162,11 @@ class RetentionSettings(_Table):
 
 
 class UserTableSettings(_Table):
-    """Live tables for people and remote bots. Their matches aren't rated."""
+    """Live tables for users, guests and remote bots. Their matches aren't rated."""
 
-    allow_guests: Annotated[bool, Field(description="Whether people without an account play, under a name.")] = False
+    allow_guests: Annotated[
+        bool, Field(description="Whether guests play: visitors without an account, under a name.")
+    ] = False
     chat: Annotated[
         ChatMode, Field(description="Chat in the lobby and, at most, at tables: `off`, `between` games, or `always`.")
     ] = ChatMode.OFF
@@ -172,7 +174,7 @@ class UserTableSettings(_Table):
     max_total: Annotated[int, Field(ge=0, le=10_000, description="Open tables in all; 0 turns live tables off.")] = 20
     pace: Annotated[
         Literal["slow", "normal", "fast", "instant"],
-        Field(description="How long events are shown to people who don't choose a pace themselves."),
+        Field(description="How long events are shown to players who choose no pace."),
     ] = "normal"
     min_window_seconds: Annotated[
         float, Field(ge=0, le=10, description="Least seconds of each question, so that a quick answer reveals nothing.")

@@ -106,7 +106,8 @@ ladder.clock: arena.escaping ladder.settings
 ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion
 ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
   ladder.permissions ladder.settings ladder.view_context ladder.clock
-ladder.chat: arena.escaping arena.tables ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
+ladder.chat: arena.escaping arena.tables ladder.store ladder.permissions ladder.settings ladder.view_context
+  ladder.ladder
 ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
 ladder.health: ladder.store ladder.settings ladder.ladder
 ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.store ladder.permissions ladder.settings

@@ -240,7 +240,7 @@ def table_page(
 
     rules: as made by `arena.coup.make_rules_object`, or several by name, of which `?rules=NAME` selects one. socket:
     the path of the table's WebSocket; None if the page around this one is the server. home: (address, label) of the
-    link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free place.
+    link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free seat.
     invitation: the `link` for others, and its QR `code` as a data URL. lessons: from `arena.lessons`, in place of a
     server.
     """

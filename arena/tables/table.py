@@ -214,7 +214,7 @@ class LiveTable:
                 kept = self.slots[client.slot]
                 client.slot = slots.index(kept) if kept in slots else None
                 if client.slot is None and isinstance(client, ProgramConnection):
-                    client.oust(TableClosed("the place was removed"))
+                    client.oust(TableClosed("the seat was removed"))
         self.slots = tuple(slots)
         self._relabel()
         if start:
@@ -297,7 +297,7 @@ class LiveTable:
             self._arrange(change)
 
     def free_deserted(self) -> None:
-        """After a match, free the places of people that have been away for long."""
+        """After a match, free the seats of people that have been away for long."""
         since = self._loop.time() - self._absence_s
         gone = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
         if gone and self.state in ("over", "void") and not self._ended and not self._changing:

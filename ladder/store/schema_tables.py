@@ -420,7 +420,7 @@ table_sessions = Table(
     Column("move_time_s", Integer),  # that people have for a move; null: no clock. Programs have limits of their own
     Column("allow_spectators", Boolean, nullable=False),  # whether readers of the ladder may watch
     Column("chat", String(10), nullable=False, server_default="off"),  # off, between (games), always
-    Column("is_public", Boolean, nullable=False),  # whether a free place needs no invitation link
+    Column("is_public", Boolean, nullable=False),  # whether a free seat needs no invitation link
     Column("starts_itself", Boolean, nullable=False),  # a match, once all places are taken; else the opener starts it
     Column("status", String(10), nullable=False, index=True),  # open, playing, ended
     Column("end_reason", Text),  # what ended it

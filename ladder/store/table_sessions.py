@@ -31,7 +31,7 @@ class SessionSlot:
     """A slot of a table session.
 
     kind: BOT, PERSON or PROGRAM. version, version_ref: a bot's version id and version ref. login: the player's, or that
-    of the program's or bot's owner. name: the player's, None for a free place. token_sha256: the hash of a guest's
+    of the program's or bot's owner. name: the player's, None for a free seat. token_sha256: the hash of a guest's
     secret or a program's token. number: it stays while other slots come and go.
     """
 
@@ -53,7 +53,7 @@ class SessionSlot:
 class TableSession:
     """A table session. login, pseudonym: of the user that opened it. move_time_s: people's limit; None: no limit.
 
-    is_public: whether a free place needs no invitation link. starts_itself: whether a match begins once all places are
+    is_public: whether a free seat needs no invitation link. starts_itself: whether a match begins once all places are
     taken. chat: off, between (games) or always. renewals: how often the invitation link was replaced.
     """
 

@@ -210,9 +210,9 @@ def find_table_server(ladder: Ladder, session: store.TableSession) -> store.Runn
 
 
 def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str = "") -> str | None:
-    """Give a user, or a guest with a name, the first free place of a table; return a guest's new secret.
+    """Give a user, or a guest with a name, the first free seat of a table; return a guest's new secret.
 
-    code: that of the invitation link, which a public table and its opener don't need. A user who has a place keeps it.
+    code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
     Raises LadderError.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
@@ -229,7 +229,7 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
             raise LadderError(_WRONG_LINK)
         free = next((slot for slot in session.slots if slot.is_free), None)
         if session.status == store.CLOSED or free is None:
-            raise LadderError("no place is free at this table.\nWait for the end of the match, or join another table.")
+            raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
         if login is not None:
             owner = get_acting_user(connection, login)
             store.take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
@@ -261,7 +261,7 @@ def _guest_name(connection: Connection, session: store.TableSession, name: str) 
 
 
 def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, str | None]:
-    """Join the oldest public table with a free place, else open one with bots, for users only.
+    """Join the oldest public table with a free seat, else open one with bots, for users only.
 
     Return the table's id, and a guest's new secret. Raises LadderError.
     """
@@ -278,7 +278,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, 
                 if login is None:  # the name, or no guests
                     raise
     if login is None:
-        raise LadderError("no table has a free place.\nSign in to open one, or try again later.")
+        raise LadderError("no table has a free seat.\nSign in to open one, or try again later.")
     refs = [bot.name for bot in list_table_bots(ladder)]
     if not refs:
         raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")

@@ -430,7 +430,7 @@ def erase_user(ladder: Ladder, login: str, actor: str, reason: str, later: bool 
     def act(connection: Connection) -> str:
         user, now = get_participant(connection, login), ladder.clock()
         if user.staff:
-            raise LadderError(f"{escape_control(login)} is staff.\nOnly data of participants can be erased.")
+            raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
         store.set_user_withdrawn(connection, user.id, True)
         _stop_versions(connection, user, "its owner left the course", now)
         if store.has_unfinished_tasks(connection, user.id):

@@ -120,7 +120,7 @@ def open_by_form(
     allow_spectators: Annotated[bool, Form()] = False,
     chat: Annotated[ChatMode, Form()] = ChatMode.OFF,
 ) -> Response:
-    """Open a table for its opener and free places, and redirect to it: bots are chosen there."""
+    """Open a table for its opener and free seats, and redirect to it: bots are chosen there."""
     count_try(request, "table")
     wanted = OpenTableRequest(
         rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, me=True,
@@ -132,7 +132,7 @@ def open_by_form(
 
 @tables_router.post("/tables/quick", include_in_schema=False)
 def play_quickly(request: CurrentContext, name: Annotated[str, Form()] = "") -> Response:
-    """Join the oldest public table with a free place, or open one with bots; redirect to it."""
+    """Join the oldest public table with a free seat, or open one with bots; redirect to it."""
     count_try(request, "table")
     return _redirect_to_place(request, *quick_play(request.ladder, request.viewer.login, name.strip()))
 
@@ -251,7 +251,7 @@ def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> 
 def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_length=100)] = "") -> Response:
     """Show the page on which to play at or watch a table. Viewers without access are redirected to its summary.
 
-    link: the code of the invitation link, with which a spectator may take a free place.
+    link: the code of the invitation link, with which a spectator may take a free seat.
     """
     access = find_table_access(
         request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
@@ -554,7 +554,7 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
             if now.slot != access.slot and now.session.status != CLOSED:
                 if access.slot is None:
                     return WITHDRAWN, "you joined the table in another tab"
-                return WATCH, "your place was given up"
+                return WATCH, "your seat was given up"
 
 
 def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:

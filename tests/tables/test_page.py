@@ -92,7 +92,7 @@ def test_two_people_from_the_lobby_to_a_rematch(window: Callable[..., Any], axe:
 
 
 def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], axe: Callable[[Any], list[str]]) -> None:
-    """Others only see them. A spectator is led to the page on which to take a free place."""
+    """Others only see them. A spectator is led to the page on which to take a free seat."""
     changes: list[SlotChange] = []
     with serve_tables("person", "bot", "person", opener="ada", arrange=changes.append) as there:
         there.opener = "secret0"
@@ -110,10 +110,10 @@ def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], ax
 
         assert "rank 1-3, rating 24.1 ± 1.2" in opener.locator(".arrange option").first.inner_text()
         assert click("Add the bot") == SlotChange(bots=(HOSTILE,))
-        assert click("Add a place") == SlotChange(place="person")
+        assert click("Add a seat") == SlotChange(place="person")
         assert click("Add a remote bot") == SlotChange(place="program")
         assert click("Remove honest@3") == SlotChange(remove=(1,))
-        assert click("Remove a free place") == SlotChange(remove=(2,))
+        assert click("Remove a free seat") == SlotChange(remove=(2,))
         assert click("Start with 1 more bot") == SlotChange(remove=(2,), draw=1, start=True)
         opener.get_by_text("Your change of the table failed").wait_for()
         for width in (320, 1280):
@@ -122,7 +122,7 @@ def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], ax
         assert axe(opener) == []
         assert looker.locator(".people button, .arrange button").count() == 0
         assert "honest" not in looker.locator(".people").inner_text()
-        assert looker.get_by_role("link", name="Take a place").get_attribute("href") == "/join"
+        assert looker.get_by_role("link", name="Take a seat").get_attribute("href") == "/join"
 
 
 def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window: Callable[..., Any]) -> None:

@@ -33,7 +33,7 @@ export function steps(table, act) {
   if (table.state === "playing") return [];
   const join = read("join");
   const link = (href, text, first = false) => h("a", { key: href, class: first ? "move first" : "move", href }, text);
-  const take = !you && join && table.again && table.places.some((place) => place.free) ? link(join, "Take a place", true) : null;
+  const take = !you && join && table.again && table.places.some((place) => place.free) ? link(join, "Take a seat", true) : null;
   const { empty, bots, close } = table.start ?? {};
   const stays = table.places.length - empty;
   if (table.state === "open") {
@@ -61,14 +61,14 @@ export function peoplePanel(table, seats, send) {
     h("h2", { id: "people-title" }, order.length ? "Players in the order of turns" : "At the table"),
     h("ul", { class: "people" }, places.map((place) => personItem(place, table, send))),
     table.manages
-      ? h("details", { class: "change-places", open }, h("summary", {}, "Change the places"), h("div", { class: "arrange" }, table.expandable ? additions(table.bots, send) : null))
+      ? h("details", { class: "change-places", open }, h("summary", {}, "Change the seats"), h("div", { class: "arrange" }, table.expandable ? additions(table.bots, send) : null))
       : null,
     invited ? invitation(invited, open) : null,
   );
 }
 
 function personItem(place, table, send) {
-  const known = place.name ?? (place.free ? "a free place" : KINDS[place.kind]);
+  const known = place.name ?? (place.free ? "a free seat" : KINDS[place.kind]);
   const bot = table.bots?.find((each) => place.kind === "bot" && each.name === place.name?.replace(/ \(\d+\)$/, ""));
   const marks = [
     place.name !== null && (place.you ? h("bdi", {}, plain(place.name)) : KINDS[place.kind]),
@@ -94,7 +94,7 @@ function additions(bots, send) {
   const list = bots.map((bot) => h("option", { key: bot.name, value: bot.name }, [plain(bot.name), strength(bot)].filter(Boolean).join(" · ")));
   return [
     bots.length ? [h("select", { ref: chosen, "aria-label": "Bot" }, list), add("Add the bot", () => ({ bot: chosen.current.value }))] : null,
-    add("Add a place", () => ({ place: true })),
+    add("Add a seat", () => ({ place: true })),
     add("Add a remote bot", () => ({ program: true })),
   ];
 }

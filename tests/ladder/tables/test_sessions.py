@@ -334,7 +334,7 @@ def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
     tables.change_slots(ladder, id, free=[1])
     assert tables.join_table(ladder, id, "", "ada") is None
     assert tables.join_table(ladder, id, ladder.invitation_code(id), "bob") is None
-    with pytest.raises(LadderError, match="no place is free"):
+    with pytest.raises(LadderError, match="no seat is free"):
         tables.join_table(ladder, id, ladder.invitation_code(id), "one")
 
 

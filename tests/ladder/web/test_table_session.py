@@ -16,7 +16,7 @@ def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -
         page = context.new_page()
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
         page.goto(f"{site.url}/tables/{site.open('ada', bots=['one'], me=True)['id']}")
-        page.get_by_role("link", name="Go to your place").click()
+        page.get_by_role("link", name="Go to your seat").click()
         page.locator(".felt").wait_for()
         played(page)
         page.get_by_role("link", name="See how it ended").click()
