@@ -29,7 +29,7 @@ COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so pr
 COMPARED_RUN = $(abspath $(BIN))/python -c 'from arena.cli import main; main()' run --seed 1 --games 96 \
   sample:honest sample:opportunist sample:turtle --out
 
-.PHONY: run play ladder serve quick test test-all test-rest test-python test-compiled mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
+.PHONY: run play ladder serve quick test test-all test-rest test-python test-compiled sanitized mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -96,9 +96,19 @@ test-compiled: $(VENV)/.dev dist/.wheel
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
 	cd "$$folder" && PYTHONPATH="$$folder" $(abspath $(BIN))/python -m pytest $(PARALLEL) -m "not boxes and not clock and not long" \
 	  tests/coup tests/conformance tests/oracle tests/protocol tests/referee tests/env $(ARGS) && \
+	$(MAKE) --no-print-directory -C $(CURDIR) sanitized FOLDER="$$folder" && \
 	PYTHONPATH="$$folder" $(COMPARED_RUN) "$$folder/compiled" && \
 	cd $(CURDIR) && PYTHONPATH=$(CURDIR) $(COMPARED_RUN) "$$folder/pure" && \
 	cmp "$$folder/compiled/results.jsonl" "$$folder/pure/results.jsonl"
+
+# Tests the games in C in FOLDER, a copy of the tree, with sanitizers of addresses and undefined behaviour.
+sanitized:
+	cd "$(FOLDER)" && cp arena/env/_games*.so _games.kept && \
+	gcc -g -O1 -std=c11 -Wall -Wextra -Werror -Wno-cast-function-type -fsanitize=address,undefined -fno-sanitize-recover=all -fPIC -shared \
+	  -I "$$($(abspath $(BIN))/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" arena/env/c/*.c -o arena/env/_games*.so && \
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 ARENA_REQUIRE=compiled \
+	  PYTHONPATH="$(FOLDER)" $(abspath $(BIN))/python -m pytest $(PARALLEL) tests/env/test_batches.py && \
+	mv _games.kept arena/env/_games*.so
 
 # Changes 60 small things, one at a time, and prints those that no test of `make test` notices; ARGS="--seed 7 --module clock".
 mutants: $(VENV)/.dev
@@ -125,14 +135,14 @@ package:
 # Builds a wheel in dist/ for this Python and platform, whose compiled referee takes two thirds of the CPU. Needs a C compiler.
 wheel: dist/.wheel
 
-dist/.wheel: hatch_build.py pyproject.toml $(shell git ls-files '*.py' ':!tests' 2>/dev/null) | $(VENV)/.run
+dist/.wheel: hatch_build.py pyproject.toml $(shell git ls-files '*.py' '*.[ch]' ':!tests' 2>/dev/null) | $(VENV)/.run
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) wheel --no-deps --wheel-dir dist .
 	@touch $@
 
 # Compiles the same modules in this clone, next to the sources; `make clean` removes them.
 compiled: .compiled
 
-.compiled: hatch_build.py $(foreach folder,$(shell cat .compiled 2>/dev/null),$(wildcard $(folder)/*.py)) | $(VENV)/.run
+.compiled: hatch_build.py $(foreach folder,$(shell cat .compiled 2>/dev/null),$(wildcard $(folder)/*.py $(folder)/*.[ch])) | $(VENV)/.run
 	rm -f $@ $(COMPILED_MODULES)
 	HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 $(PIP) install --no-deps -e .
 
@@ -171,8 +181,10 @@ site: $(VENV)/.docs
 playground: $(VENV)/.run
 	$(BIN)/python -m arena.playground.build build/playground
 
-# Compares 100,000 random games with a second implementation of the rules: about twenty minutes on two cores.
+# Compares 100,000 random games with a second implementation of the rules, and as many in C with those in Python, for which
+# `make compiled` comes first: about half an hour on two cores.
 soak: $(VENV)/.dev
+	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
 

@@ -1,4 +1,6 @@
-"""Compile the engine and the referee with mypyc: for a wheel as a hook of hatch, for a clone as `make compiled`.
+"""Compile the engine and the referee with mypyc, and the games of arena.env.batch, which are in C.
+
+It is a hook of hatch for a wheel, and `make compiled` for a clone.
 
 HATCH_BUILD_HOOK_ENABLE_CUSTOM=1 enables the hook, and the wheel is then for one Python and one platform. hatch-mypyc
 can't be used: it knows one source folder. Files whose dataclasses travel between processes, or have bare class
@@ -29,6 +31,13 @@ MODULES = [
     "protocol/framing.py",
     "protocol/kits/coup_env.py",
 ]
+EXTENSION = "arena/env/c"  # the folder of the games in C
+# The environment variables CC and CFLAGS choose the compiler and its options, as for every extension module.
+_SETUP = f"""
+from glob import glob
+from setuptools import Extension, setup
+setup(name="games", ext_modules=[Extension("arena.env._games", glob("{EXTENSION}/*.c"), extra_compile_args=["-O3"])])
+"""
 
 
 def compile_modules(target: Path) -> list[str]:
@@ -42,10 +51,13 @@ def compile_modules(target: Path) -> list[str]:
             shutil.copytree(ROOT / package, copy / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
         options = ["--follow-imports=silent", "--ignore-missing-imports", "--config-file="]
         command = [sys.executable, "-m", "mypyc", *options, *MODULES]
-        done = subprocess.run(command, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if done.returncode:
-            sys.exit(f"{done.stdout[-4000:]}\nTo compile the referee, install a C compiler and the headers of Python.")
-        shutil.rmtree(copy / "build")
+        for each in (command, [sys.executable, "-c", _SETUP, "-q", "build_ext", "--inplace"]):
+            done = subprocess.run(each, cwd=copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if done.returncode:
+                sys.exit(
+                    f"{done.stdout[-4000:]}\nTo compile the arena, install a C compiler and the headers of Python."
+                )
+            shutil.rmtree(copy / "build")
         paths = [str(path.relative_to(copy)) for path in sorted(copy.rglob("*.so"))]
         for path in paths:
             (target / path).parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +73,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
             started_at = time.time()
             compile_modules(ROOT)
             stamp = ROOT / ".compiled"  # `arena` compares its time with the files in these folders
-            stamp.write_text("\n".join(sorted({str(Path(module).parent) for module in MODULES})))
+            stamp.write_text("\n".join(sorted({EXTENSION, *(str(Path(module).parent) for module in MODULES)})))
             os.utime(stamp, (started_at, started_at))
         else:
             target = Path(self.directory) / "compiled"

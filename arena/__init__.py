@@ -24,7 +24,11 @@ def is_compiled_stale() -> bool:
     with open(stamp, encoding="utf-8") as file:
         folders = [os.scandir(os.path.join(root, folder)) for folder in file.read().splitlines()]
     compiled_at = os.stat(stamp).st_mtime
-    return any(file.name.endswith(".py") and file.stat().st_mtime > compiled_at for files in folders for file in files)
+    return any(
+        file.name.endswith((".py", ".c", ".h")) and file.stat().st_mtime > compiled_at
+        for files in folders
+        for file in files
+    )
 
 
 def is_loopback(host: str) -> bool:

@@ -20,10 +20,20 @@ except ImportError as missing:
 
     raise ImportError(f"arena.env needs {missing.name}: {with_extra('env')}") from missing
 
+from arena.env.batches import BatchStep, Policy, batch
 from arena.env.encoder import ObservationEncoder
 from arena.env.environments import env, parallel_env, raw_env
 from arena.env.game import Opponent
 from arena.env.policy_bot import save_bot
-from arena.env.vector import VectorStep, vector_env
 
-__all__ = ["ObservationEncoder", "Opponent", "VectorStep", "env", "parallel_env", "raw_env", "save_bot", "vector_env"]
+__all__ = [
+    "BatchStep",
+    "ObservationEncoder",
+    "Opponent",
+    "Policy",
+    "batch",
+    "env",
+    "parallel_env",
+    "raw_env",
+    "save_bot",
+]

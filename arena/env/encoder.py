@@ -45,18 +45,15 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 class ObservationEncoder(coup_env.Watcher):
     """Encodes one game as numbers, from the initial state, the engine's events and views.
 
-    Observations are written into `numbers`, an array of int16, from the index `begin` on; None: into an array of its
-    own. `own`: a cache that later games may share.
+    `own`: a cache that later games may share.
     """
 
     __slots__ = ("_certain_cards", "_concerning", "_knowledge", "_numbers", "_pending_events")
 
-    def __init__(
-        self, start: State, own: OwnCards | None = None, numbers: "array[int] | None" = None, begin: int = 0
-    ) -> None:
+    def __init__(self, start: State, own: OwnCards | None = None) -> None:
         rules, seats = start.board.rules, start.board.seats
-        super().__init__(rules.roles, seats, own, begin)
-        self._numbers = array("h", bytes(2 * coup_env.size(seats))) if numbers is None else numbers
+        super().__init__(rules.roles, seats, own)
+        self._numbers = array("h", bytes(2 * coup_env.size(seats)))
         self._concerning = concerning(rules)
         self._knowledge = [Knowledge(view_from_seat(start, seat)) for seat in range(seats)]
         self._certain_cards = [NOTHING_KNOWN] * seats
@@ -86,14 +83,10 @@ class ObservationEncoder(coup_env.Watcher):
             news.clear()
         return self._certain_cards[seat]
 
-    def write(self, view: View) -> None:
-        """Write the observation of a seat into `numbers`."""
+    def observe(self, view: View) -> Array:
+        """Return the observation of a seat, a new array."""
         board = view.board
         if board is not self._board:
             self.see(board, _KINDS[type(board.phase)])
         self.fill(self._numbers, view.seat, view[2:], self.known(view))
-
-    def observe(self, view: View) -> Array:
-        """Return the observation of a seat, a new array."""
-        self.write(view)
         return np.array(self._numbers)

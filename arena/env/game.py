@@ -9,7 +9,6 @@ a bot of `arena.local` in an agent's seat: it sees only what its seat may know, 
 
 import json
 import os
-from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,25 +135,26 @@ class EnvironmentGames:
         self.asked: tuple[int, ...] = _MissingBeforeReset()  # type: ignore[assignment]
         self.course: GameTranscript = _MissingBeforeReset()  # type: ignore[assignment]
         self._own: OwnCards = {}
-        self._numbers: array[int] | None = None  # where observations are written; None: an array of each game
-        self._begin = 0
         self._key: bytes | None = None
         self._number = 0
         self._starter = 0
 
+    def set_key(self, key: bytes) -> None:
+        """Make `reset` deal the first game of a key, and then the next ones."""
+        self._key, self._number, self._starter = key, -1, 0
+
     def reset(self, seed: int | None) -> None:
         """Deal a game. The same seed deals the same games; None continues with the last seed, or draws one."""
         if seed is not None:
-            self._key = derive_key(b"arena.env", f"seed|{int(seed)}")
-            self._number = self._starter = 0
+            self.set_key(derive_key(b"arena.env", f"seed|{int(seed)}"))
         elif self._key is None:
-            self._key = os.urandom(32)
-        else:
-            self._number += 1
+            self.set_key(os.urandom(32))
+        assert self._key is not None
+        self._number += 1
         self._chance = KeyedRng(self._key, self._number)
         self.state = deal_game(self.rules, self.seats, self._chance, self._starter)
         self.course = GameTranscript(self._key, self._number, self.state)
-        self._watcher = ObservationEncoder(self.state, self._own, self._numbers, self._begin)
+        self._watcher = ObservationEncoder(self.state, self._own)
         self.answers: list[Move] = []  # of the first seats of `asked`
         self._log: list[Move] = []  # the answers of all past steps of this game
         self._legal: dict[int, LegalActions] = {}
@@ -162,11 +162,11 @@ class EnvironmentGames:
 
     def __getstate__(self) -> dict[str, Any]:
         """Omit the objects that compiled code doesn't copy; they follow from the other ones."""
-        return {name: value for name, value in vars(self).items() if name not in ("_chance", "_watcher", "_numbers")}
+        return {name: value for name, value in vars(self).items() if name not in ("_chance", "_watcher")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Play the game again up to its present state."""
-        vars(self).update(state, _numbers=None, _begin=0)
+        vars(self).update(state)
         if not isinstance(self.course, GameTranscript):
             return
         self._chance = KeyedRng(self.course.key, self._number)
@@ -196,14 +196,6 @@ class EnvironmentGames:
         if seat not in self.asked:
             return self.actions.waiting
         return self._legal.get(seat) or self.list_actions(view_from_seat(self.state, seat))
-
-    def write_into(self, numbers: "array[int]", begin: int) -> None:
-        """Make `write` write the observations of the next games into `numbers`, an array of int16, from `begin` on."""
-        self._numbers, self._begin = numbers, begin
-
-    def write(self, view: View) -> None:
-        """Write the observation of a seat."""
-        self._watcher.write(view)
 
     def list_actions(self, view: View) -> LegalActions:
         """Return the legal actions of a seat that is asked."""

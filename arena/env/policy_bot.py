@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from arena.env.batches import batch
 from arena.env.environments import BaseEnv
-from arena.env.vector import vector_env
 from protocol.kits import coup_env
 
 _BOT = '''"""Plays by a policy that was trained in arena.env, which is in weights.json."""
@@ -40,7 +40,7 @@ _MANIFEST = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 
 def save_bot(
     folder: str | Path,
-    game: BaseEnv | vector_env,
+    game: BaseEnv | batch,
     layers: Iterable[tuple[Any, Any]],
     activation: Literal["tanh", "relu", "none"] = "tanh",
     choice: Literal["best", "drawn"] = "best",

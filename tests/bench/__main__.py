@@ -205,7 +205,7 @@ def env_rows() -> Iterator[Row]:
     """Measure random decisions in all forms of the environment, in the engine alone, and in other environments."""
     for seats in (2, 4, 6, 10):
         found = learning.compare_with_engine(seats, 12)
-        for form, rate in (("AEC", found.aec), ("parallel", found.parallel), ("256 games", found.vector)):
+        for form, rate in (("AEC", found.aec), ("parallel", found.parallel), ("batch of 256", found.batch)):
             name = f"arena.env, {form}, {seats} seats, decisions/CPU-s"
             yield Row(name, f"{rate:,.0f}", f"engine {found.engine:,.0f}", rate / found.engine, ">= .1, aim .5")
     for other in environments.ENVIRONMENTS:
@@ -213,8 +213,22 @@ def env_rows() -> Iterator[Row]:
         if pair is None:
             print(f"{other} is left out: not installed")
             continue
-        ours, theirs = pair
-        yield Row("arena.env, AEC, 2 seats, and others", f"{ours:,.0f}", f"{other} {theirs:,.0f}", ours / theirs, "-")
+        *ours, theirs = pair
+        for form, rate in zip(("AEC", "batch of 256"), ours, strict=True):
+            yield Row(
+                f"arena.env, {form}, 2 seats, and others", f"{rate:,.0f}", f"{other} {theirs:,.0f}", rate / theirs, "-"
+            )
+
+
+def batch_rows() -> Iterator[Row]:
+    """Measure how a batch grows with seats and games, with the certain facts and without."""
+    for seats in range(2, 7):
+        for games in (1, 16, 256, 4096) if seats in (2, 4, 6) else (256,):
+            found, without = learning.batch_growth(seats, games, 6)
+            name = f"batch, {seats} seats, {games:,} games, decisions/CPU-s"
+            yield Row(
+                name, f"{found:,.0f}", f"goal 500,000; without facts {without:,.0f}", found / 500_000, ">= 1 from 256"
+            )
 
 
 BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
@@ -222,6 +236,7 @@ BENCHMARKS: dict[str, Callable[[], Iterator[Row]]] = {
     "pipes": pipes_rows,
     "local": local_rows,
     "env": env_rows,
+    "batch": batch_rows,
     "run": run_rows,
     "starts": starts_rows,
     "ladder": ladder_rows,

@@ -8,11 +8,12 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from arena.env import env, parallel_env, vector_env
+from arena.env import batch, env, parallel_env
 from arena.local import play
 from tests.bench import engine, pipes
 from tests.bench.figures import programs
@@ -57,9 +58,10 @@ def parallel_decisions_per_second(seats: int, seconds: float) -> float:
     return decisions / spent
 
 
-def vector_decisions_per_second(seats: int, seconds: float, games: int = 256) -> float:
-    """Do the same with many games at once; all of them begin together."""
-    rng, many, steps = np.random.default_rng(1), vector_env(games, seats=seats), 0
+def batch_decisions_per_second(seats: int, seconds: float, games: int = 256, facts: bool = True) -> float:
+    """Do the same with many games at once, in C if they can be; all of them begin together."""
+    in_c = find_spec("arena.env._games") is not None and seats <= 6
+    rng, many, steps = np.random.default_rng(1), batch("coup", seats, games, facts=facts, in_c=in_c), 0
     _, info = many.reset(seed=1)
     start = time.process_time()
     while (spent := time.process_time() - start) < seconds:
@@ -69,6 +71,15 @@ def vector_decisions_per_second(seats: int, seconds: float, games: int = 256) ->
     return games * steps / spent
 
 
+def batch_growth(seats: int, games: int, rounds: int, seconds: float = 0.15) -> tuple[float, float]:
+    """Return the decisions per CPU-second of a batch with the certain facts and without, each the best of several."""
+    measured = [
+        [batch_decisions_per_second(seats, seconds, games, facts) for facts in (True, False)] for _ in range(rounds)
+    ]
+    with_facts, without = map(max, zip(*measured, strict=True))
+    return with_facts, without
+
+
 @dataclass(frozen=True)
 class DecisionsRate:
     """Random decisions per CPU-second: of the engine alone, of the forms of the environment."""
@@ -76,7 +87,7 @@ class DecisionsRate:
     engine: float
     aec: float
     parallel: float
-    vector: float
+    batch: float
 
 
 def compare_with_engine(seats: int, rounds: int, seconds: float = 0.15) -> DecisionsRate:
@@ -86,25 +97,26 @@ def compare_with_engine(seats: int, rounds: int, seconds: float = 0.15) -> Decis
             engine.decisions_per_second(seats, seconds),
             aec_decisions_per_second(seats, seconds),
             parallel_decisions_per_second(seats, seconds),
-            vector_decisions_per_second(seats, seconds),
+            batch_decisions_per_second(seats, seconds),
         )
         for _ in range(rounds)
     ]
     return DecisionsRate(*map(max, zip(*measured, strict=True)))
 
 
-def compare_with_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float, float] | None:
-    """Return decisions per CPU-second of ours and of one of ENVIRONMENTS at two seats, each the best of several turns.
+def compare_with_another(name: str, rounds: int, seconds: float = 0.15) -> tuple[float, float, float] | None:
+    """Return decisions per CPU-second of our AEC form and batch, and of one of ENVIRONMENTS, all at two seats.
 
-    None where that isn't installed.
+    Each is the best of several turns. None where that isn't installed.
     """
-    ours = theirs = 0.0
+    ours = many = theirs = 0.0
     for _ in range(rounds):
         found = environments.decisions_per_second(name, seconds)
         if found is None:
             return None
         ours, theirs = max(ours, aec_decisions_per_second(2, seconds)), max(theirs, found)
-    return ours, theirs
+        many = max(many, batch_decisions_per_second(2, seconds))
+    return ours, many, theirs
 
 
 @dataclass(frozen=True)

@@ -626,13 +626,13 @@ def test_the_loops_of_the_document_play_games() -> None:
     names: dict[str, Any] = {}
     exec(EXAMPLES[0], names)
     assert names["game"].agents == []
-    exec(EXAMPLES[1].replace("256", "8"), names)
+    exec(EXAMPLES[1].replace("games=256", "games=8, in_c=False"), names)
     assert names["terminated"].shape == (8,)
 
 
 def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -> None:
-    """It plays a tenth of the games; all is seeded, and it begins at random."""
-    exec(TRAINING[0].replace("play(1000, rate=0.0)", "play(80, rate=0.0)").replace("play(1000", "play(120"), {})
+    """It plays few of the games; all is seeded, and it begins at random."""
+    exec(TRAINING[0].replace('"random")', '"random", in_c=False)').replace("256", "16").replace("0.01", "0.1"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
 
@@ -679,8 +679,7 @@ class MaskablePPO:
 def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> None:
     """`own` is the player that learns. MaskablePPO itself learns where it is installed."""
     example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
-    few = {"play(1000, rate=0.0)": "play(4, rate=0.0)", "play(1000": "play(8", "learn(60_000)": "learn(64)"}
-    few |= {"n_steps=32, batch_size=256": "n_steps=2, batch_size=64"}
+    few = {"play(200": "play(4", "learn(60_000)": "learn(64)", "n_steps=32, batch_size=256": "n_steps=2, batch_size=64"}
     for text, shorter in few.items():
         example = example.replace(text, shorter)
     stubs, work = tmp_path / "stubs", tmp_path / "work"

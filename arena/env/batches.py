@@ -1,0 +1,212 @@
+"""Play many games at once, as a vector environment of gymnasium: in C, or the same on the engine in Python.
+
+Row i of every array is game i, at a decision of the learner in the seat `info["seat"][i]`. A game without a decision
+left is dealt again in the same step."""
+
+import copy
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from arena.coup import Ruleset, derive_key
+from arena.env import native
+from arena.env.encoder import observation_fields
+from arena.env.game import EnvironmentGames
+from arena.env.python_games import PythonGames
+from arena.local import BotArgument
+from protocol.kits.coup_env import size
+
+Policy: TypeAlias = Callable[[NDArray[np.int16], NDArray[np.int8]], ArrayLike]
+"""A policy returns actions, (n,), for observations, (n, numbers), and masks, (n, actions)."""
+
+
+class BatchStep(NamedTuple):
+    """What `batch.step` returns; every array has a row for each game."""
+
+    observations: NDArray[np.int16]  # (games, numbers)
+    rewards: NDArray[np.float64]  # (games,), as the next two
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    info: dict[str, Any]
+
+
+class _Arrays(NamedTuple):
+    """What an engine writes, in the order of c/module.c."""
+
+    observations: NDArray[np.int16]  # (games, numbers)
+    masks: NDArray[np.int8]  # (games, actions)
+    seats: NDArray[np.int64]  # (games,): the seat that decides
+    who: NDArray[np.int64]  # (games,): 0 for the learner, 1 + k for the opponent k, which is a policy
+    rewards: NDArray[np.float64]
+    terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    returns: NDArray[np.float64]  # (games, seats)
+    has_returns: NDArray[np.bool_]
+    final_observations: NDArray[np.int16]  # (games, numbers)
+
+
+class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
+    """Many games at once. Game i equals `env` with its seed: the same observations and masks, in the same order.
+
+    `opponents`: who plays all seats but one; each seat's is drawn for each game. "random" draws legal actions, "honest"
+    plays as `sample:honest`, a function is a `Policy`; another name or a class is a bot of `arena.local`. In game n
+    after a seed, row i decides for seat (i + n) % seats. Without opponents, every decision of every seat is a row.
+    `facts`: whether observations contain what is certain (`known`, `lacks`, `in_deck`); else these numbers are 0.
+
+    The games are played in C if the arena is compiled, the rules are those of `coup` or `inquisitor`, there are at most
+    6 seats and no bots; otherwise in Python, with a warning. `in_c` demands one of them. Actions, `action_words`,
+    `fields`, `roles` and `possible_agents` are those of `env`. Raises ValueError for rules that aren't for the seats,
+    and if `in_c` isn't possible.
+    """
+
+    metadata = {"name": "coup_v0", "render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        rules: str | Ruleset = "coup",
+        seats: int = 4,
+        games: int = 256,
+        opponents: Sequence[Policy | BotArgument] | Policy | BotArgument = (),
+        facts: bool = True,
+        in_c: bool | None = None,
+    ) -> None:
+        first = EnvironmentGames(rules, seats)
+        self.num_envs, self.seats, self.facts = games, seats, facts
+        self.opponents = tuple(opponents) if isinstance(opponents, list | tuple) else (opponents,)
+        self.possible_agents = [f"player_{seat}" for seat in range(seats)]
+        self.action_words, self.fields = first.actions.words, observation_fields(seats)
+        self.roles = tuple(role.value for role in first.rules.roles)
+        self.single_observation_space = Box(0, 32_767, (size(seats),), np.int16)
+        self.single_action_space = Discrete(len(self.action_words))
+        self.observation_space = batch_space(self.single_observation_space, games)
+        self.action_space = batch_space(self.single_action_space, games)
+        self._rules, self._rows, self._all = first.rules, np.arange(games), np.ones(games, np.bool_)
+        self._current: _Arrays | None = None
+        why = native.problem(first.rules, seats, self.opponents)
+        if why and in_c:
+            raise ValueError(f"these games can't be played in C: {why}")
+        if why and in_c is None:
+            warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {why}", stacklevel=2)
+        self.in_c = not why and in_c is not False
+        self._engine: Any = (
+            native.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
+        )
+
+    def _tables(self) -> dict[str, Any]:
+        return native.make_tables(self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts)
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.int16], dict[str, Any]]:
+        """Deal a new game in each row; return observations and info. An integer seeds row i with `seed` + i."""
+        if seed is None or isinstance(seed, int | np.integer):
+            super().reset(seed=None if seed is None else int(seed))
+            seed = [None if seed is None else int(seed) + row for row in range(self.num_envs)]
+        for row, each in enumerate(seed):
+            if each is not None:
+                self._engine.seed(row, derive_key(b"arena.env", f"seed|{int(each)}"))
+            elif self._current is None:
+                self._engine.seed(row, os.urandom(32))
+        arrays = self._new_arrays()
+        self._engine.deal(arrays)
+        self._let_policies_act(arrays)
+        self._current = arrays
+        return arrays.observations, self._info(arrays)
+
+    def step(self, actions: ArrayLike) -> BatchStep:
+        """Play an action in each row: integers, (games,). Raises ValueError for an illegal one; then none is played.
+
+        Observations, masks and seats are those of the next decisions. A reward goes to the learner, without opponents
+        to the seat that acted, when its game ends: 1 to a winner, 1/k to each of k survivors at the turn limit
+        (`truncated`), else 0. With opponents, a game ends when the learner is out, and a game in which it has no
+        decision is left out. `info`:
+
+        - `action_mask`: int8, (games, actions). `seat`: int64, (games,).
+        - `final_obs`: where a game ended, what that seat observes at the end: int16, (games, numbers).
+        - `final_info`: `returns`: float64, (games, seats), each seat's reward; `_returns`: bool, games with returns.
+        """
+        if self._current is None:
+            raise AttributeError("no game has started: call reset() first")
+        chosen = np.asarray(actions)
+        if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
+            raise ValueError(f"step needs {self.num_envs} integers, and got {chosen.dtype} of the shape {chosen.shape}")
+        arrays = self._new_arrays()
+        self._play(self._rows, chosen, arrays, self._current)
+        self._let_policies_act(arrays)
+        self._current = arrays
+        ends = arrays.rewards, arrays.terminated, arrays.truncated
+        return BatchStep(arrays.observations, *ends, self._info(arrays) | self._ends(arrays))
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Return the masks of the present decisions, (games, actions), as sb3-contrib asks for them."""
+        assert self._current is not None
+        return self._current.masks.astype(np.bool_)
+
+    def _new_arrays(self) -> _Arrays:
+        games, numbers = self.num_envs, size(self.seats)
+        made: list[Any] = [
+            np.empty((games, numbers), np.int16),
+            np.empty((games, len(self.action_words)), np.int8),
+            *(np.empty(games, np.int64) for _ in range(2)),
+            np.zeros(games),
+            *(np.zeros(games, np.bool_) for _ in range(2)),
+            np.zeros((games, self.seats)),
+            np.zeros(games, np.bool_),
+            np.zeros((games, numbers), np.int16),
+        ]
+        return _Arrays(*made)
+
+    def _play(
+        self, rows: NDArray[np.int64], actions: ArrayLike, arrays: _Arrays, asked: _Arrays, who: str = ""
+    ) -> None:
+        """Play in these rows; `asked` has their masks. Raises ValueError for an illegal action."""
+        chosen = np.ascontiguousarray(actions, np.int64)
+        wrong = self._engine.step(rows, chosen, arrays)
+        if wrong >= 0:
+            row = int(rows[wrong])
+            may = ", ".join(f"{index} ({self.action_words[index]})" for index in np.flatnonzero(asked.masks[row]))
+            agent = self.possible_agents[asked.seats[row]]
+            raise ValueError(f"game {row}: {who}{agent} gave the action {chosen[wrong]}; its mask allows {may}")
+
+    def _let_policies_act(self, arrays: _Arrays) -> None:
+        """Let the opponents that are policies act until each row is at a decision of the learner."""
+        while len(waiting := np.flatnonzero(arrays.who)):
+            for number in np.unique(arrays.who[waiting]):
+                rows = waiting[arrays.who[waiting] == number]
+                policy: Any = self.opponents[number - 1]
+                chosen = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
+                if chosen.shape != rows.shape:
+                    raise ValueError(f"opponent {number - 1} returned the shape {chosen.shape} for {len(rows)} rows")
+                self._play(rows, chosen, arrays, arrays, f"opponent {number - 1} as ")
+
+    def _info(self, arrays: _Arrays) -> dict[str, Any]:
+        return {"action_mask": arrays.masks, "_action_mask": self._all, "seat": arrays.seats, "_seat": self._all}
+
+    def _ends(self, arrays: _Arrays) -> dict[str, Any]:
+        ended = arrays.terminated | arrays.truncated
+        if not ended.any():
+            return {}
+        final = {"returns": arrays.returns, "_returns": arrays.has_returns}
+        return {"final_obs": arrays.final_observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state; that of the games in C is bytes."""
+        return vars(self) | ({"_engine": self._engine.state()} if self.in_c else {})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Raise ImportError for games in C where the arena isn't compiled."""
+        vars(self).update(state)
+        if self.in_c:
+            self._engine = native.make_games(self._tables())
+            self._engine.restore(state["_engine"])
+
+    def __copy__(self) -> Self:
+        """Return a deep copy, because a shallow one would share a part of the games' state."""
+        return copy.deepcopy(self)

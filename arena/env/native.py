@@ -1,0 +1,129 @@
+"""Make games in C (c/), from the tables of the rules and of the encoding."""
+
+import sys
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from arena.coup import PRESETS, Ruleset
+from arena.env.encoder import observation_fields
+from arena.local import sample
+from protocol.kits import coup_env
+
+try:
+    from arena.env import _games  # type: ignore[attr-defined]
+except ImportError:
+    _games = None
+
+_PRESETS = (PRESETS["coup"], PRESETS["inquisitor"])
+_MAX_SEATS = 6
+_PLAYED = ("random", "honest")  # the opponents in C
+_SINGLE = {"-": "pass", "!": "challenge"}  # the verbs of words that aren't their own
+
+
+def is_policy(opponent: object) -> bool:
+    """Return whether an opponent is a function on arrays, and not a bot."""
+    return callable(opponent) and not isinstance(opponent, type) and not hasattr(opponent, "reply")
+
+
+def problem(rules: Ruleset, seats: int, opponents: Sequence[Any]) -> str | None:
+    """Return why such games can't be played in C, None if they can."""
+    if _games is None:
+        return "the arena isn't compiled (make compiled)"
+    free = ("name", "min_seats", "max_seats", "turn_limit", "talk")  # what C needs not know
+    own = {name: getattr(rules, name) for name in free}
+    if not any(replace(preset, **own) == rules for preset in _PRESETS) or rules.limit(seats) > 32_767:
+        return "the rules aren't those of coup or inquisitor"
+    if seats > _MAX_SEATS:
+        return f"there are more than {_MAX_SEATS} seats"
+    if not all(opponent in _PLAYED or is_policy(opponent) for opponent in opponents):
+        return "an opponent is a bot"
+    return None
+
+
+def make_games(tables: Mapping[str, Any]) -> Any:
+    """Return the games in C that `make_tables` describes. Raises ImportError if the arena isn't compiled."""
+    if _games is None:
+        raise ImportError("the arena isn't compiled (make compiled)")
+    return _games.Games(**tables)
+
+
+def make_tables(
+    rules: Ruleset, seats: int, games: int, words: Sequence[str], opponents: Sequence[Any], facts: bool
+) -> dict[str, Any]:
+    """Return what `Games` in c/module.c is made from."""
+    roles = [role.value for role in rules.roles]
+    honest = vars(sys.modules[sample("sample:honest").__module__])
+    places = {name: place.start for name, (place, _) in observation_fields(seats).items()}
+    starts = {
+        **{name.removeprefix("player 0: "): place for name, place in places.items()},
+        **{f"kind_{kind}": places["kind"] + at for at, kind in enumerate(coup_env.KINDS)},
+        **{f"reason_{reason}": places["reason"] + at for at, reason in enumerate(coup_env.REASONS)},
+    }
+    rows = [
+        {
+            "effect": _games.EFFECTS.split().index(row.effect),
+            "cost": row.cost,
+            "gain": row.gain,
+            "targeted": row.targeted,
+            "claim": -1 if row.claim is None else roles.index(row.claim),
+            "blockers": _games.BLOCKERS.split().index(row.blocked_by),
+            "block_roles": sum(1 << roles.index(role) for role in row.block_roles),
+            "forced": row.action == "coup",
+            "honest": row.claim is None or honest["ROLE_FOR"].get(row.action) == row.claim,
+            "shown_at": places["action"] + coup_env.ACTIONS.index(row.action),
+            "reason_at": starts.get(f"reason_{row.action}", 0),
+        }
+        for row in rules.actions
+    ]
+    settings = {
+        "copies": rules.copies(seats),
+        "draw": rules.draw,
+        "start_coins": rules.start_coins,
+        "starter_coins": rules.two_player_starter_coins,
+        "forced_coup": rules.forced_coup,
+        "turn_limit": rules.limit(seats),
+        "draws_first": rules.examine_replace == "draw_first",
+    }
+    played = _games.PLAYERS.split()
+    roster = [
+        played.index(each) if each in _PLAYED else played.index("policy") + at for at, each in enumerate(opponents)
+    ]
+    return {
+        "games": games,
+        "seats": seats,
+        "facts": facts,
+        "row_numbers": places["player 1: coins"] - places["player 0: coins"],
+        "secret_numbers": places["player 1: known"] - places["player 0: known"],
+        "numbers": coup_env.size(seats),
+        "rules": _listed(_games.RULES, [settings]),
+        "rows": _listed(_games.ROW, rows),
+        "moves": _numbers(_move(word, rules, roles) for word in words),
+        "places": _listed(_games.PLACES, [starts]),
+        "values": _numbers([[10 * honest["VALUE"].get(role, 2) for role in roles]]),
+        "roster": array("h", roster),
+    }
+
+
+def _numbers(rows: Iterable[Iterable[float]]) -> "array[int]":
+    return array("h", [int(number) for row in rows for number in row])
+
+
+def _listed(names: str, rows: Iterable[Mapping[str, Any]]) -> "array[int]":
+    """Return the values of each row in the order that C names."""
+    return _numbers([row[name] for name in names.split()] for row in rows)
+
+
+def _move(word: str, rules: Ruleset, roles: Sequence[str]) -> tuple[int, int, int]:
+    """Return an action's word as a move of c/game.h."""
+    verbs = _games.VERBS.split()
+    name, _, rest = word.partition(":")
+    actions = [row.action.value for row in rules.actions]
+    if name in actions:
+        return verbs.index("act"), actions.index(name), int(rest or 0)
+    verb = verbs.index(_SINGLE.get(name, name))
+    if name == "keep":
+        one, _, two = rest.partition("+")
+        return verb, roles.index(one), roles.index(two) if two else -1
+    return verb, roles.index(rest) if rest else 0, 0
