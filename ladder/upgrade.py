@@ -64,7 +64,7 @@ def upgrade_ladder(
 
 
 def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
-    """Raise LadderError if another process uses the ladder. Waits `silent_s` for heartbeats from other machines."""
+    """Raise LadderError if another process uses the ladder. It waits `silent_s` for heartbeats from other machines."""
     before: dict[str, int] = {}
     until = time.monotonic() + silent_s
     while True:

@@ -281,8 +281,8 @@ def load_bots(
     """Resolve the bot arguments of a command line, without building or starting the bots.
 
     programs: the programs that run bots, None for the user's own. root: the folder of relative paths; messages don't
-    contain it. models: whether language models may play. Returns the bots in the order of the arguments, and notes for
-    stderr, one line each. Raises BotError at the first bot that can't play.
+    contain it. models: whether language models may play. It returns the bots in the order of the arguments, and notes
+    for stderr, one line each. Raises BotError at the first bot that can't play.
     """
     bots: list[Bot] = []
     requests: list[NameRequest] = []
@@ -479,7 +479,8 @@ _WARNINGS_LOCK = Lock()  # warning filters are global
 def foreign_imports(bot: Bot) -> tuple[str, ...]:
     """Return the sorted names of modules that a bot imports from outside of its folder and the standard library.
 
-    Reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level imports
+    It reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
+    imports
     count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """
     modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]

@@ -1,7 +1,7 @@
 """Check bots at a scripted table over real pipes, check the host and its sandboxes, and advise how to fix problems.
 
-Used by `arena check`, by the test start of `arena run`, and by `arena doctor`. `diagnosis` finds the mistake behind a
-fault. Prints nothing and must not know click.
+This package is used by `arena check`, by the test start of `arena run`, and by `arena doctor`. `diagnosis` finds the
+mistake behind a fault. This package prints nothing and must not know click.
 """
 
 from arena.checks.bot_check import (

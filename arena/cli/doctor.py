@@ -32,8 +32,8 @@ from arena.sandbox.docker import image as images
 def doctor(as_json: bool) -> None:
     """Check this machine: sandboxes, languages, timing noise.
 
-    Prints findings with the commands that fix them: first problems that stop a run (fail), then missing requirements of
-    untrusted bots (warn), then passed checks (ok) and possible improvements (note).
+    It prints findings with the commands that fix them: first problems that stop a run (fail), then missing requirements
+    of untrusted bots (warn), then passed checks (ok) and possible improvements (note).
 
     Exit code 0 if a sandbox that isolates works, else 1.
     """

@@ -1,4 +1,4 @@
-"""Format the progress and the results of a run as tables. Returns them and doesn't print.
+"""Format the progress and the results of a run as tables. This module returns them and doesn't print.
 
 All text of a bot (names, lines, standard error) is wrapped so that it can't act as markup or a terminal escape."""
 

@@ -1,4 +1,5 @@
-"""Coup as an environment for reinforcement learning, as PettingZoo and Gymnasium have it. Needs the extra `env`.
+"""Coup as an environment for reinforcement learning, as PettingZoo and Gymnasium have it. This package needs the extra
+`env`.
 
 from arena.env import env
 

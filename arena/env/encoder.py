@@ -74,7 +74,7 @@ class ObservationEncoder(coup_env.Watcher):
     def known(self, view: View) -> CertainCards:
         """Return the cards that are certain to a seat.
 
-        Must be called at each exchange of the seat, because no event contains the drawn cards.
+        It must be called at each exchange of the seat, because no event contains the drawn cards.
         """
         seat = view.seat
         news = self._pending_events[seat]

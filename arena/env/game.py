@@ -219,7 +219,7 @@ class EnvironmentGames:
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
         """Store the action of an asked seat; after the last one the game continues.
 
-        Returns the seats that this eliminated. Raises ValueError for an illegal action.
+        It returns the seats that this eliminated. Raises ValueError for an illegal action.
         """
         try:  # inlined from `move`, which raises the error
             move = self._legal[seat].by_action[int(action)]

@@ -1,6 +1,7 @@
 """Language models as players: settings, prompts, calls with limits and budgets, a journal, and matches with them.
 
-The arena's own code plays them, in boxes of this process, so that one client holds their keys. Prints nothing.
+The arena's own code plays them, in boxes of this process, so that one client holds their keys. This package prints
+nothing.
 """
 
 from arena.models.client import Answer, Call, CallsStoppedError, ModelClient

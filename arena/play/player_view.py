@@ -363,7 +363,7 @@ class PlayerView:
     def statements(self, words: str) -> list[Message]:
         """Parse a statement: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", anything else is a text.
 
-        Returns [] if the rules don't allow it.
+        It returns [] if the rules don't allow it.
         """
         says, *rest = words.lower().split() or [""]
         roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}

@@ -1,8 +1,8 @@
 """Rate bots from the results of matches: all games at once, in any order.
 
-Must not depend on storage, on the layout of standings, or on the rules of the game. Importing numpy and scipy takes
-longer than `arena --help` may: numpy is imported by the first rating, and scipy once there are enough matches for
-intervals.
+This package must not depend on storage, on the layout of standings, or on the rules of the game. Importing numpy and
+scipy takes longer than `arena --help` may: numpy is imported by the first rating, and scipy once there are enough
+matches for intervals.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """Define the values of a match: its spec, settings and limits, the messages to each seat, faults, and the record.
 
-Imports the engine and the protocol; `arena.referee.process` plays a match between processes. This package must not know
-processes, files or ratings.
+This package imports the engine and the protocol; `arena.referee.process` plays a match between processes. This package
+must not know processes, files or ratings.
 """
 
 from arena.referee import messages, wire

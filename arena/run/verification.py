@@ -148,7 +148,7 @@ class _Folder:
             )
 
     def _record_differences(self) -> Iterator[str]:
-        """Yield the differences of all records and of results.jsonl. Reads each file once."""
+        """Yield the differences of all records and of results.jsonl. It reads each file once."""
         listed = self.path / "results.jsonl"
         has_results = self.path.is_dir() and listed.is_file()
         same, whole = has_results or self.plan is None, True

@@ -161,8 +161,8 @@ class Box(Protocol):
     def close(self) -> Exit:
         """Kill the program and its descendants, reap them, close the pipes, remove private folders; idempotent.
 
-        Waits at most `CLOSE_MS` for processes to die. Returns how the program ended: by itself before the kill, else by
-        SIGKILL; code and signal are None if it isn't dead in time. No program can make it raise.
+        It waits at most `CLOSE_MS` for processes to die. It returns how the program ended: by itself before the kill,
+        else by SIGKILL; code and signal are None if it isn't dead in time. No program can make it raise.
         """
 
 

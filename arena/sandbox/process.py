@@ -236,7 +236,7 @@ def _make_private_folder(scratch: Path) -> Path:
 
 
 def _remove_if_empty(private: Path) -> bool:
-    """Remove a folder if it is empty; return whether it is removed. Needs no descriptor."""
+    """Remove a folder if it is empty; return whether it is removed. It needs no descriptor."""
     with contextlib.suppress(OSError):
         private.rmdir()
         return True

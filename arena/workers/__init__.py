@@ -1,6 +1,6 @@
 """Run jobs in worker processes, which are replaced when they die, until each job has ended.
 
-Must not depend on the content of jobs. `arena.workers.cluster` does the same on the machines of a cluster.
+This package must not depend on the content of jobs. `arena.workers.cluster` does the same on the machines of a cluster.
 """
 
 from arena.workers.drive import (

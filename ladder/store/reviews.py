@@ -19,7 +19,7 @@ def claim_review(connection: Connection, timestamp: float, since: float, most: i
     """Insert a review, and return its version and match: the newest match in which the version didn't win each game.
 
     The version is active, no reference bot's, and has the fewest reviews since a Unix time, fewer than `most`. Matches
-    of finals are left out. Returns None if no version has a match for a review.
+    of finals are left out. It returns None if no version has a match for a review.
     """
     query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= since).group_by(reviews.c.version)
     count: dict[int, int] = dict(connection.execute(query).all())

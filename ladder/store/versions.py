@@ -57,7 +57,7 @@ def release_lease(
 ) -> bool | None:
     """Queue a match or a version's check again; return whether it must be abandoned.
 
-    table: `matches` or `versions`. Returns None, without any effect, if it isn't leased to the runner any more.
+    table: `matches` or `versions`. It returns None, without any effect, if it isn't leased to the runner any more.
     """
     query = select(table.c.attempts, table.c.lost_runners).where(table.c.id == id, table.c.runner == runner)
     row = connection.execute(query).one_or_none()
@@ -383,7 +383,8 @@ def release_check(
 ) -> bool | None:
     """Queue a version's check again after a failed attempt; return whether it is abandoned, and the version rejected.
 
-    reason: why the attempt failed. Returns None, without any effect, if the check isn't leased to the runner any more.
+    reason: why the attempt failed. It returns None, without any effect, if the check isn't leased to the runner any
+    more.
     """
     abandoned = release_lease(connection, versions, version, runner, cost, timestamp)
     if abandoned is not None:

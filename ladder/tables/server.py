@@ -505,7 +505,7 @@ class TableServer:
     # --- polling
 
     async def _poll(self) -> None:
-        """Check periodically for closed tables, for users that may no longer play, and for empty tables. Never ends."""
+        """Check again and again for closed tables, users that may no longer play, and empty tables. It never ends."""
         frozen = False
         while True:
             here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}

@@ -1,6 +1,7 @@
 """Referee a match between bot processes, with clocks.
 
-Imports the interface of sandboxes. This package must not know kinds of sandboxes, files, ladders or ratings.
+This package imports the interface of sandboxes. This package must not know kinds of sandboxes, files, ladders or
+ratings.
 """
 
 from arena.referee.process.clock import Meter

@@ -192,7 +192,7 @@ _OWN_SCHEDSTAT = "/proc/thread-self/schedstat"  # time on a core and time of wai
 class RunQueueClock:
     """Return how long the thread that created this clock has waited for a core, in ns; 0 if that isn't counted.
 
-    Keeps a descriptor until `close`: opening the file takes ten times as long as reading it.
+    It keeps a descriptor until `close`: opening the file takes ten times as long as reading it.
     """
 
     def __init__(self) -> None:

@@ -213,7 +213,7 @@ class Seat:
     def ask(self, number: int, line: bytes) -> bool:
         """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
 
-        Returns whether all of it was written. If the seat is gone, this only clears its last answer.
+        It returns whether all of it was written. If the seat is gone, this only clears its last answer.
         """
         self.answer = None
         if self.gone is not None:

@@ -209,7 +209,7 @@ def _find_any_image() -> str:
 
 
 def cleanup_stale() -> int:
-    """Remove the containers of dead processes of this host; return how many. Never raises."""
+    """Remove the containers of dead processes of this host; return how many. It never raises."""
     removed = 0
     with contextlib.suppress(SandboxError):
         removed = get_engine().cleanup_stale()
