@@ -69,7 +69,7 @@ arena.compare.divergence: protocol.event_text arena.coup arena.rating arena.refe
   arena.compare.comparison
 arena.compare.report: arena.escaping arena.rating arena.formatting arena.referee arena.run arena.stats
   arena.compare.comparison arena.compare.divergence
-arena.compare.html_report: arena.rating arena.formatting arena.replay arena.compare.report
+arena.compare.html_report: arena.rating arena.formatting arena.replay arena.compare.divergence arena.compare.report
 arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
   arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
@@ -371,6 +371,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.bots.manifest",
         "arena.cli.console",
         "arena.cli.submit",  # responses of a server
+        "arena.compare.divergence",
         "arena.compare.report",
         "ladder.grading.grades",  # content of a release, as JSON
         "ladder.standings.computation",

@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby, islice
 from math import fsum, sqrt
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from arena import coup
 from arena.compare import NEW, OLD, match_of
@@ -37,38 +40,44 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DivergenceExample:
-    """A decision at which a pair diverged: where it is, the hand, the table, and both games from its turn on."""
+Share = Annotated[float, Field(ge=0, le=1)]
+Gain = Annotated[float, Field(ge=-1, le=1)]
+Count = Annotated[int, Field(ge=0)]
 
-    match: int
-    new_match: int
-    game: int
-    turn: int
+
+class ReportModel(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class DivergencePosition(ReportModel):
+    """A decision at which a pair diverged, with hand and table. `old` and `new`: up to 8 turns with either choice."""
+
+    match: Count = Field(description="OLD's")
+    new_match: Count
+    game: Count
+    turn: Count
     hand: tuple[str, ...]
     table: str
     old: tuple[str, ...]
     new: tuple[str, ...]
-    old_won: float
-    new_won: float
+    old_won: Share
+    new_won: Share
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
-    """All pairs that diverged in the same way. `contribution`: their part of the difference of the win rates.
-
-    `win_rate_gain`: NEW's mean gain in such a pair; without an interval below 10 pairs. Rates are from 0 to 1.
-    """
+class DivergenceGroup(ReportModel):
+    """All pairs that diverged in the same way."""
 
     request: str
-    old: str
-    new: str
-    pairs: int
-    old_win_rate: float
-    new_win_rate: float
-    contribution: float
-    win_rate_gain: Estimate
-    examples: tuple[DivergenceExample, ...]
+    old: str = Field(description="what OLD chose")
+    new: str = Field(description="what NEW chose")
+    pairs: Count
+    old_win_rate: Share = Field(description="of these pairs")
+    new_win_rate: Share
+    win_rate_gain: Estimate = Field(
+        description="NEW's gain in such a pair, with the 95 % interval of this row alone; null of fewer than 10 pairs"
+    )
+    contribution: Gain = Field(description="what these pairs add to the difference")
+    examples: tuple[DivergencePosition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +87,7 @@ class Divergences:
     `diverged_by_opponent`: (name, number of pairs in which this opponent diverged first), the most frequent first.
     """
 
-    groups: tuple[Divergence, ...]
+    groups: tuple[DivergenceGroup, ...]
     identical_pairs: int
     diverged_by_opponent: tuple[tuple[str, int], ...]
     opponent_contribution: float
@@ -105,7 +114,7 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
     Raises RecordError if the engine doesn't reproduce a record.
     """
     groups: dict[tuple[str, str, str], list[GamePair]] = {}
-    examples: dict[tuple[str, str, str, bool], list[DivergenceExample]] = {}
+    examples: dict[tuple[str, str, str, bool], list[DivergencePosition]] = {}
     opponents: Counter[str] = Counter()
     alike = 0
     points = 0.0
@@ -125,9 +134,9 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
     rows = []
     for key, members in groups.items():
         chosen = [*examples.get((*key, False), ()), *examples.get((*key, True), ())]
-        rows.append(_make_divergence(key, members, chosen[:_MAX_EXAMPLES], len(pairs)))
+        rows.append(_make_divergence_group(key, members, chosen[:_MAX_EXAMPLES], len(pairs)))
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
-    return Divergences(tuple(rows), alike, tuple(opponents.most_common()), points / max(len(pairs), 1))
+    return Divergences(tuple(rows), alike, tuple(opponents.most_common()), _round(points / max(len(pairs), 1)))
 
 
 _Half = tuple[MatchHeader, GameRecord]
@@ -230,7 +239,7 @@ def _describe_target(board: coup.Board, seat: int, other: int) -> str:
     return f"the richest ({cards})" if rich else f"a poorer one ({cards})"
 
 
-def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence) -> DivergenceExample:
+def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence) -> DivergencePosition:
     assert first.before is not None
     board = first.before.board
     seat = game.seating.index(OLD)
@@ -241,7 +250,7 @@ def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _Firs
         if board.influence[at]
     )
     old, new = (_describe_turns(steps, names) for steps in first.steps)
-    return DivergenceExample(
+    return DivergencePosition(
         match=match_of(pair.block, OLD),
         new_match=match_of(pair.block, NEW),
         game=pair.game,
@@ -264,23 +273,35 @@ def _describe_turns(steps: Iterable[ReplayStep], names: Sequence[str]) -> tuple[
     )
 
 
-def _make_divergence(
-    key: tuple[str, str, str], members: Sequence[GamePair], examples: Sequence[DivergenceExample], pairs: int
-) -> Divergence:
+def _make_divergence_group(
+    key: tuple[str, str, str], members: Sequence[GamePair], examples: Sequence[DivergencePosition], pairs: int
+) -> DivergenceGroup:
     gains = [pair.new - pair.old for pair in members]
     count = len(gains)
     mean = fsum(gains) / count
-    gain = Estimate(mean)
+    low = high = None
     if count >= _MIN_PAIRS:
         # As if one more pair had differed by a whole game, so that ten equal pairs don't look certain.
         half = 1.96 * sqrt((fsum((each - mean) ** 2 for each in gains) + 1) / (count - 1) / count)
-        gain = Estimate(mean, max(-1.0, mean - half), min(1.0, mean + half))
-    return Divergence(
-        *key,
+        low, high = max(-1.0, mean - half), min(1.0, mean + half)
+    request, old, new = key
+    return DivergenceGroup(
+        request=request,
+        old=old,
+        new=new,
         pairs=count,
-        old_win_rate=fsum(pair.old for pair in members) / count,
-        new_win_rate=fsum(pair.new for pair in members) / count,
-        contribution=fsum(gains) / pairs,
-        win_rate_gain=gain,
+        old_win_rate=round(fsum(pair.old for pair in members) / count, 4),
+        new_win_rate=round(fsum(pair.new for pair in members) / count, 4),
+        contribution=_round(fsum(gains) / pairs),
+        win_rate_gain=round_estimate(mean, low, high),
         examples=tuple(examples),
     )
+
+
+def _round(difference: float) -> float:
+    return round(difference, 5)
+
+
+def round_estimate(value: float, low: float | None, high: float | None) -> Estimate:
+    """Return an estimate as it is reported."""
+    return Estimate(_round(value), None if low is None else _round(low), None if high is None else _round(high))

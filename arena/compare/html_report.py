@@ -6,7 +6,8 @@ from dataclasses import astuple
 from statistics import NormalDist
 
 from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
-from arena.compare.report import CompareReport, DivergenceGroup, DivergencePosition, InterimResult, format_gain, remarks
+from arena.compare.divergence import DivergenceGroup, DivergencePosition
+from arena.compare.report import CompareReport, InterimResult, format_gain, remarks
 from arena.formatting import format_points, format_points_interval
 from arena.rating import Estimate
 from arena.replay import escape_html as escape

@@ -4,14 +4,13 @@
 0.01. All versions 1.x of the arena keep VERSION: fields may be added, none is removed or changes its meaning."""
 
 from collections.abc import Callable
-from dataclasses import astuple
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, describe_elo, pairs_needed
 from arena.compare.comparison import Comparison
-from arena.compare.divergence import Divergence, find_divergences
+from arena.compare.divergence import Count, DivergenceGroup, Gain, ReportModel, Share, find_divergences, round_estimate
 from arena.escaping import escape_control
 from arena.formatting import format_points, format_points_interval
 from arena.rating import Estimate
@@ -23,16 +22,8 @@ VERSION: Literal[1] = 1
 _ADAPTING_PART = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt
 _MAX_INTERIM_RESULTS = 60  # in the plot; limits the time to compute their intervals
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Gain = Annotated[float, Field(ge=-1, le=1)]
-Count = Annotated[int, Field(ge=0)]
 
-
-class _ReportModel(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", from_attributes=True)
-
-
-class ComparedSide(_ReportModel):
+class ComparedSide(ReportModel):
     """One of the two versions with its results."""
 
     argument: str = Field(description="as given on the command line")
@@ -42,45 +33,14 @@ class ComparedSide(_ReportModel):
     forfeits: Count
 
 
-class InterimResult(_ReportModel):
+class InterimResult(ReportModel):
     """The result after the first `blocks` blocks."""
 
     blocks: Count
     difference: Estimate
 
 
-class DivergencePosition(_ReportModel):
-    """A decision at which a pair diverged, with hand and table. `old` and `new`: up to 8 turns with either choice."""
-
-    match: Count = Field(description="OLD's")
-    new_match: Count
-    game: Count
-    turn: Count
-    hand: tuple[str, ...]
-    table: str
-    old: tuple[str, ...]
-    new: tuple[str, ...]
-    old_won: Share
-    new_won: Share
-
-
-class DivergenceGroup(_ReportModel):
-    """All pairs that diverged in the same way."""
-
-    request: str
-    old: str = Field(description="what OLD chose")
-    new: str = Field(description="what NEW chose")
-    pairs: Count
-    old_win_rate: Share = Field(description="of these pairs")
-    new_win_rate: Share
-    win_rate_gain: Estimate = Field(
-        description="NEW's gain in such a pair, with the 95 % interval of this row alone; null of fewer than 10 pairs"
-    )
-    contribution: Gain = Field(description="what these pairs add to the difference")
-    examples: tuple[DivergencePosition, ...]
-
-
-class OpponentDifference(_ReportModel):
+class OpponentDifference(ReportModel):
     """The difference in the blocks in which an opponent sat at the table."""
 
     bot: str
@@ -88,7 +48,7 @@ class OpponentDifference(_ReportModel):
     difference: Estimate = Field(description="95 % interval of this row alone; null of fewer than 10 blocks")
 
 
-class CompareReport(_ReportModel):
+class CompareReport(ReportModel):
     """The result of a comparison that ended or stopped."""
 
     version: Literal[1] = VERSION
@@ -126,7 +86,7 @@ class CompareReport(_ReportModel):
     by_opponent: list[OpponentDifference]
 
 
-class RefusedComparison(_ReportModel):
+class RefusedComparison(ReportModel):
     """The error of a comparison that wasn't started."""
 
     version: Literal[1] = VERSION
@@ -155,7 +115,7 @@ def make_compare_report(
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,
-        difference=_round_estimate(last.difference, last.low, last.high),
+        difference=round_estimate(last.difference, last.low, last.high),
         pairing_gain=last.pairing_gain,
         blocks=evidence.blocks,
         pairs=len(pairs),
@@ -163,15 +123,15 @@ def make_compare_report(
         max_pairs=comparison.blocks * config.match_games,
         blocks_left=None if last.verdict is not None else evidence.blocks_left(),
         interim_results=[
-            InterimResult(blocks=blocks, difference=_round_estimate(*evidence.estimate(blocks))) for blocks in shown
+            InterimResult(blocks=blocks, difference=round_estimate(*evidence.estimate(blocks))) for blocks in shown
         ],
         identical_pairs=differing.identical_pairs,
         diverged_by_opponent=dict(differing.diverged_by_opponent),
-        opponent_contribution=_round(differing.opponent_contribution),
+        opponent_contribution=differing.opponent_contribution,
         by_opponent=[
             _make_opponent_difference(bot, gains, config.match_games) for bot, gains in comparison.by_opponent()
         ],
-        divergences=[_make_divergence_group(group) for group in differing.groups],
+        divergences=list(differing.groups),
     )
 
 
@@ -241,7 +201,7 @@ def _make_opponent_difference(bot: str, gains: list[float], pairs: int) -> Oppon
     mean, low, high = paired_interval(gains, pairs)
     if len(gains) < MIN_BLOCKS:
         low = high = None
-    return OpponentDifference(bot=bot, blocks=len(gains), difference=_round_estimate(mean, low, high))
+    return OpponentDifference(bot=bot, blocks=len(gains), difference=round_estimate(mean, low, high))
 
 
 def _make_side(comparison: Comparison, standings: RunStandings, side: int) -> ComparedSide:
@@ -255,25 +215,3 @@ def _make_side(comparison: Comparison, standings: RunStandings, side: int) -> Co
         faults=0 if row is None else row.faults,
         forfeits=0 if row is None else row.forfeits,
     )
-
-
-def _make_divergence_group(group: Divergence) -> DivergenceGroup:
-    return DivergenceGroup(
-        request=group.request,
-        old=group.old,
-        new=group.new,
-        pairs=group.pairs,
-        old_win_rate=round(group.old_win_rate, 4),
-        new_win_rate=round(group.new_win_rate, 4),
-        win_rate_gain=_round_estimate(*astuple(group.win_rate_gain)),
-        contribution=_round(group.contribution),
-        examples=tuple(map(DivergencePosition.model_validate, group.examples)),
-    )
-
-
-def _round(difference: float) -> float:
-    return round(difference, 5)
-
-
-def _round_estimate(value: float, low: float | None, high: float | None) -> Estimate:
-    return Estimate(_round(value), None if low is None else _round(low), None if high is None else _round(high))

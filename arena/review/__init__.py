@@ -19,21 +19,3 @@ from arena.review.review import (
     review_bot,
     review_game,
 )
-
-__all__ = [
-    "CostlyDecision",
-    "DecisionPair",
-    "Judge",
-    "JudgeError",
-    "MistakePattern",
-    "MoveEvaluation",
-    "MoveEvaluator",
-    "Review",
-    "UnknownRulesError",
-    "WinProbability",
-    "WinProbabilityCurve",
-    "lost_games",
-    "replay_decisions",
-    "review_bot",
-    "review_game",
-]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arena.compare import report
+from arena.compare import divergence, report
 from arena.compare.html_report import comparison_page
 from arena.rating import Estimate
 from tests.chromium import Reader
@@ -16,7 +16,7 @@ NASTY = "<img src=x onerror=window.hit=1>"
 
 def answer() -> report.CompareReport:
     """Return a report with all that a page can show."""
-    position = report.DivergencePosition(
+    position = divergence.DivergencePosition(
         match=4,
         new_match=5,
         game=3,
@@ -28,7 +28,7 @@ def answer() -> report.CompareReport:
         old_won=1.0,
         new_won=0.0,
     )
-    row = report.DivergenceGroup(
+    row = divergence.DivergenceGroup(
         request="its turn",
         old="take tax",
         new="steal from the richest (2 cards) (bluff)",
