@@ -33,6 +33,7 @@ from arena.rating.types import count_independent_results
 
 PRIOR_MATCHES = 20.0  # simulated: intervals of bots with 4 matches then cover as well as those of bots with 200
 MIN_GAMES_SHARE = 0.3  # the least w: balanced seats make the games of a match more alike, but never by this much
+INDEPENDENT = 5.0  # matches of independent games, added if w is below 1: it is too small where a bot hardly wins
 OWED = 0.15  # prior standard deviation of v; w is near 1
 # The least part of a match's information that is left after the fit: a bot's only match determines the bot's strength.
 MIN_INFORMATION_LEFT = 0.05
@@ -68,7 +69,8 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     freedom = np.minimum((played + prior) ** 2 / (played + prior**2 / left), left)
     precision = OWED**2 * apart * freedom / 2
     opponents = opponents.clip(0.0, most) * precision / (precision + 1)
-    games = ((squares - opponents * meets) / np.maximum(count, 1e-9)).clip(min=MIN_GAMES_SHARE)
+    within = (squares - opponents * meets).clip(min=MIN_GAMES_SHARE * count)
+    games = np.maximum(within / np.maximum(count, 1e-9), (within + INDEPENDENT) / (count + INDEPENDENT))
     return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
 
 

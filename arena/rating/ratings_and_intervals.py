@@ -40,19 +40,13 @@ from numpy.typing import NDArray
 from arena.rating.dispersion import estimate_dispersion
 from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
 from arena.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
-from arena.rating.types import (
-    Estimate,
-    LeaderAssessment,
-    RatedField,
-    Strength,
-    min_matches_for_intervals,
-    wilson_interval,
-)
+from arena.rating.types import Estimate, LeaderAssessment, RatedField, Strength, min_matches_for_intervals
 from arena.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
 
 PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE
 CACHED = 256  # bots compared with as many at once, so that arrays of pairs fit in the processor's cache
 UPPER_QUANTILE = 0.975  # a two-sided interval of 95 %
+MIN_WIN_RATE = 1e-15  # a sum of a grid can exceed 1 by a rounding error
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,13 +228,18 @@ def _expected_win_rates(
 
 
 def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
-    """Return each bot's win rate with Wilson's interval, which stays in [0, 1], for the number of games by variance."""
-    value = win_rates.values
+    """Return each bot's win rate with its interval, symmetric in the deviate of the normal distribution at the rate.
+
+    With two bots it is the difference of their strengths, so the interval of a rate near 0 is as exact as the rating's.
+    """
+    values = win_rates.values.clip(MIN_WIN_RATE, 1 - MIN_WIN_RATE)
     if not win_rates.known:
-        return [Estimate(float(each)) for each in value]
-    ratios = _quantile(win_rates.freedom) ** 2 * win_rates.variances / (value * (1 - value))
-    pairs = zip(value.tolist(), ratios.tolist(), strict=True)
-    return [Estimate(rate, *wilson_interval(rate, ratio)) for rate, ratio in pairs]
+        return [Estimate(value) for value in values.tolist()]
+    from scipy.special import ndtr, ndtri  # slow to import: see `arena.rating`
+
+    deviates = ndtri(values)
+    half = _quantile(win_rates.freedom) * np.sqrt(2 * math.pi * win_rates.variances) * np.exp(deviates**2 / 2)
+    return list(map(Estimate, values.tolist(), ndtr(deviates - half).tolist(), ndtr(deviates + half).tolist()))
 
 
 def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:

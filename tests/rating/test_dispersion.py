@@ -15,20 +15,26 @@ GAMES = 12
 
 
 @pytest.mark.parametrize(
-    ("bots", "seats", "games", "runs", "least"),
-    [(40, 2, 4800, 15, 0.93), (20, 2, 2400, 25, 0.93), (40, 6, 480, 15, 0.925), (8, 4, 480, 40, 0.925)],
+    ("bots", "seats", "games", "runs", "best"),
+    [
+        (40, 2, 4800, 15, 0),
+        (20, 2, 2400, 25, 0),
+        (40, 6, 480, 15, 0),
+        (8, 4, 480, 40, 0),
+        (2, 2, 120, 200, 2),
+        (4, 2, 144, 200, 2),
+    ],
 )
-def test_intervals_hold_the_truth_where_pairs_meet_about_once(
-    bots: int, seats: int, games: int, runs: int, least: float
-) -> None:
-    """The last field, where all meet often, is for comparison.
+def test_intervals_hold_the_truth(bots: int, seats: int, games: int, runs: int, best: float) -> None:
+    """In the first three fields pairs meet about once; in the last two, the weakest bot hardly wins.
 
-    Where chance in the matches was taken for an effect of opponents, the first three covered it in 88 to 90 %.
+    Where chance in the matches was taken for an effect of opponents, the first three covered it in 88 to 90 %. With
+    Wilson's intervals, whose dispersion was that of the few wins alone, the last two did in 70 and 90 %.
     """
     held = []
     for seed in range(runs):
         draw = np.random.default_rng(seed)
-        strengths = draw.normal(0, 0.5, bots)
+        strengths = np.linspace(-best, best, bots) if best else draw.normal(0, 0.5, bots)
         dealt = plan_matches(bots, seats, games, GAMES, make_shuffle(f"{bots} {seats} {seed}")).tables
         tables = np.sort(np.array([table.bots for table in dealt]), axis=1)
         planned = Matches(tables, np.zeros(tables.shape), np.full(len(tables), float(GAMES)))
@@ -41,4 +47,4 @@ def test_intervals_hold_the_truth_where_pairs_meet_about_once(
             assert estimate.low is not None
             assert estimate.high is not None
             held.append(estimate.low <= share <= estimate.high)
-    assert least <= np.mean(held) <= 0.98
+    assert 0.925 <= np.mean(held) <= 0.98
