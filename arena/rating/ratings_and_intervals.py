@@ -97,15 +97,24 @@ class Fit:
     win_rates: ExpectedWinRates
 
 
-def fit_counted_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
-    """Return each bot's strength, from flat rows: match, bot, wins in units of 1/`win` of a win, games."""
+def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
+    """Return the strengths of the bots 0 to `bots` - 1, in this order.
+
+    `rows` is flat: match, bot, wins, games, for each bot of each match; wins are in units of 1/`win` of a win. The
+    order of rows doesn't change the result. A bot without games has the initial rating and no interval. Raises
+    ValueError for the reasons of `gather_matches`.
+    """
     match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
     counted = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
     return rate(counted, RatedField(bots)).strengths
 
 
 def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fit:
-    """Return the fit of the field's bots to the matches; documented in `arena.rating`."""
+    """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
+
+    The order of matches doesn't change the result, and neither does `start`, that of an earlier fit of fewer
+    matches or versions: it only saves time. A version without games has its predecessor's rating.
+    """
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
     active[field.playing()] = True
@@ -243,7 +252,7 @@ def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
 
 
 def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
-    """Return a bot's adjusted win rate minus another's; None if either bot has none."""
+    """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
     win_rates = fit.win_rates
     places = {bot: place for place, bot in enumerate(win_rates.bots.tolist())}
     if bot not in places or other not in places:
@@ -260,7 +269,10 @@ def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
 
 
 def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one."""
+    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one.
+
+    Undecided while an active bot has no win rate, or while there are too few matches for intervals.
+    """
     win_rates = fit.win_rates
     if not win_rates.known or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
         return LeaderAssessment(None, 0.0, decided=False)

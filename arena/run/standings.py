@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from arena.rating import Strength, fit_rows
+from arena import rating
+from arena.rating import Strength
 from arena.referee import GameResult, count_committed
 
 WIN_PARTS = 2520  # units of a win, divisible by all numbers up to 10: a draw's shares are whole numbers
@@ -121,7 +122,7 @@ class StandingsCounter:
     def standings(self) -> RunStandings:
         """Return the standings of all added matches, in descending order of rating, then by name."""
         bots = self._bots
-        strengths = fit_rows(self._rows, WIN_PARTS, len(bots))
+        strengths = rating.fit_rows(self._rows, WIN_PARTS, len(bots))
         order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
         return RunStandings(
             rows=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from arena.rating import Estimate, RatedField, assess_leader, rate
+from arena import rating
+from arena.rating import Estimate, RatedField
 from arena.run import Standing
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def compute_standings(
         active=active,
         unranked=[] if ranks_references else [number for number in active if contestants[number].is_reference],
     )
-    fit = rate(matches, field, start)
+    fit = rating.rate(matches, field, start)
     order = sorted(
         active,
         key=lambda number: (
@@ -222,7 +223,7 @@ def compute_standings(
             )
         )
     games = int(matches.games.sum())
-    decision = assess_leader(fit)
+    decision = rating.assess_leader(fit)
     leader = None if decision.leader is None else contestants[decision.leader].version_ref
     verdict = LeaderVerdict(leader, decision.probability, decision.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), timestamp, verdict), fit

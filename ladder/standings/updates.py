@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from arena.rating import Estimate, estimate_lead
+from arena import rating
+from arena.rating import Estimate
 from ladder import store
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, hide_fields
@@ -269,7 +270,7 @@ class Evaluation:
 
     def lead(self, version: int, other: int) -> Estimate | None:
         """Return the difference of two versions' win rates; None if either has none."""
-        return estimate_lead(self.fit, self.places[version], self.places[other])
+        return rating.estimate_lead(self.fit, self.places[version], self.places[other])
 
 
 def evaluate_versions(
