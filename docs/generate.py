@@ -30,6 +30,7 @@ from arena.referee import FAULTS
 from ladder.ladder import open_ladder
 from ladder.runner import RunnerMetrics
 from ladder.settings import LadderSettings, describe_setting
+from ladder.standings import STANDINGS_COLUMNS
 from ladder.web import ROUTERS, make_app
 from protocol import escape_bytes
 from protocol.event_text import EVENT_TEXTS
@@ -372,9 +373,13 @@ def with_event_texts(kit: str, language: str) -> str:
 _VERSION = re.compile(r"(coup_arena-|Coup Arena |such as `v)\d+\.\d+\.\d+")
 
 
-def with_version(text: str) -> str:
-    """Return a document with the package's version in place of the one that it names."""
-    return _VERSION.sub(rf"\g<1>{__version__}", text)
+_COLUMNS = re.compile(r"(Columns of `standings.csv`.*?: ).*(?=\.\n)")
+
+
+def with_current_facts(text: str) -> str:
+    """Return a document with the package's version and the columns of standings.csv in place of those that it names."""
+    columns = ", ".join(map(code, STANDINGS_COLUMNS))
+    return _COLUMNS.sub(rf"\g<1>{columns}", _VERSION.sub(rf"\g<1>{__version__}", text))
 
 
 if __name__ == "__main__":
@@ -384,5 +389,5 @@ if __name__ == "__main__":
         path.write_text(with_event_texts(path.read_text(encoding="utf-8"), language), encoding="utf-8")
     for path in (*DOCS.rglob("*.md"), DOCS.parent / "CONTRIBUTING.md"):
         text = path.read_text(encoding="utf-8")
-        if with_version(text) != text:
-            path.write_text(with_version(text), encoding="utf-8")
+        if with_current_facts(text) != text:
+            path.write_text(with_current_facts(text), encoding="utf-8")

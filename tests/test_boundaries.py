@@ -116,8 +116,8 @@ ladder.settings_forms: arena.escaping ladder.store ladder.settings ladder.ladder
 ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.users
 ladder.matches: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.ladder ladder.audit_log
-ladder.standings: arena.rating arena.rating.matches arena.run ladder.store ladder.permissions ladder.view_context
-  ladder.clock ladder.ladder
+ladder.standings: arena.escaping arena.rating arena.rating.matches arena.formatting arena.run ladder.store
+  ladder.permissions ladder.view_context ladder.clock ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users

@@ -34,13 +34,13 @@ from ladder.cli.common import (
     open_ladder_or_exit,
     print_view,
 )
-from ladder.clock import DAY_S
 from ladder.dashboards import EventList, list_events
 from ladder.ladder import get_bot
 from ladder.maintenance import ExportedFiles, export_ladder, write_csv
 from ladder.matches import MatchList, MatchPage, find_record_text, list_matches, view_match
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.standings import (
+    COLUMNS,
     SORTS,
     STANDINGS_COLUMNS,
     RebuiltStandings,
@@ -93,34 +93,9 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
 
 def standings_table(ranking: Standings, now: float | None = None) -> Table:
     """Return a table of standings. now: for trends and the versions' ages; without it these columns are left out."""
-    columns = [
-        Column("ranks"),
-        Column("bot", min_width=9),
-        Column("owner", min_width=6),
-        Column("rating\n± 95 %", number=True),
-        Column("win\nrate", number=True),
-        Column("95 %"),
-        *([Column("since\n1 d", number=True), Column("\n7 d", number=True)] if now is not None else []),
-        Column("games", number=True),
-        Column("faults", number=True),
-        *([Column("age\nd", number=True)] if now is not None else []),
-    ]
-    rows = [
-        (
-            formatting.format_rank(row.rank_range, row.games),
-            f"{escape_control(row.version_ref)}{'*' if row.is_reference else ''}",
-            escape_control(row.owner or row.pseudonym),
-            formatting.format_rating(row.rating),
-            formatting.format_percent(None if row.win_rate_adjusted is None else row.win_rate_adjusted.value),
-            formatting.format_interval(row.win_rate_adjusted, 0),
-            *([] if now is None else map(formatting.format_points, (row.trend.change_1d, row.trend.change_7d))),
-            str(row.games),
-            str(row.faults),
-            *([f"{max(0.0, now - row.submitted_at) / DAY_S:.0f}"] if now is not None else []),
-        )
-        for row in ranking.items
-    ]
-    return make_table(columns, rows)
+    shown = [column for column in COLUMNS if column.terminal and (now is not None or not column.of_now)]
+    columns = [Column(column.terminal, column.number, column.min_width) for column in shown]
+    return make_table(columns, [[column.text(row, now or 0.0) for column in shown] for row in ranking.items])
 
 
 def _standings_notes(ranking: Standings) -> Iterator[str]:

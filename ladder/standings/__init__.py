@@ -3,6 +3,7 @@
 `computation` and `collusion` need no database."""
 
 from ladder.standings.pages import (
+    COLUMNS,
     SORTS,
     STANDINGS_COLUMNS,
     HeadToHeadMatrix,

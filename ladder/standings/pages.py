@@ -11,6 +11,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from arena.escaping import escape_control
+from arena.formatting import NO_VALUE, format_interval, format_percent, format_points, format_rank, format_rating
 from arena.run import HeadToHead
 from ladder import store
 from ladder.clock import DAY_S
@@ -32,11 +34,57 @@ SORTS: dict[str, Callable[[StandingsRow], Any]] = {
     "age": lambda row: -row.submitted_at,
     "trend": lambda row: -(row.trend.change_7d or 0.0),
 }
-STANDINGS_COLUMNS = (
-    "best_rank", "worst_rank", "bot", "version", "owner", "rating", "rating_low", "rating_high", "win_rate_adjusted",
-    "win_rate_adjusted_low", "win_rate_adjusted_high", "change_1d", "change_7d", "games", "faults", "forfeits",
-    "submitted_at", "language",
+
+
+@dataclass(frozen=True, slots=True)
+class StandingsColumn:
+    """A column of the standings. csv: the names of its values in CSV. text: of a row, at a Unix time.
+
+    terminal, page: its heading in the command's table and on pages, "" where it isn't shown, or pages have a cell of
+    their own for it. min_width: in a terminal, None if it isn't wrapped. of_now: only current standings have it.
+    """
+
+    csv: str
+    text: Callable[[StandingsRow, float], str] = lambda row, now: ""
+    terminal: str = ""
+    page: str = ""
+    number: bool = True
+    min_width: int | None = None
+    of_now: bool = False
+
+
+def _format_win_rate(row: StandingsRow, _: float) -> str:
+    return format_percent(row.win_rate_adjusted.value if row.win_rate_adjusted else None)
+
+
+def _format_bot(row: StandingsRow, _: float) -> str:
+    return escape_control(row.version_ref) + "*" * row.is_reference
+
+
+def _format_age(row: StandingsRow, now: float) -> str:
+    return f"{max(0.0, now - row.submitted_at) / DAY_S:.0f}"
+
+
+_C = StandingsColumn
+COLUMNS = (
+    _C("best_rank worst_rank", lambda row, _: format_rank(row.rank_range, row.games), "ranks", number=False),
+    _C("bot version", _format_bot, "bot", number=False, min_width=9),
+    _C("owner", lambda row, _: escape_control(row.owner or row.pseudonym), "owner", number=False, min_width=6),
+    _C("rating rating_low rating_high", lambda row, _: format_rating(row.rating), "rating\n± 95 %", "Rating"),
+    _C("win_rate_adjusted", _format_win_rate, "win\nrate"),
+    _C(
+        "win_rate_adjusted_low win_rate_adjusted_high",
+        lambda row, _: format_interval(row.win_rate_adjusted, 0), "95 %", number=False,
+    ),
+    _C("change_1d", lambda row, _: format_points(row.trend.change_1d), "since\n1 d", of_now=True),
+    _C("change_7d", lambda row, _: format_points(row.trend.change_7d), "\n7 d", "7 days", of_now=True),
+    _C("games", lambda row, _: str(row.games), "games", "Games"),
+    _C("faults", lambda row, _: str(row.faults), "faults", "Faults"),
+    _C("forfeits"),
+    _C("submitted_at", _format_age, "age\nd", "Days old", of_now=True),
+    _C("language", lambda row, _: row.language or NO_VALUE, "", "Language", number=False),
 )  # fmt: skip
+STANDINGS_COLUMNS = tuple(name for column in COLUMNS for name in column.csv.split())  # of the CSV
 
 
 def view_standings(context: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:

@@ -32,6 +32,7 @@ from ladder.audit_log import describe_decision
 from ladder.bots import DailyRating
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings_forms import describe_settings
+from ladder.standings import COLUMNS
 from ladder.standings.computation import StandingsRow
 from ladder.view_context import ViewContext
 from ladder.web.downloads import wheel_name
@@ -105,6 +106,7 @@ def _environment() -> Environment:
     )
     env.globals |= {"cells": formatting, "asset": asset_url, "spark": sparkline_points, "version": __version__}
     env.globals |= {
+        "standings_columns": COLUMNS,
         "wheel_name": wheel_name(),
         "languages": tuple(LANGUAGES),
         "ways": lambda *texts: Markup(ways_html(*texts)),
