@@ -623,12 +623,8 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
         yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
     if two.version is None and one.reason != two.reason:
         yield f"{two.reason}; before: {one.reason}"
-    marks = {each.baseline: each for each in one.baselines}
-    for new in two.baselines:
-        old = marks.get(new.baseline)
-        if old is not None and one.version and two.version and old.passed != new.passed:
-            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
-            yield f"{new.baseline}: {now}, {new.explanation}; before {was}, {old.explanation}"
+    if one.version and two.version:
+        yield from _of_baselines(one, two)
     if one.late_penalty != two.late_penalty:
         yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
     if one.late_days_spent != two.late_days_spent:
@@ -641,6 +637,21 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
         and _passed(one) == _passed(two)
     ):
         yield "the points of a passed baseline have changed"
+
+
+def _of_baselines(one: Grade, two: Grade) -> Iterator[str]:
+    had, has = ({each.baseline: each for each in grade.baselines} for grade in (one, two))
+    for name in dict.fromkeys(chain(has, had)):
+        old, new = had.get(name), has.get(name)
+        if new is None:
+            if old is not None and old.passed:
+                yield f"{name}: passed before, and no baseline any more"
+        elif old is None:
+            if new.passed:
+                yield f"{name}: passed, {new.explanation}; a new baseline"
+        elif old.passed != new.passed:
+            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
+            yield f"{name}: {now}, {new.explanation}; before {was}, {old.explanation}"
 
 
 def _passed(grade: Grade) -> list[str]:

@@ -40,7 +40,7 @@ function busy(main) {
   const active = document.activeElement;
   const typing = active && main.contains(active) && active.matches("input, select, textarea");
   const filled = [...main.querySelectorAll("form[method=post] input:not([type=hidden]), textarea")].some((field) => field.value !== field.defaultValue);
-  return typing || filled || main.querySelector("[data-still]") !== null;
+  return typing || filled || main.querySelector("[data-still], details[open] form[method=post]") !== null;
 }
 
 function ask() {

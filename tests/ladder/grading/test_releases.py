@@ -203,6 +203,21 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     assert "; before passed, 50.3 points ahead" in row.reasons[0]
 
 
+def test_a_baseline_that_is_added_or_removed_changes_grades(ladder: Ladder) -> None:
+    path = ladder.path / "ladder.toml"
+    before = path.read_text()
+    grading.release_grades(ladder, "one", "teacher", None, deadline="first")
+    add_settings(ladder, '[[baselines]]\nname = "takes part"\npoints = 5\nmin_games = 1\n')
+    grading.release_grades(ladder, "two", "teacher", "points for playing", deadline="first")
+    [added] = [row for row in changes_since(ladder, "two").items if row.user.login == "ada"]
+    assert (added.before, added.after) == (70, 75)
+    assert added.reasons == ("takes part: passed, 32 of 1 required game; a new baseline",)
+    path.write_text(before)
+    grading.release_grades(ladder, "three", "teacher", "it was too easy", deadline="first")
+    [gone] = [row for row in changes_since(ladder, "three").items if row.user.login == "ada"]
+    assert (gone.before, gone.after, gone.reasons) == (75, 70, ("takes part: passed before, and no baseline any more",))
+
+
 def test_a_final_is_released_too(ladder: Ladder) -> None:
     grading.create_final(ladder, "last", "first", 20, "teacher")
     store_final(ladder, "last", ())

@@ -241,6 +241,26 @@ def test_a_page_reloads_at_most_once_in_half_a_minute(browser: Reader, server: L
     assert wrong == []
 
 
+def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) -> None:
+    """A form without fields, too: on the page of a final, a reload each second folded its button away."""
+    page, wrong = window(browser, server, "staff")
+    asked: list[str] = []
+    page.route("**/changes*", lambda route: route.fulfill(body="data: changed\n\n", content_type="text/event-stream"))
+    page.clock.install()
+    with page.expect_response("**/changes*"):
+        page.goto(f"{server.url}/admin")
+    page.on("request", lambda request: asked.append(request.url) if request.url.endswith("/admin") else None)
+    summary = page.locator("details.action summary").first
+    summary.click()
+    page.locator("h1").click()  # the focus isn't in the form
+    page.clock.run_for(90_000)
+    assert asked == []
+    summary.click()
+    with page.expect_response("**/admin"):
+        page.clock.run_for(90_000)
+    assert wrong == []
+
+
 @pytest.mark.parametrize("gap_ms", [120, 400])
 def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: LadderServer, gap_ms: int) -> None:
     """The second click cancels the response to the first, which used up the link and has the cookie."""
