@@ -179,12 +179,21 @@ def _presets() -> list[dict[str, Any]]:
 
 
 def _samples() -> list[dict[str, str]]:
-    """Return name and description of each sample bot that uses the kit."""
+    """Return name, description and measured level of each sample bot that uses the kit, the strongest first."""
+    measured = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
+    rates = {
+        bot: [(of, round(100 * rate)) for of, rate in found.items() if of != bot]
+        for bot, found in sorted(measured["levels"].items(), key=lambda row: -sum(row[1].values()))
+    }
     sources = {path.stem: path.read_text() for path in sorted((ROOT / "sample_bots").glob("*.py"))}
     return [
-        {"name": name, "about": (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]}
-        for name, text in sources.items()
-        if "coup_kit" in text
+        {
+            "name": name,
+            "about": (ast.get_docstring(ast.parse(sources[name])) or "").partition("\n")[0],
+            "level": f"Wins {' and '.join(f'{rate} % against {of}' for of, rate in found)}, two at a table "
+            f"({measured['games']} games, {measured['date']}).",
+        }
+        for name, found in rates.items()
     ]
 
 

@@ -548,3 +548,31 @@ def test_a_game_of_each_preset_ends_on_the_page_as_in_its_record(window: Callabl
         [coins, sorted(role.value for role in cards)] for coins, cards in zip(board.coins, board.revealed, strict=True)
     ]
     assert sorted(shown) == sorted(expected)
+
+
+def test_sounds_are_offered_at_the_first_wait_and_differ(reader: Reader, tmp_path: Path) -> None:
+    page = looks.open_page(reader, tmp_path, "coup")
+    frame = looks.questions("coup")["turn"]
+    show = "frame => window.postMessage(frame, '*')"
+    event = {"seat": 0, "step": 1, "turn": 1, "ms": 40, "claimant": 1, "role": "duke"}
+    waiting = {**frame, "game": {**frame["game"], "ask": None, "events": []}}
+    page.evaluate(show, waiting)
+    page.get_by_role("button", name="Sounds", exact=True).click()
+    page.get_by_role("button", name="Sounds", exact=True).wait_for(state="detached")
+    page.evaluate(
+        "() => { window.heard = []; const start = OscillatorNode.prototype.start;"
+        "OscillatorNode.prototype.start = function (at) { heard.push(this.frequency.value); start.call(this, at); }; }"
+    )
+    heard = []
+    for number, word in enumerate(("challenge", "lost")):
+        shown = {**event, "event": word, "n": number}
+        page.evaluate(show, {**waiting, "game": {**waiting["game"], "events": [shown]}})
+        page.wait_for_function("heard.length > 1")
+        heard.append(page.evaluate("heard.splice(0)"))
+    page.evaluate(show, {**frame, "game": {**frame["game"], "events": []}})
+    page.wait_for_function("heard.length > 1")
+    heard.append(page.evaluate("heard.splice(0)"))
+    assert len({*map(str, heard)}) == 3
+    page.evaluate(show, {**waiting, "table": {**waiting["table"], "match": 99, "games": 7}})
+    page.get_by_text("of 7").wait_for()
+    assert page.get_by_role("button", name="Sounds", exact=True).count() == 0

@@ -5,9 +5,10 @@ import { remember, remembered, rememberedValue } from "./memory.js";
 import { call, listen, restart } from "./python.js";
 
 const PRESETS = read("presets"); // {name, about, counts} of each, in order
-const SAMPLES = read("samples"); // {name, about} of each
-const OWN = { name: "mybot", about: "Your program, as it is in the other tab." };
-const BOTS = [...SAMPLES, OWN];
+const SAMPLES = read("samples"); // {name, about, level} of each, the strongest first
+const OWN = { name: "mybot", about: "Your program, as it is in the other tab.", level: "" };
+const BOTS = [OWN, ...SAMPLES];
+const FEW = 6; // bots that are offered before "more"
 const SILENCE_MS = 8_000; // of one's own bot, after which the worker is ended
 
 const frame = h("iframe", { id: "table", title: "The table" });
@@ -181,9 +182,22 @@ function choose() {
 
 function opponent(place, bot, choose) {
   const about = h("span", { class: "muted" });
-  const explain = (name) => (about.textContent = plain(BOTS.find((sample) => sample.name === name).about));
-  const select = h("select", { "aria-label": `Opponent ${place + 1}`, onchange: () => explain(select.value) && choose(select.value) });
-  select.append(...BOTS.map(({ name }) => h("option", { selected: name === bot }, name)));
+  const explain = (name) => {
+    const { about: what, level } = BOTS.find((sample) => sample.name === name);
+    about.textContent = plain(`${what} ${level}`);
+  };
+  const offer = (bots, chosen) => {
+    const rest = bots.length < BOTS.length ? h("option", { value: "" }, "more …") : null;
+    refill(select, bots.map(({ name }) => h("option", { selected: name === chosen }, name)), rest);
+  };
+  const change = () => {
+    if (!select.value) return offer(BOTS, bot);
+    bot = select.value;
+    explain(bot);
+    choose(bot);
+  };
+  const select = h("select", { "aria-label": `Opponent ${place + 1}`, onchange: change });
+  offer(BOTS.filter(({ name }, index) => index < FEW || name === bot), bot);
   explain(bot);
   return [select, about];
 }

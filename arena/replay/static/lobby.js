@@ -2,13 +2,14 @@
 
 import { avatar } from "./cards.js";
 import { plain, read } from "./dom.js";
-import { createRef, h } from "./preact.min.js";
+import { Component, createRef, h } from "./preact.min.js";
 
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
 const home = read("home");
 const invited = read("invitation");
 const chosen = createRef(); // the list of bots to add
+const FEW = 6; // bots that are offered before "more"
 
 /** The condition that the table waits for before its first match, as text. */
 export function awaits(table) {
@@ -91,12 +92,21 @@ function personItem(place, table, send) {
 /** The controls with which the opener adds bots and places between matches. */
 function additions(bots, send) {
   const add = (text, what) => h("button", { key: text, onclick: () => send({ add: what() }) }, text);
-  const list = bots.map((bot) => h("option", { key: bot.name, value: bot.name }, [plain(bot.name), strength(bot)].filter(Boolean).join(" · ")));
   return [
-    bots.length ? [h("select", { ref: chosen, "aria-label": "Bot" }, list), add("Add the bot", () => ({ bot: chosen.current.value }))] : null,
+    bots.length ? [h(BotList, { bots }), add("Add the bot", () => ({ bot: chosen.current.value }))] : null,
     add("Add a seat", () => ({ place: true })),
     add("Add a remote bot", () => ({ program: true })),
   ];
+}
+
+/** The list of bots to add: the first few, and the others after "more". */
+class BotList extends Component {
+  render({ bots }, { all = bots.length <= FEW }) {
+    const option = (bot) => h("option", { key: bot.name, value: bot.name }, [plain(bot.name), strength(bot)].filter(Boolean).join(" · "));
+    const more = all ? null : h("option", { key: "more", value: "" }, "more …");
+    const change = (event) => event.target.value || this.setState({ all: true });
+    return h("select", { ref: chosen, "aria-label": "Bot", onchange: change }, (all ? bots : bots.slice(0, FEW)).map(option), more);
+  }
 }
 
 /** The settings of the table, and the players that it waits for. */

@@ -3,7 +3,7 @@
 // `state` is all that the page shows; each change of it draws the page again.
 
 import { INVOLVED, keysView, minute } from "./advice.js";
-import { alerts, alertTo, mark, notify, setVolume } from "./alerts.js";
+import { alerts, alertTo, hearEvents, mark, notify, offerView, setVolume } from "./alerts.js";
 import { card, name } from "./cards.js";
 import { chatPanel, heard, silence } from "./chat.js";
 import { plain, read, shade } from "./dom.js";
@@ -39,13 +39,14 @@ const find = (selector) => page.querySelector(selector);
 const state = {
   rules: given.actions ? given : given[new URLSearchParams(location.search).get("rules")],
   frame: null,
-  motion: new Motion(read("words"), (events) => events && state.frame ? (draw(), fly(events, state.frame.game.seat)) : draw()),
+  motion: new Motion(read("words"), (events) => events && state.frame ? (draw(), hearEvents(events), fly(events, state.frame.game.seat)) : draw()),
   option: null, // the option whose target is being chosen
   chosen: [], // places of the offered cards that the player keeps
   sent: null, // the request that was answered
   kept: null, // the answer to a block request that may follow, as {game, turn, block}; block null: pass
   watching: null, // of a player who is out: whether to watch the rest, or to finish at once; null: not yet chosen
   passing: false, // whether requests that don't involve the player are passed until their turn
+  offered: false, // whether sounds and notifications are offered, at the player's first wait
   notice: null, // {text, label, act} above the table
   sure: null, // {text, no, yes, act} that the player is asked before a risk
   hint: null,
@@ -114,6 +115,10 @@ function take(message) {
   if (game?.end && !before?.game?.end) {
     if (!state.coach) remember("games", String(1 + Number(remembered("games"))));
     if (before) alertTo(plain(game.end), false);
+  }
+  if (!alerts.volume && !state.coach && remembered("offered") === null && table.state === "playing" && game?.seat != null && !ask) {
+    state.offered = true;
+    remember("offered", "on");
   }
   state.deadline = ask && ask.clock_s !== null ? performance.now() + 1000 * ask.clock_s : null;
   state.notice = missed(table);
@@ -220,7 +225,7 @@ const TITLE = document.title;
 
 function bannerView() {
   const { text, label, act } = state.notice ?? {};
-  return h("div", { class: "banner", role: "status" }, text ? h("p", {}, text) : null, act ? h("button", { key: label, onclick: act }, label) : null);
+  return h("div", { class: "banner", role: "status" }, state.offered && !text ? offerView(() => ((state.offered = false), draw())) : null, text ? h("p", {}, text) : null, act ? h("button", { key: label, onclick: act }, label) : null);
 }
 
 function main() {
