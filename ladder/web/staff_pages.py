@@ -281,7 +281,7 @@ def import_team_file(
         changes += [line for line in error.converted.decode().splitlines() if not line.isascii()]
         fields = [("name", name), ("data", base64.b64encode(error.converted).decode()), ("move", move)]
         return render_form(request, "confirm.html", 409, changes=changes, fields=fields)
-    return redirect_after(request, new.changed, f"all users in {name} are in their teams", "/admin/users")
+    return redirect_after(request, new.changed, f"all users in {name} are in their teams", "/admin/users?teams=set")
 
 
 @users_router.post("/admin/users/{login:path}/team", include_in_schema=False)

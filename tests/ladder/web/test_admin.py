@@ -135,7 +135,8 @@ def test_files_in_windows_1252_are_previewed_as_utf_8(web: Pages, staff: TestCli
     teams = "login,team\nada,R\xf6t\n".encode("cp1252")
     text = post(staff, "/admin/users/teams", 409, files={"teams": ("t.csv", teams)})
     fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', text))
-    post(staff, "/admin/users/teams", **fields)
+    to = post(staff, "/admin/users/teams", **fields)
+    assert "All users in the file are in their teams." in staff.get(to).text
     assert person(web.ladder, "ada").teams[0].team == "R\xf6t"
 
 
