@@ -37,10 +37,11 @@ class LessonError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A lesson for the page. `table`: of all frames. Each of `parts` has its `game`, the frame's other half, and
+    """A lesson for the page.
 
-    `title` and `say`; `hint`, as of `PlayerView.hint`; with an open request `right`, the index of the move that goes
-    on, and `why`, by index the text on each other move.
+    `table` is a frame's half that all frames share. Each of `parts` has the other half, `game`, with `title`, `say`, and
+    `hint` as of `PlayerView.hint`. With an open request it has `right`, the index of the move that goes on, and `why`,
+    by index the text on each other move.
     """
 
     title: str
