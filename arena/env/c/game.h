@@ -2,7 +2,7 @@
 
 chance.c draws as arena.coup.rng does, knowledge.c derives what arena.coup.knowledge derives, game.c has the rules, the
 masks and the observations, players.c has opponents, module.c is the Python module. The engine in Python defines the
-rules; tests/env/test_batch.py compares every number.
+rules; tests/env/test_batches.py compares every number.
 
 A Batch is one block of memory without pointers into itself, so that its bytes can be copied and pickled: for each game
 a Game, then for each seat a set of worlds (knowledge.c) of `lanes` numbers. Roles, actions, words and the places of

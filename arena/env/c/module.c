@@ -47,7 +47,7 @@ static const char *check_tables(Batch *b, int n_rows, int n_moves, int n_values)
     if (!within(rules->starter_coins, 0, 100) || !within(rules->forced_coup, 1, 100) || rules->turn_limit < 1) return "rules";
     if (n_values != ROLES || !within(b->row_numbers, 1, ROW_NUMBERS) || !within(b->secret_numbers, 1, SECRET_NUMBERS)) return "sizes";
     if (b->numbers != b->places.known + b->seats * b->secret_numbers) return "the place of known";
-    if (b->places.known != b->places.coins + b->seats * b->row_numbers) return "the place of coins";
+    if (b->places.known != b->places.coins + b->seats * b->row_numbers || b->places.coins > INT8_MAX) return "the place of coins";
     for (int i = 0; i < (int)(sizeof b->places / sizeof *places); i++) {
         bool in_head = &places[i] < &b->places.coins, secret = &places[i] >= &b->places.known;
         int low = in_head ? 0 : secret ? b->places.known : b->places.coins;
