@@ -39,9 +39,9 @@ class LessonError(Exception):
 class Lesson:
     """A lesson for the page.
 
-    `table` is a frame's half that all frames share. Each of `parts` has the other half, `game`, with `title`, `say`, and
-    `hint` as of `PlayerView.hint`. With an open request it has `right`, the index of the move that goes on, and `why`,
-    by index the text on each other move.
+    `table` is a frame's half that all frames share. Each of `parts` has the other half, `game`, with `title`, `say`,
+    and `hint` as of `PlayerView.hint`. With an open request it has `right`, the index of the move that continues the
+    lesson, and `why`, by index the text on each other move.
     """
 
     title: str
