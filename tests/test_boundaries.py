@@ -122,8 +122,9 @@ ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox ar
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
   ladder.audit_log ladder.matches ladder.standings
-ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.bots ladder.store ladder.permissions
-  ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users ladder.standings ladder.bots
+ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
+  ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
+  ladder.standings ladder.bots
 ladder.tasks: arena.escaping arena.schedule arena.workers arena.referee arena.bots arena.run ladder.store
   ladder.rounds ladder.settings ladder.worker ladder.clock ladder.ladder ladder.bots
 ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users

@@ -13,6 +13,10 @@ class PlayerBudget(NamedTuple):
     lives: int
     bank_s: float
 
+    def charge(self, own_s: float, free_s: float) -> "PlayerBudget":
+        """Return the budget after an answer that took `own_s`: time beyond `free_s` is taken from the bank."""
+        return PlayerBudget(self.lives, max(0.0, self.bank_s - max(0.0, own_s - free_s)))
+
 
 class RequestBudget(NamedTuple):
     """A bot's free time for each request, in s (infinite: no clock), and the limits of its process."""

@@ -20,7 +20,6 @@ from arena.coup import PRESETS, make_rules_object
 from arena.lessons import learn_page
 from arena.replay import replay_page, rules_page, table_page
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
-from ladder import matches
 from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, view_chat, write_lobby_line
 from ladder.ladder import Ladder
 from ladder.permissions import Viewer
@@ -31,6 +30,9 @@ from ladder.tables import (
     OpenTableRequest,
     PlayerList,
     TableAccess,
+    TableList,
+    TablePage,
+    TableReplay,
     close_session,
     find_program_access,
     find_table_access,
@@ -39,12 +41,15 @@ from ladder.tables import (
     is_invited,
     join_table,
     list_players,
+    list_tables,
     open_session,
     quick_play,
     record_presence,
     renew_invitation,
     renew_program_token,
     usual_seats,
+    view_table,
+    view_table_replay,
 )
 from ladder.view_context import ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
@@ -95,9 +100,9 @@ class CreatedTable:
 
 
 @page_and_json(tables_router, "/tables", "tables.html", fresh_s=1)
-def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> matches.TableList:
+def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> TableList:
     """Return the open tables, and thirty ended ones, from the one after table `after`."""
-    return matches.list_tables(context, after, TABLES_PER_PAGE)
+    return list_tables(context, after, TABLES_PER_PAGE)
 
 
 @tables_router.get("/tables/new", include_in_schema=False)
@@ -183,9 +188,9 @@ def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annot
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
-def table(ladder: Ladder, context: ViewContext, id: RowId) -> matches.TablePage | None:
+def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
     """Return a table with its players and ended matches."""
-    return matches.view_table(context, id)
+    return view_table(context, id)
 
 
 @tables_router.get("/tables/{id}/join", include_in_schema=False)
@@ -316,14 +321,14 @@ def replay(request: CurrentContext, id: RowId, number: RowId) -> Response:
     return static_document(request, lambda context: _replay_html(context, id, number))
 
 
-@tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=matches.TableReplay)
+@tables_router.get("/api/tables/{id}/matches/{number}/replay", response_model=TableReplay)
 def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Response:
     """Return the games of a match at a table, step by step, redacted for the viewer."""
-    return json_response(request, matches.TableReplay, lambda context: matches.view_table_replay(context, id, number))
+    return json_response(request, TableReplay, lambda context: view_table_replay(context, id, number))
 
 
 def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
-    shown = matches.view_table_replay(context, id, number)
+    shown = view_table_replay(context, id, number)
     return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
 
 

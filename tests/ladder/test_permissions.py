@@ -42,9 +42,6 @@ from ladder.matches import (
     MatchPage,
     MatchReplay,
     QueuePage,
-    TableList,
-    TablePage,
-    TableReplay,
     list_matches,
     view_match,
     view_match_replay,
@@ -54,7 +51,7 @@ from ladder.permissions import FIELD_LEVELS, PERMISSIONS, PUBLIC_VIEWER, STAFF_V
 from ladder.standings import HeadToHeadMatrix, view_head_to_head, view_standings
 from ladder.standings.computation import Standings
 from ladder.store import FINAL, Final, insert_final, queue_matches, save_match
-from ladder.tables import PlayerList
+from ladder.tables import PlayerList, TableList, TablePage, TableReplay
 from ladder.users import (
     CredentialList,
     TeamList,

@@ -41,7 +41,7 @@ def judge_reply(reply: Reply, legal: int, find: Find, budget: PlayerBudget, allo
     if isinstance(reply, ReplyReceived):
         message, line, own_s = reply
         if own_s > allowed.free_s:
-            budget = _charge_bank(budget, own_s, allowed)
+            budget = budget.charge(own_s, allowed.free_s)
         if not isinstance(message, ParsedReply):
             return _charge_life(FaultVerdict("illegal_move", None, line), budget)
         index = message.choice if message.move is None else find(message.move)
@@ -49,7 +49,7 @@ def judge_reply(reply: Reply, legal: int, find: Find, budget: PlayerBudget, allo
             return index, None, budget
         return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, legal), line), budget)
     if isinstance(reply, MalformedLine):
-        budget = _charge_bank(budget, reply.own_s, allowed)
+        budget = budget.charge(reply.own_s, allowed.free_s)
         return _charge_life(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), budget)
     if isinstance(reply, TimedOut):
         facts = facts_of(reply)
@@ -80,12 +80,6 @@ def describe_time_use(facts: Facts) -> str | None:
     if facts.cpu_ms is not None:
         known.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
     return "; ".join(known) or None
-
-
-def _charge_bank(budget: PlayerBudget, own_s: float, allowed: RequestBudget) -> PlayerBudget:
-    """Return the budget after an answer: time beyond the free time is taken from the bank."""
-    over_s = max(0.0, own_s - allowed.free_s)
-    return budget._replace(bank_s=max(0.0, budget.bank_s - over_s))
 
 
 def _charge_life(wrong: FaultVerdict, budget: PlayerBudget) -> Verdict:

@@ -13,7 +13,6 @@ from ladder.bots import disable_bot
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.maintenance import check_ladder, restore_backup, write_backup
-from ladder.matches import list_tables, view_table, view_table_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import (
@@ -111,7 +110,7 @@ def test_a_session_ends_once_and_is_played_by_one(ladder: Ladder) -> None:
     write(set_session_playing, False, 2.0)
     assert write(claim_session, "first") is None
     with ladder.reading(STAFF_VIEWER) as context:
-        page = view_table(context, id)
+        page = tables.view_table(context, id)
         assert page is not None
         assert (page.table.status, page.table.end_reason) == ("ended", "closed by its opener")
         output = [line for line in list_events(context, 0, 1000).items if line.type == "table_changed"]
@@ -126,7 +125,7 @@ def test_only_the_creator_of_a_table_sees_its_bots_until_a_match_has_ended(ladde
         version_refs = []
         for viewer in (ADA, BOB, STAFF_VIEWER, Viewer("staff", staff=True), PUBLIC_VIEWER):
             with ladder.reading(viewer) as context:
-                page = view_table(context, id)
+                page = tables.view_table(context, id)
                 assert page is not None
                 version_refs.append(page.table.slots[0].bot)
         return version_refs
@@ -144,7 +143,7 @@ def test_records_of_tables_expire_and_their_matches_stay(ladder: Ladder) -> None
     prune_expired(ladder)
     assert (record(ladder, id, 0), record(ladder, id, 1)) == (None, "1 games")
     with ladder.reading(STAFF_VIEWER) as context:
-        replay = view_table_replay(context, id, 0)
+        replay = tables.view_table_replay(context, id, 0)
         assert replay is not None
         assert replay.unavailable_reason == "not kept"
         assert [match.has_record for match in list_session_matches(context.connection, id)] == [False, True]
@@ -384,7 +383,7 @@ def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder)
 def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
     def online() -> tuple[str, ...]:
         with ladder.reading(PUBLIC_VIEWER) as context:
-            return list_tables(context).online
+            return tables.list_tables(context).online
 
     assert online() == ()
     tables.record_presence(ladder, ["bob", "3/1"])

@@ -10,8 +10,9 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from ladder.ladder import Ladder, open_ladder
-from ladder.matches import list_matches, list_tables
+from ladder.matches import list_matches
 from ladder.permissions import ROUTES, STAFF_VIEWER
+from ladder.tables import list_tables
 from ladder.users import issue_secret, set_suspended, sign_in_by_link
 from ladder.web import make_app
 from tests.ladder.term import Term

@@ -1,0 +1,196 @@
+"""Show live tables: the list, a table with its matches, and their replays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arena.referee import RecordError, read_record
+from arena.replay import make_replay_object
+from ladder import store
+from ladder.permissions import hide_fields
+from ladder.view_context import ViewContext
+
+
+@dataclass(frozen=True, slots=True)
+class TableSlot:
+    """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has it.
+
+    number: it stays while other slots come and go. bot: the version ref, hidden from all but the opener of the table
+    until the first match has ended.
+    """
+
+    kind: str
+    bot: str | None
+    name: str | None
+    is_free: bool
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableSummary:
+    """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
+
+    is_public: whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds
+    since 1970.
+    """
+
+    id: int
+    opened_by: str
+    opened_at: float
+    rules: str
+    games: int
+    move_time_s: int | None
+    allow_spectators: bool
+    is_public: bool
+    status: str
+    end_reason: str | None
+    ended_at: float | None
+    slots: tuple[TableSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableList:
+    """Tables: on the first page all open ones, then ended ones; each newest first.
+
+    online: on the first page, the pseudonyms of users that have had a page open in the last two minutes, and guests.
+    """
+
+    items: tuple[TableSummary, ...]
+    online: tuple[str, ...] = ()
+    next_cursor: int | None = None
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TablePage:
+    """A table and its ended matches. slot: the viewer's own slot. manages: whether the viewer may close the table.
+
+    unreachable: whether the process that plays it has ended or is on another machine.
+    """
+
+    table: TableSummary
+    matches: tuple[store.SessionMatch, ...]
+    slot: int | None
+    manages: bool | None
+    unreachable: bool
+    revision: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableReplay:
+    """The replay of a table's match.
+
+    replay: as made by `arena.replay.make_replay_object`, None if unavailable_reason is "not kept" or "unreadable".
+    """
+
+    table: int
+    number: int
+    unavailable_reason: str | None
+    replay: dict[str, Any] | None
+    revision: int | None = None
+
+
+PRESENCE_S = 120.0  # how long a user counts as online after their page was last seen open
+
+
+def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
+    """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
+    ended = store.list_session_ids(context.connection, True, after, limit + 1)
+    ids = [*(store.list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
+    lines = {line.id: line for line in _make_table_summaries(context, store.find_sessions(context.connection, ids))}
+    next_ = ended[limit - 1] if len(ended) > limit else None
+    online: list[str] = []
+    if after is None:
+        seated = (slot for line in lines.values() if line.status != store.CLOSED for slot in line.slots)
+        guests = {
+            slot.name for slot in seated if slot.kind == store.PERSON and slot.name and slot.name.endswith(" (guest)")
+        }
+        online = [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
+    return TableList(tuple(lines[id] for id in ids), tuple(online), next_, context.revision)
+
+
+def view_table(context: ViewContext, id: int) -> TablePage | None:
+    """Return a table, None if it doesn't exist."""
+    session = store.find_session(context.connection, id)
+    if session is None:
+        return None
+    matches = tuple(match for match in store.list_session_matches(context.connection, id) if match.is_complete)
+    own_slots = [
+        slot.number
+        for slot in session.slots
+        if slot.kind == store.PERSON and slot.login is not None and slot.login == context.viewer.login
+    ]
+    return hide_fields(
+        TablePage(
+            _make_table_summary(context, session, bool(matches)),
+            matches,
+            own_slots[0] if own_slots else None,
+            context.viewer.can("table:close", session.login),
+            session.status != store.CLOSED and _is_unreachable(context, session),
+            None if session.status != store.CLOSED else context.revision,
+        ),
+        context.viewer,
+        session.login,
+    )
+
+
+def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay | None:
+    """Return the replay of a table's match by its number, None if it doesn't exist or hasn't ended.
+
+    The public sees only information that all players had, players also their own cards; staff sees all cards.
+    """
+    session = store.find_session(context.connection, id)
+    matches = {match.number: match for match in store.list_session_matches(context.connection, id) if match.is_complete}
+    if session is None or number not in matches:
+        return None
+    text = store.find_session_record(context.connection, id, number)
+    try:
+        why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
+    except RecordError:
+        why, match = "unreadable", None
+    return TableReplay(id, number, why, match, context.revision)
+
+
+def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
+    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
+    viewer = context.viewer
+    if viewer.can("record:read"):
+        return make_replay_object(read_record(text))
+    own = [
+        player
+        for player, login in enumerate(store.find_match_players(context.connection, id, number))
+        if login is not None and viewer.can("player_cards:view", login)
+    ]
+    return make_replay_object(read_record(text), viewers=own)
+
+
+def _make_table_summaries(context: ViewContext, sessions: Sequence[store.TableSession]) -> list[TableSummary]:
+    return [
+        _make_table_summary(
+            context, each, any(match.is_complete for match in store.list_session_matches(context.connection, each.id))
+        )
+        for each in sessions
+    ]
+
+
+def _make_table_summary(context: ViewContext, session: store.TableSession, played: bool) -> TableSummary:
+    """Return a table's summary. played: whether a match has ended, which revealed the bots."""
+    bots = played or session.status == store.CLOSED or context.viewer.login == session.login
+    slots = tuple(
+        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number)
+        for slot in session.slots
+    )
+    return TableSummary(
+        session.id, session.pseudonym, session.opened_at, session.rules, session.games, session.move_time_s,
+        session.allow_spectators, session.is_public, session.status, session.end_reason, session.ended_at, slots,
+    )  # fmt: skip
+
+
+def _is_unreachable(context: ViewContext, session: store.TableSession) -> bool:
+    """Return whether no live table server of this machine plays the table, or could claim it."""
+    runners = [
+        runner
+        for runner in store.list_live_runners(context.connection, table_servers=True)
+        if store.is_port_on_this_machine(runner)
+    ]
+    return not any(session.table_server in (None, runner.id) for runner in runners)
