@@ -72,9 +72,9 @@ class CheckSettings:
     smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
     a process may run after the end of its input. `enough_s`: total response time of a process after which no further
     game begins. `endurance_s`: after the other steps, how long one process plays on, up to the requests of a match; 0:
-    not at all. `pause_s`: how long that process is left alone once. `idle_s`: maximum silence without CPU time.
-    `on_build`: called before a build. `bytecode`: the cache of compiled modules. `root`: the folder of relative paths;
-    if it is absolute, steps don't contain it.
+    not at all. `pause_s`: how long that process is left alone once. `progress_s`: between two reports of progress.
+    `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of compiled
+    modules. `root`: the folder of relative paths; if it is absolute, steps don't contain it.
     """
 
     sandbox: Sandbox
@@ -92,6 +92,7 @@ class CheckSettings:
     idle_s: float = math.inf
     endurance_s: float = 0.0
     pause_s: float = 0.0
+    progress_s: float = 2.0
     root: Path = Path()
     clock: Callable[[], float] = time.monotonic
     lock: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -533,7 +534,7 @@ class BotCheck:
 
     def report_progress(self, text: str) -> Iterator[CheckStep]:
         """Yield the progress of the current step, unless one was yielded recently."""
-        if (now := self.settings.clock()) - self.shown_s > _PROGRESS_S:
+        if (now := self.settings.clock()) - self.shown_s > self.settings.progress_s:
             self.shown_s = now
             yield CheckStep(self.step, Severity.NOW, text)
 
@@ -621,7 +622,6 @@ class BotCheck:
 
 _UNCALLED = b"coup_kit: the kit never calls "
 _ALL = 100_000  # lines, more than are kept
-_PROGRESS_S = 2.0  # between two reports of progress
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
 _AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the content of a request may cause
 _MAX_UNMET = 3

@@ -1,6 +1,7 @@
 """The bot check, with scripted programs over real pipes. Source: protocol/SPEC.md, whose promises it verifies."""
 
 import json
+import math
 import random
 import re
 import threading
@@ -58,7 +59,8 @@ def run_check(
     hello_s: float = PATIENT_S,
     reports_wait_time: bool = False,
     rules: tuple[coup.Ruleset, ...] = tuple(coup.PRESETS.values()),
-    clock: Callable[[], float] = lambda: 0.0,  # it stands still: a busy machine would report progress
+    clock: Callable[[], float] = time.monotonic,
+    progress_s: float = math.inf,  # else a busy machine reports progress
 ) -> list[checks.CheckStep]:
     file = folder / "bot.py"
     file.write_text("")
@@ -67,7 +69,7 @@ def run_check(
     settings = checks.CheckSettings(
         sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience
     )
-    steps = list(check_bot(str(file), replace(settings, rules=rules, clock=clock)))
+    steps = list(check_bot(str(file), replace(settings, rules=rules, clock=clock, progress_s=progress_s)))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
     assert [step.number for step in steps] == list(range(1, len(steps) + 1))
     return steps
@@ -435,7 +437,7 @@ def test_the_progress_of_a_slow_bot_is_reported_before_its_first_verdict(tmp_pat
         now[0] += 0.1
         return {"id": message["id"], "choice": 0}
 
-    steps = run_check(tmp_path, answering(answer), clock=lambda: now[0])
+    steps = run_check(tmp_path, answering(answer), clock=lambda: now[0], progress_s=2.0)
     assert {step.check for step in steps if step.severity is checks.Severity.NOW} == {"more games", "all requests"}
 
 
@@ -484,7 +486,7 @@ def in_one_folder(folder: Path, script: Script) -> list[tuple[int, checks.CheckS
         Path(name).write_text("")
     sandbox = InProcessSandbox({load_bots(names[:1])[0][0].argv[0]: script})
     settings = checks.CheckSettings(
-        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT, clock=lambda: 0.0
+        sandbox, SandboxChoice("process"), folder / "scratch", hello_s=PATIENT_S, timeouts=PATIENT, progress_s=math.inf
     )
     found = list(checks.check_all(names, settings))
     assert all(box.stdin == -1 for box in sandbox.boxes), "a box wasn't closed"
