@@ -164,7 +164,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.own_program,
         "{name}, which the run command names, isn't {where}",
-        'correct run in bot.toml: capitals count, and paths have "/"; or add the build command that creates the file',
+        "correct run in bot.toml: paths begin in the bot's folder, capitals count; or add the build that makes it",
         end_with("python3: can't open file '/bot/Bot.py': [Errno 2] No such file or directory", argv="python3 Bot.py"),
     ),
     (
@@ -330,7 +330,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0 and seen.asked.get("game"),
         "the program ended before its input",
-        "play until standard input ends: a match has many games, and one process plays them all",
+        "play until standard input ends: one process plays them all, and a line may be longer than a Scanner's buffer",
         FaultContext("exited", sent=b'{"type":"game_start","game":1}', facts=Facts(exit_code=0)),
     ),
     (

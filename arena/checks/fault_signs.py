@@ -263,8 +263,9 @@ def shadowed_module(seen: FaultContext) -> object:
 
 
 def own_program(seen: FaultContext) -> object:
+    """Return the program that the command names and the process didn't find, as the command names it."""
     name = os.path.basename(str(stderr_has("open file '*' | find module '*' | main class *")(seen)))
-    return name in map(os.path.basename, seen.argv[1:]) and name
+    return next((word for word in seen.argv[1:] if name and os.path.basename(word) == name), "")
 
 
 def split_name(seen: FaultContext) -> object:
@@ -276,9 +277,8 @@ def split_name(seen: FaultContext) -> object:
 
 def outside_path(seen: FaultContext) -> object:
     """Return a path outside of the bot's folder that the command names and the process didn't find."""
-    name = not seen.is_single_file and own_program(seen)
-    paths = (word for word in seen.argv[1:] if name and os.path.basename(word) == name)
-    return next((path for path in paths if path.startswith("/") or os.path.normpath(path).startswith("..")), "")
+    path = "" if seen.is_single_file else str(own_program(seen))
+    return path if path.startswith("/") or os.path.normpath(path).startswith("..") else ""
 
 
 def program_elsewhere(seen: FaultContext) -> object:

@@ -48,6 +48,9 @@ def explain_illegal_move(request: _Object, move: object) -> str:
     known = {key for each in legal for key in each}
     if "action" in known and str(move.get("action")) in map(str, Action):
         return _explain_action(request, legal, move)
+    shown, cards = move.get("show"), (request.get("you") or {}).get("cards") or ()
+    if request.get("kind") == "prove" and isinstance(shown, str) and shown not in cards:
+        return f"the bot shows a {shown}, but doesn't hold one"
     other = "" if move.keys() & known else f": it answers another kind of request than {request.get('kind')}"
     return f"{json.dumps(move)} isn't legal now{other}"
 

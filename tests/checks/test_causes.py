@@ -159,7 +159,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (
         replace(end_with("Error: Cannot find module '/bot/dist/bot.js'"), argv=("node", "dist/bot.js")),
         "bot.js, which the run command names",
-        "add the build command",
+        "add the build",
     ),
     (
         replace(end_with("Error: Could not find or load main class Main"), argv=("java", "Main")),

@@ -46,6 +46,7 @@ def test_features_are_what_differs_between_requests() -> None:
         ({**REQUEST, "legal": [{"action": "coup"}]}, {"action": "tax"}, "only coup, because at 10 coins"),
         (LOSE, {"lose": "contessa"}, """{"lose": "contessa"} isn't legal now"""),
         (LOSE, {"pass": True}, "answers another kind of request than lose"),
+        ({**LOSE, "kind": "prove"}, {"show": "captain"}, "the bot shows a captain, but doesn't hold one"),
         (LOSE, {}, ""),
         (LOSE, "duke", ""),
     ],
