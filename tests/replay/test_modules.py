@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections import Counter
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,8 @@ from tests.replay.samples import sample
 
 pytestmark = pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 
-TABLES = [(name, seats) for name, rules in coup.PRESETS.items() for seats in (2, 3, 6) if not rules.problem(seats)]
+RULES = {**coup.PRESETS, "a draw": replace(coup.PRESETS["coup"], turn_limit=3)}
+TABLES = [(name, seats) for name, rules in RULES.items() for seats in (2, 3, 6) if not rules.problem(seats)]
 
 
 # The viewer, and the viewers for whom the replay was made.
@@ -55,7 +57,7 @@ class Game:
 @pytest.fixture(scope="module")
 def twins() -> dict[str, Any]:
     """Give the output of the modules for a game of each table."""
-    records = [random_game(coup.PRESETS[name], seats, seed=3) for name, seats in TABLES]
+    records = [random_game(RULES[name], seats, seed=3) for name, seats in TABLES]
     matches = [make_replay_object(record) for record in records]
     asked = {
         "modules": f"{(Path(arena.replay.__file__).parent / 'static').as_uri()}/",

@@ -41,7 +41,8 @@ function leastBy(claims, value) {
 
 /** The first moment since which no other player was ahead of the winner; null for a draw, or if none ever was. */
 function turningPoint(moments, winner) {
+  if (winner === null) return null;
   const isAhead = ({ hands, coins }, seat) => hands[seat].length > hands[winner].length || (hands[seat].length === hands[winner].length && coins[seat] > coins[winner]);
   const behind = moments.findLastIndex((moment) => moment.hands.some((_, seat) => isAhead(moment, seat)));
-  return winner === null || behind < 0 ? null : behind + 1;
+  return behind < 0 ? null : behind + 1;
 }
