@@ -271,7 +271,8 @@ def bare_file_in(folder: Path) -> Path | None:
 
 
 NO_MODELS = (
-    "{} is a language model, which needs a key and a network.\nOnly arena run, arena play and arena check play it."
+    "{} is a language model, which needs a key and a network.\n"
+    "Only arena run, arena play, arena watch and arena check play it."
 )
 
 

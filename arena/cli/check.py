@@ -40,7 +40,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.options import complete_bot, complete_rules
-from arena.cli.run import import_models
+from arena.cli.run import import_models, refuse_budget
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.run import RulesetError, load_ruleset
@@ -255,7 +255,7 @@ def check(
                 settings = replace(settings, timeouts=checks.Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
             if bank_ms is not None:
                 settings = replace(settings, timeouts=checks.Timeouts(settings.timeouts.free_s, bank_ms / 1000))
-            models = _find_models(bots)
+            models = _find_models(bots, budget)
             others = tuple(bot for place, bot in enumerate(bots) if place not in models)
             steps = iter(_check_all(others, settings, as_json) if others else [])
             checked = {
@@ -316,14 +316,15 @@ def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: boo
     return steps
 
 
-def _find_models(bots: tuple[str, ...]) -> dict[int, Bot]:
-    """Return the language models among the bots, by their place."""
-    models = {}
+def _find_models(bots: tuple[str, ...], budget: Path | None) -> dict[int, Bot]:
+    """Return the language models among the bots, by their place. Exits with 2 if a budget is for none."""
+    found = {}
     for place, argument in enumerate(bots):
         with suppress(BotError):  # a check reports it
-            if (bot := load_bots([argument], models=True)[0][0]).is_model:
-                models[place] = bot
-    return models
+            found[place] = load_bots([argument], models=True)[0][0]
+    if len(found) == len(bots):
+        refuse_budget(found.values(), budget)
+    return {place: bot for place, bot in found.items() if bot.is_model}
 
 
 def _check_model(

@@ -38,6 +38,7 @@ from arena.cli.run import (
     make_settings,
     plan_run,
     preflight_bots,
+    refuse_budget,
     require_outside_of_bots,
 )
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
@@ -201,6 +202,7 @@ def _open_table(
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     bots = load_named_bots(wanted, choice.name, models="budget" in given)
+    refuse_budget(bots, asked.budget)
     require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
     settings = make_settings(asked, ruleset)  # the config's number of games and key aren't used here

@@ -6,7 +6,7 @@ a run and plays it; if it is interrupted, it prints the cause and the command th
 import os
 import shlex
 import sys
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -218,10 +218,9 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
     """Check the models of a run before anything is built, and print what they will use. Raises BotError."""
+    refuse_budget(config.bots, budget_file)
     models = [bot for bot in config.bots if bot.is_model]
     if not models:
-        if budget_file is not None:
-            usage_error("--budget is for language models: omit it")
         return
     budget, _ = load_models(config.bots, budget_file, config.sandbox)
     games = config.plan().games * config.seats * len(models) // len(config.bots)
@@ -229,6 +228,12 @@ def announce_models(config: RunConfig, budget_file: Path | None) -> None:
         f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
         f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
     )
+
+
+def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
+    """Exit with 2 if there is a budget, but no language model among the bots."""
+    if budget_file is not None and not any(bot.is_model for bot in bots):
+        usage_error("--budget is for language models: omit it")
 
 
 def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
@@ -553,6 +558,7 @@ def _open_pool(
     this: Run, folder: RunFolder, jobs: int | None, budget_file: Path | None
 ) -> Generator[PoolEvent, None, None]:
     """Return the pool of a run, which plays it as its events are taken. Raises BotError if a model can't play."""
+    refuse_budget(this.config.bots, budget_file)
     if not any(bot.is_model for bot in this.config.bots):
         return this.play(jobs or count_cores())
     models = import_models()

@@ -34,7 +34,6 @@ _WAITS = {401, 402, 403, 408, 429}  # and 5xx
 _MAX_PAUSE_S = 60.0
 _NO_LIMITS = KeyLimits(requests_per_minute=None, tokens_per_minute=None)
 _MESSAGE_TOKENS = 16  # for the frame of a message; its bytes are more than its tokens
-_ESCAPED = re.compile(r"\\u00([2-7][0-9a-fA-F])")  # printable ASCII in JSON
 _TOO_LONG = re.compile(r"context.?(length|window|size)|maximum context|prompt is too long|too many tokens", re.I)
 _FILTERED = re.compile(r"content.?(filter|policy|management)|moderation|safety", re.I)
 
@@ -115,7 +114,7 @@ class ModelClient:
         self.stopped: str | None = None
         self._budget = budget
         self._notify = notify
-        self._secrets: set[str] = set()
+        self._secrets: set[re.Pattern[str]] = set()
         self._keys: dict[str, _Key] = {}
         self._waiting: set[str] = set()  # players whose provider fails
         self._loop = asyncio.new_event_loop()
@@ -130,7 +129,7 @@ class ModelClient:
     def ask(self, call: Call[T]) -> "Future[T]":
         """Make a call, or replay it from the journal. The result raises CallsStoppedError; it may be cancelled."""
         if call.player.key:
-            self._secrets.add(call.player.key)
+            self._secrets.add(_pattern_of(call.player.key))
         return asyncio.run_coroutine_threadsafe(self._ask(call), self._loop)
 
     def cancel(self) -> None:
@@ -156,15 +155,13 @@ class ModelClient:
 
     def stop(self, why: str) -> None:
         """Make no more calls; those that were sent end first."""
+        self.stopped = self.stopped or why  # at once: the caller may look at it
         self._loop.call_soon_threadsafe(self._stop, why)
 
     def redact(self, text: str) -> str:
         """Return a text of an endpoint without the keys of the run."""
-        text = _ESCAPED.sub(
-            lambda found: found[0] if found[1].lower() in ("22", "5c") else chr(int(found[1], 16)), text
-        )
         for secret in self._secrets:
-            text = text.replace(secret, "[key]")
+            text = secret.sub("[key]", text)
         return text
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -189,7 +186,7 @@ class ModelClient:
         prompt = new[0]["content"] if len(new) == 1 else list(new)
         price = self._budget.prices.get(settings.model, Price(input=0.0, output=0.0))
         size = len(body) + _MESSAGE_TOKENS * len(call.messages)
-        most = Usage(1, size + settings.max_tokens, price.cost(size, settings.max_tokens))
+        most = Usage(1, size + settings.most_output, price.cost(size, settings.most_output))
         failing_since, tries = None, 0
         while True:
             number, sent_tokens = await self._admit(player, most)
@@ -201,15 +198,16 @@ class ModelClient:
             try:
                 outcome, line["usage"] = await self._send(player, body)
             finally:  # also if it is cancelled
+                if (usage := line["usage"]) is not None:
+                    prompt_tokens, cached, output = usage.values()
+                    used = Usage(1, prompt_tokens + output, price.cost(prompt_tokens, output, cached))
+                elif isinstance(outcome, _Failure) and not outcome.billed:
+                    used = Usage()
                 if isinstance(outcome, Answer):
-                    if (usage := line["usage"]) is not None:
-                        prompt_tokens, cached, output = usage.values()
-                        used = Usage(1, prompt_tokens + output, price.cost(prompt_tokens, output, cached))
                     told, value = call.judge(outcome)
                     line |= {**told, "answer": outcome.content, "thinking": outcome.thinking}
                     line |= {"finish": outcome.finish, "problem": outcome.problem}
                 else:
-                    used = most if outcome.billed else Usage()
                     line["done"] = f"provider: {outcome.reason}"
                 sent_tokens[0] = used.tokens
                 dollars = used.dollars if settings.model in self._budget.prices else None
@@ -221,18 +219,18 @@ class ModelClient:
                 self._waiting.discard(player.name)
                 return value  # type: ignore[return-value]
             tries += 1
-            failing_since = failing_since or began
+            failing_since = failing_since or time.monotonic()
             await self._wait_for_provider(player, outcome, tries, time.monotonic() - failing_since)
 
     async def _wait_for_provider(self, player: ModelPlayer, failure: _Failure, tries: int, failing_s: float) -> None:
-        """Wait before the next try of a call that has failed for `failing_s`. Raises CallsStoppedError."""
+        """Wait before the next try of a call, `failing_s` after its first failure. Raises CallsStoppedError."""
         what = f"{player.name}: {failure.reason}"
         pause_s = min(_MAX_PAUSE_S, 2.0 ** min(tries, 6)) * random.uniform(0.25, 0.5)
         if failure.retry_after_s is not None:
             pause_s = failure.retry_after_s
         if failure.final:
             self._stop(what)
-        elif failing_s + pause_s > self._budget.patience_s:
+        elif failing_s + pause_s >= self._budget.patience_s:
             self._stop(f"{what}, for longer than the patience of {self._budget.patience_s:g} s")
         elif player.name not in self._waiting:
             self._waiting.add(player.name)
@@ -307,23 +305,24 @@ class ModelClient:
         except (ValueError, RecursionError):
             reply = None
         reply = reply if isinstance(reply, dict) else {}
+        usage = _read_usage(reply.get("usage"))
         if response.status_code != 200 or not reply.get("choices"):
-            return self._read_error(response, reply, data), None
-        return self._read_answer(reply), _read_usage(reply.get("usage"))
+            return self._read_error(response, reply, data), usage
+        return self._read_answer(reply), usage
 
     def _read_error(self, response: httpx.Response, reply: dict[str, Any], data: bytearray) -> Answer | _Failure:
-        """Return what a response without an answer means. Its text is shown only if it can't be about the key."""
+        """Return what a response without an answer means. Keys are removed from its text before it is cut."""
         code, error = response.status_code, reply.get("error")
         told = error.get("message") if isinstance(error, dict) else error
-        text = self.redact(str(told or data[:_MAX_REASON].decode("utf-8", "replace")))
+        text = self.redact(str(told or data.decode("utf-8", "replace")))
         if code in (400, 413, 422) and _TOO_LONG.search(text):
             return Answer("", problem="the context is too long")
         if code in (400, 422) and _FILTERED.search(text):
             return Answer("", problem="the prompt was filtered")
         if code == 200:
-            return _Failure("the endpoint's answer isn't a chat completion")
+            return _Failure("the endpoint's answer isn't a chat completion", billed=True)
         if code in _WAITS or code >= 500:
-            return _Failure(f"HTTP {code}", _retry_after(response.headers.get("Retry-After", "")))
+            return _Failure(f"HTTP {code}", _retry_after(response.headers.get("Retry-After", "")), billed=code >= 500)
         return _Failure(f"HTTP {code}: {escape_control(text)[:_MAX_REASON]}", final=True)
 
     def _read_answer(self, reply: dict[str, Any]) -> Answer:
@@ -344,6 +343,12 @@ class ModelClient:
         elif finish == "content_filter":
             problem = "the answer was filtered"
         return Answer(self.redact(content), thinking, finish, problem)
+
+
+def _pattern_of(key: str) -> re.Pattern[str]:
+    """Return what finds a key in any form of JSON, also with control characters inside, which a cleaned text loses."""
+    letters = (rf"(?:\\?{re.escape(letter)}|\\u(?i:{ord(letter):04x}))" for letter in key)
+    return re.compile("[^ -~]*+".join(letters))
 
 
 def _body(call: Call[Any]) -> bytes:
@@ -369,11 +374,11 @@ def _read_usage(usage: Any) -> dict[str, int] | None:
     prompt, output = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if type(prompt) is not int or type(output) is not int or type(cached) is not int or min(prompt, output, cached) < 0:
         return None
-    return {"prompt": prompt, "cached": cached, "output": output}
+    return {"prompt": prompt, "cached": min(cached, prompt), "output": output}
 
 
 def _retry_after(text: str) -> float | None:
     """Return the seconds of a header Retry-After, a number or a date; None without one."""
-    with suppress(ValueError):
+    with suppress(ValueError, OverflowError):
         return max(0.0, float(text) if text[:1].isdecimal() else parsedate_to_datetime(text).timestamp() - time.time())
     return None

@@ -65,11 +65,12 @@ class Journal:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for line in _read_lines(folder / "reserved.jsonl"):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
-        for line in _read_lines(folder / "journal.jsonl"):
+        lines = _read_lines(folder / "journal.jsonl")
+        self._last = max([0, *self.reserved, *(line["call"] for line in lines)])
+        for line in lines:
             self._count(line)
             if "answer" in line and is_open(line["match"]):
                 self._replays[_key_of(line), line["digest"]] = line
-        self._last = max([0, *self.reserved])
         self.used = sum(self.reserved.values(), self.used)  # cut off
         self.reserved.clear()
         self._files = [_open_to_append(folder / name) for name in ("journal.jsonl", "reserved.jsonl")]

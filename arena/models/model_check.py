@@ -70,7 +70,7 @@ def _call(player: ModelPlayer, budget: Budget, rules: Ruleset) -> CheckStep:
         message = f"{calls}, {_describe_tokens(line)} in {line['seconds']:.1f} s{cost}: {line['done']}"
         if line["done"].startswith("played"):
             return replace(step, severity=Severity.OK, message=message)
-        return replace(step, message=message, received=line["answer"].encode(), advice=_ADVICE)
+        return replace(step, message=message, received=line["answer"].encode(errors="backslashreplace"), advice=_ADVICE)
 
 
 _ADVICE = "Try another form of answer (schema, tool or text), more max_tokens, or a clearer prompt."

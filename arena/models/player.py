@@ -186,7 +186,7 @@ class ModelSeat:
             statement: Message = {"says": kind}
             if kind in ("hold", "lack", "doubt"):
                 statement["role"] = each.get("role")
-                if statement["role"] not in game.rules["deck"]:
+                if not isinstance(statement["role"], str) or statement["role"] not in game.rules["deck"]:
                     return None
             if kind in ("attack", "spare", "doubt"):
                 statement["target"] = seats.get(str(each.get("player")))

@@ -3,13 +3,14 @@
 A key comes from an environment variable, or from a file that only its owner may read. It is in no settings object: it
 stays in `ModelPlayer.key`, whose text form doesn't show it."""
 
+import json
 import os
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
+import httpx
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -47,16 +48,31 @@ class ModelSettings(_Table):
 
     @model_validator(mode="after")
     def _is_possible(self) -> "ModelSettings":
-        url = urlsplit(self.endpoint)
-        if url.scheme not in ("http", "https") or not url.hostname:
+        try:
+            url = httpx.URL(self.endpoint)
+            possible = url.scheme in ("http", "https") and url.host and 0 <= (url.port or 0) < 1 << 16
+            url.raw_host.decode().encode("idna")  # which a connection does
+        except (httpx.InvalidURL, ValueError):
+            possible = False
+        if not possible:
             raise ValueError("endpoint isn't an address such as http://localhost:11434/v1/chat/completions")
-        if url.username or url.password or url.query:
+        if url.userinfo or url.query:
             raise ValueError("endpoint has a user, a password or a query: keys belong into key_env or key_file")
         if self.key_env and self.key_file:
             raise ValueError("set one of key_env and key_file")
         if used := sorted(_OWN_FIELDS & self.extra.keys()):
             raise ValueError(f"extra sets {', '.join(used)}, which the arena sets itself")
+        try:
+            json.dumps(self.extra, allow_nan=False)
+        except (TypeError, ValueError):
+            raise ValueError("extra contains a date, a time, inf or nan, which JSON doesn't have") from None
         return self
+
+    @property
+    def most_output(self) -> int:
+        """The most tokens of an answer, by whichever field the endpoint follows."""
+        fields = (self.extra.get(name) for name in ("max_completion_tokens", "max_tokens"))
+        return max([self.max_tokens, *(int(field) for field in fields if isinstance(field, int | float))])
 
     @property
     def key_name(self) -> str:
@@ -171,25 +187,20 @@ def _read_template(bot: Bot) -> Template:
 def _read_key(settings: ModelSettings, where: str) -> str:
     """Return the key, "" if the settings name none. Raises BotError, which never quotes the key."""
     if settings.key_env:
-        key, named = os.environ.get(settings.key_env, ""), f"the variable {settings.key_env}"
-        advice = f"Set it in this shell: read -rs {settings.key_env} && export {settings.key_env}"
+        key, named = os.environ.get(settings.key_env, ""), "the variable that key_env names"
+        advice = "Set it in this shell, with its name for NAME: read -rs NAME && export NAME"
     elif settings.key_file:
-        file = Path(settings.key_file).expanduser()
-        named, advice = f"the file {file}", f"Write the key alone into it, then: chmod 600 {file}"
+        named, advice = "the file that key_file names", "Write the key alone into it, then: chmod 600 FILE"
         try:
+            file = Path(settings.key_file).expanduser()
             status = file.stat()
             if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise BotError(
-                    f"{where}: others may read {escape_control(file)}.\nRun: chmod 600 {escape_control(file)}"
-                )
+                raise BotError(f"{where}: others may read {named}.\nRun: chmod 600 FILE")
             key = file.read_text("utf-8").strip()
-        except (OSError, UnicodeDecodeError):
+        except (OSError, ValueError, RuntimeError):  # also a NUL in the name, an unknown ~user
             key = ""
     else:
         return ""
     if len(key) < _MIN_KEY or not key.isascii() or not key.isprintable() or " " in key:
-        raise BotError(
-            f"{where}: {escape_control(named)} contains no key, which has {_MIN_KEY} or more characters.\n"
-            f"{escape_control(advice)}"
-        )
+        raise BotError(f"{where}: {named} contains no key, which has {_MIN_KEY} or more characters.\n{advice}")
     return key

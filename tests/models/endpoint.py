@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-KEY = "sk-zqsecretzq"
+KEY = "sk-zq/secretzq"
 
 
 @dataclass

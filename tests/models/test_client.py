@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena.bots import load_bots
-from arena.models import Answer, Budget, Call, CallsStoppedError, Journal, ModelClient, ModelPlayer, load_player
+from arena.models import Answer, Budget, Call, CallsStoppedError, Journal, ModelClient, ModelPlayer, Usage, load_player
 from tests.cases import each
 from tests.models.endpoint import KEY, Endpoint, Policy, Question, Reply, model_folder, play, serving
 
@@ -46,12 +46,13 @@ class Setup:
         self.notes: list[str] = []
         self.client = ModelClient(limits, Journal(folder / "journal"), self.notes.append)
 
+    def judge(self, answer: Answer) -> tuple[dict[str, Any], Answer]:
+        return {"done": f"played: {answer.problem}"}, answer
+
     def ask(self, request: int = 1, game: int = 0, text: str = "Move?") -> "Future[Answer]":
         messages = [{"role": "system", "content": "Rules."}, {"role": "user", "content": text}]
         key = (0, game, "m", request, 1)
-        return self.client.ask(
-            Call(self.player, key, {}, messages, 1, {}, lambda answer: ({"done": f"played: {answer.problem}"}, answer))
-        )
+        return self.client.ask(Call(self.player, key, {}, messages, 1, {}, self.judge))
 
     def lines(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.folder / "journal" / "journal.jsonl").read_text().splitlines()]
@@ -71,6 +72,7 @@ FAILURES = {
     "402": Reply(status=402, raw=b"{}"),
     "403": Reply(status=403, raw=b"{}"),
     "429": Reply(status=429, headers={"Retry-After": "0"}),
+    "429 with a wrong date": Reply(status=429, headers={"Retry-After": "Mon, 01 Jan 99999999999 00:00:00 GMT"}),
     "500": Reply(status=500, raw=b"<html>"),
     "cut": Reply(status=0),
     "no JSON": Reply(raw=b"<html>hello</html>"),
@@ -95,6 +97,57 @@ def test_the_client_stops_after_its_patience(tmp_path: Path) -> None:
         with pytest.raises(CallsStoppedError):
             made.ask(2).result(WAIT_S)
         assert len(made.endpoint.questions) == 1
+
+
+def test_the_patience_begins_after_the_first_failure(tmp_path: Path) -> None:
+    with setup(tmp_path, first, budget(patience_s=0.05)) as made:
+
+        def slow(question: Question) -> Reply:
+            if question.number:
+                return play()
+            made.endpoint.ended.wait(0.1)
+            return FAILURES["429"]
+
+        made.endpoint.policy = slow
+        assert made.ask().result(WAIT_S).problem is None
+
+
+def test_a_client_has_stopped_as_soon_as_stop_returns(tmp_path: Path) -> None:
+    with setup(tmp_path, first) as made:
+        seen = []
+
+        def judge(answer: Answer) -> tuple[dict[str, Any], Answer]:  # in the client's thread
+            made.client.stop("enough")
+            seen.append(made.client.stopped)
+            return {"done": "played: "}, answer
+
+        made.judge = judge  # type: ignore[method-assign]
+        made.ask().result(WAIT_S)
+        assert seen == ["enough"]
+
+
+USAGE = '"usage": {"prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 500}}'
+
+
+@each(
+    "reply, least, most",
+    [
+        (Reply(raw=f'{{"choices": [], {USAGE}}}'.encode()), 110, 110),
+        (Reply(raw=f'{{"choices": [[]], {USAGE}}}'.encode()), 110, 110),
+        (Reply(raw=b"<html>"), 9000, 10_000),
+        (Reply(status=502, raw=b""), 9000, 10_000),
+        (Reply(status=429, raw=b""), 0, 0),
+    ],
+)
+def test_a_call_counts_in_full_if_it_may_have_been_billed(tmp_path: Path, reply: Reply, least: int, most: int) -> None:
+    """A reported usage counts as it is; `extra` may raise the most that a call can use."""
+    limits = budget(patience_s=0.0, prices={"fake": {"input": 1.0, "output": 1.0, "cached": 0.5}})
+    with setup(tmp_path, in_order(reply), limits, "extra = { max_tokens = 9000 }") as made:
+        made.ask().exception(WAIT_S)
+        calls, tokens, dollars = made.lines()[0]["used"]
+        assert calls == (least > 0)
+        assert least <= tokens <= most
+        assert dollars >= 0
 
 
 def test_a_wrong_setting_stops_the_client_at_once(tmp_path: Path) -> None:
@@ -167,6 +220,16 @@ def test_a_call_that_a_crash_cut_off_counts_in_full(tmp_path: Path) -> None:
             assert made.lines()[0]["call"] == 2
 
 
+def test_a_resumption_continues_the_numbers_of_calls(tmp_path: Path) -> None:
+    with setup(tmp_path, first) as made:
+        for request in range(3):
+            made.ask(request).result(WAIT_S)
+    with closing(Journal(made.folder / "journal")) as journal:
+        assert journal.reserve(Usage(1, 700)) == 4
+    with closing(Journal(made.folder / "journal")) as journal:  # call 4 was cut off
+        assert (journal.used.calls, journal.used.tokens) == (4, 1030)
+
+
 def test_a_call_is_replayed_only_for_the_same_request_and_prompt(tmp_path: Path) -> None:
     with serving(first) as endpoint:
         made = Setup(endpoint, tmp_path, budget())
@@ -208,6 +271,7 @@ def test_a_call_is_cancelled_and_written_at_the_end(tmp_path: Path) -> None:
 
 
 ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
+PARTS = ("sk-zq", "secretzq", ESCAPED.replace("\\", ""))
 
 
 @each(
@@ -218,9 +282,12 @@ ESCAPED = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
         Reply(message={"content": "{}", "reasoning_content": KEY}),
         Reply(message={"content": None, "refusal": KEY}),
         Reply(message={"content": None, "tool_calls": [{"function": {"arguments": KEY}}]}),
+        Reply(KEY.replace("/", "\\/")),
+        Reply(KEY.replace("/", "\u200b/")),
         Reply(finish=KEY),
         Reply(status=404, raw=json.dumps({"error": {"message": f"{KEY} is wrong"}}).encode()),
         Reply(status=404, raw=f"{KEY} is wrong".encode()),
+        Reply(status=404, raw=f"{'x' * 190}{KEY}".encode()),
     ],
 )
 def test_no_text_of_an_endpoint_contains_the_key(tmp_path: Path, reply: Reply) -> None:
@@ -228,7 +295,8 @@ def test_no_text_of_an_endpoint_contains_the_key(tmp_path: Path, reply: Reply) -
         problem = made.ask().exception(WAIT_S)
         assert made.endpoint.questions[0].headers["Authorization"] == f"Bearer {KEY}"
         texts = [str(problem), str(made.notes), str(made.player), *(path.read_text() for path in files(tmp_path))]
-        assert [text for text in texts if KEY in text or ESCAPED in text] == []
+        plain = [text.replace("\\", "") for text in texts]
+        assert [text for text in plain for part in PARTS if part in text] == []
 
 
 def files(folder: Path) -> list[Path]:

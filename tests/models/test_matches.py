@@ -154,7 +154,7 @@ def test_a_check_makes_one_call_and_says_what_it_cost(place: Place) -> None:
         assert len(endpoint.questions) == 1
         assert "1 call, 100 + 10 tokens" in checked.out
         assert "$0.000200" in checked.out
-        endpoint.policy = lambda question: Reply("no")
+        endpoint.policy = lambda question: Reply("\ud800")
         useless = place.run("check", "m", "--json", MODEL_KEY=KEY)
         assert useless.code == 1
         assert "default move" in useless.json["bots"][0]["steps"][-1]["message"]

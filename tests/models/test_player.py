@@ -150,6 +150,7 @@ def test_statements_of_others_are_quoted(tmp_path: Path) -> None:
 
 BAD_SAY = [
     [{"says": "hold", "role": "joker"}],
+    [{"says": "hold", "role": ["duke"]}],
     [{"says": "attack", "player": "Z"}],
     [{"says": "shout", "text": "hey"}],
     [{"says": "hold", "role": "duke"}] * 5,

@@ -1,6 +1,7 @@
 """The table [model] of bot.toml, keys, the budget, and commands that refuse a model."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -21,19 +22,29 @@ def load(folder: Path) -> None:
 @each(
     "number, line, problem",
     [
-        (0, 'api_key = "sk-zqsecretzq"', "api_key: Extra inputs"),
-        (1, 'key_env = "sk-zqsecretzq"', "key_env: String should match"),
-        (2, 'key_env = "NO_SUCH_KEY"', "the variable NO_SUCH_KEY contains no key"),
-        (3, 'key_file = "/nowhere/key"', "the file /nowhere/key contains no key"),
+        (0, f'api_key = "{KEY}"', "api_key: Extra inputs"),
+        (1, f'key_env = "{KEY}"', "key_env: String should match"),
+        (2, 'key_env = "sk_zq_secretzq"', "the variable that key_env names contains no key"),
+        (3, f'key_file = "{KEY}"', "the file that key_file names contains no key"),
         (4, "temperature = -1.0", "temperature: "),
         (5, "extra = { stream = true }", "extra sets stream"),
+        (6, "extra = { day = 2024-01-01 }", "extra contains a date"),
+        (7, "extra = { number = nan }", "extra contains a date"),
+        (8, 'key_file = "~no-such-user/key"', "the file that key_file names contains no key"),
+        (9, 'key_file = "a\\u0000b"', "the file that key_file names contains no key"),
     ],
 )
 def test_a_wrong_setting_is_named_without_its_value(tmp_path: Path, number: int, line: str, problem: str) -> None:
     with pytest.raises(BotError) as found:
         load(model_folder(tmp_path / str(number), URL, line))
     assert problem in str(found.value)
-    assert KEY not in str(found.value)
+    assert "secretzq" not in str(found.value)
+
+
+@each("host", ["localhost:99999", "localhost:abc", "localhost/\\t", "xn--", "a..b", "[::1"])
+def test_an_endpoint_must_be_an_address(tmp_path: Path, host: str) -> None:
+    with pytest.raises(BotError, match="endpoint isn't an address"):
+        load(model_folder(Path(tempfile.mkdtemp(dir=tmp_path)) / "m", f"http://{host}/v1"))
 
 
 def test_a_key_file_is_for_its_owner_alone(tmp_path: Path) -> None:
@@ -59,6 +70,14 @@ def test_other_commands_refuse_a_model(place: Place) -> None:
     for words in (["compare", "m", "sample:honest", "--against", "sample:bluffer"], ["exploit", "m"]):
         refused = place.call(*words)
         assert (refused.code, "m is a language model" in refused.err) == (2, True), (words, refused)
+
+
+def test_a_budget_needs_a_model(place: Place) -> None:
+    bots = ["sample:honest", "sample:bluffer"]
+    assert place.run("run", *bots, "--games", "2", "--match-games", "2", "--out", "r").code == 0
+    for words in (["run", *bots], ["run", "--resume", "r"], ["watch", *bots], ["play", *bots], ["check", *bots]):
+        refused = place.call(*words, "--budget", "missing.toml")
+        assert (refused.code, "--budget is for language models" in refused.err) == (2, True), (words, refused)
 
 
 def test_a_bot_gets_no_key(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
