@@ -68,7 +68,6 @@ def make_tables(
             "gain": row.gain,
             "targeted": row.targeted,
             "claim": -1 if row.claim is None else roles.index(row.claim),
-            "blockers": _games.BLOCKERS.split().index(row.blocked_by),
             "block_roles": sum(1 << roles.index(role) for role in row.block_roles),
             "forced": row.action == "coup",
             "honest": row.claim is None or honest["ROLE_FOR"].get(row.action) == row.claim,

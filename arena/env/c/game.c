@@ -1,5 +1,7 @@
 /* The rules of the presets `coup` and `inquisitor`, as arena.coup.engine and arena.coup.legal have them, and the
 observations of protocol/kits/coup_env.py. `events` counts the engine's events, because an event's number labels draws. */
+#include <stddef.h>
+
 #include "game.h"
 
 static void resolve(const Batch *b, Game *g);
@@ -20,7 +22,7 @@ static const Row *row_of(const Batch *b, const Game *g) { return &b->rows[g->pen
 
 static int16_t *count(const Batch *b, Game *g, int seat, int place) { return &g->rows[seat][place - b->places.coins]; }
 
-static bool holds(const Game *g, int seat, int role) {
+bool holds(const Game *g, int seat, int role) {
     return (g->nhand[seat] > 0 && g->hand[seat][0] == role) || (g->nhand[seat] > 1 && g->hand[seat][1] == role);
 }
 
@@ -82,7 +84,7 @@ static void open_challenges(const Batch *b, Game *g, int seat, int role, bool is
 
 static void open_blocks(const Batch *b, Game *g, bool proven) {
     const Row *row = row_of(b, g);
-    if (row->blockers == BY_nobody || (row->targeted && !g->nhand[g->target])) {
+    if (!row->block_roles || (row->targeted && !g->nhand[g->target])) {
         resolve(b, g);
         return;
     }
@@ -275,7 +277,7 @@ static void apply(const Batch *b, Game *g) {
 static void allow(const Batch *b, Game *g, int verb, int first, int second) { g->mask[b->find[verb][first][second + 1]] = 1; }
 
 static void allow_actions(const Batch *b, Game *g, int seat) {
-    bool forced = b->rules.forced_coup > 0 && g->coins[seat] >= b->rules.forced_coup;
+    bool forced = g->coins[seat] >= b->rules.forced_coup;
     for (int at = 0; at < b->n_rows; at++) {
         const Row *row = &b->rows[at];
         if (row->cost > g->coins[seat] || (forced && !row->forced)) continue;
@@ -332,10 +334,8 @@ static void set_mask(const Batch *b, Game *g) {
 
 /* Deal the next game of a key. The learner's seat moves on by one; opponents are drawn for the other seats. */
 void deal(const Batch *b, Game *g, int64_t at) {
-    Game old = {.number = g->number + 1};
-    memcpy(old.inner, g->inner, sizeof old.inner);
-    memcpy(old.outer, g->outer, sizeof old.outer);
-    *g = old;
+    g->number++;
+    memset((char *)g + offsetof(Game, turn), 0, sizeof *g - offsetof(Game, turn));
     g->turn = 1, g->winner = g->seen = g->target = g->learner = g->acted_last = -1;
     seed_dice(g);
     if (b->opponents) {

@@ -19,9 +19,8 @@ enum { SEATS = 6, ROLES = 5, ROWS = 10, ACTIONS = 128, COPIES = 3, ROW_NUMBERS =
 /* A row of the action table. claim: a role, -1 for none; block_roles: bits of roles; forced: 1 if it stays legal when a coup
 is forced; honest: 1 if sample:honest knows the action; shown_at, reason_at: the places in the observation of the pending
 action and of its loss as a reason. */
-#define ROW(X) X(effect) X(cost) X(gain) X(targeted) X(claim) X(blockers) X(block_roles) X(forced) X(honest) X(shown_at) X(reason_at)
+#define ROW(X) X(effect) X(cost) X(gain) X(targeted) X(claim) X(block_roles) X(forced) X(honest) X(shown_at) X(reason_at)
 #define EFFECTS(X) X(gain) X(steal) X(hit) X(exchange) X(examine)
-#define BLOCKERS(X) X(nobody) X(target) X(anyone)
 #define PHASES(X) X(turn) X(challenge) X(block) X(prove) X(lose) X(exchange) X(examine_show) X(examine_decide)
 /* A move: its verb, an action's row or a role, and an action's steps to its target or the second role (-1: none). */
 #define VERBS(X) X(wait) X(pass) X(challenge) X(decline) X(act) X(block) X(lose) X(show) X(keep) X(reveal) X(hand_back) X(force_swap)
@@ -40,9 +39,6 @@ typedef struct { PLACES(MEMBER) } Places;
 typedef struct { int16_t verb, a, b; } Move;
 #define MEMBER(name) EFFECT_##name,
 enum { EFFECTS(MEMBER) N_EFFECTS };
-#undef MEMBER
-#define MEMBER(name) BY_##name,
-enum { BLOCKERS(MEMBER) N_BLOCKERS };
 #undef MEMBER
 #define MEMBER(name) IN_##name,
 enum { PHASES(MEMBER) OVER };
@@ -118,6 +114,7 @@ void play(const Batch *b, Game *g, int action);
 void observe(const Batch *b, Game *g, int seat, int16_t *numbers);
 double reward(const Batch *b, const Game *g, int seat);
 int living(const Batch *b, const Game *g);
+bool holds(const Game *g, int seat, int role);
 
 /* players.c */
 int choose(const Batch *b, Game *g, int seat);

@@ -174,12 +174,6 @@ static uint16_t hides(const Game *g, int seat, int role, int n) {
     return least[role][n + (g->nup[seat] > 0 && g->up[seat][0] == role)];
 }
 
-static int opponents_left(const Knowledge *k) {
-    int n = 0;
-    for (int seat = 0; seat < SEATS; seat++) n += k->at[seat] >= 0;
-    return n;
-}
-
 /* Rule out hands that hide more cards of a role than are unseen, while worlds aren't joined. */
 static void fit_apart(Observer o, int role, int but) {
     int spare = o.k->unseen[role] - o.k->located[role];
@@ -329,7 +323,6 @@ static void return_own(Observer o, int role) {
 void begin_knowledge(const Batch *b, Game *g) {
     for (int seat = 0; seat < b->seats; seat++) {
         Knowledge *k = &g->knowledge[seat];
-        memset(k, 0, sizeof *k);
         memset(k->at, -1, sizeof k->at);
         for (int role = 0; role < ROLES; role++) k->unseen[role] = (int8_t)b->rules.copies;
         for (int i = 0; i < 2; i++) k->unseen[g->hand[seat][i]]--;
@@ -359,7 +352,7 @@ void know_lost(const Batch *b, Game *g, int seat, int role) {
                     for (int other = 0; other < b->seats; other++)
                         if (k->at[other] > at) k->at[other]--;
                     for (int i = 0; i < 2; i++) k->unseen[g->up[seat][i]]--, k->face_up[g->up[seat][i]]--;
-                } else if (opponents_left(k) <= 4) learn(o);
+                } else learn(o);
             }
             fit_apart(o, role, -1);
         }

@@ -71,7 +71,6 @@ static const char *check_tables(Batch *b, int n_rows, int n_moves, int n_values)
         const Row *row = &b->rows[at];
         if (!within(row->effect, 0, N_EFFECTS - 1) || !within(row->cost, 0, 100) || !within(row->gain, 0, 100) ||
             !within(row->targeted, 0, 1) || !within(row->claim, -1, ROLES - 1) || !within(row->block_roles, 0, 31) ||
-            row->blockers != (!row->block_roles ? BY_nobody : row->targeted ? BY_target : BY_anyone) ||
             !within(row->shown_at, 0, b->places.coins - 1) || !within(row->reason_at, 0, b->places.coins - 1) ||
             (row->forced && row->cost > rules->forced_coup) || ((row->effect == EFFECT_steal || row->effect == EFFECT_hit || row->effect == EFFECT_examine) && !row->targeted))
             return "a row of the action table";
@@ -294,8 +293,8 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_games", "Games 
 PyMODINIT_FUNC PyInit__games(void) {
     static const char *const lists[][2] = {
 #define NAME(name) " " #name
-        {"RULES", RULES(NAME)}, {"ROW", ROW(NAME)}, {"EFFECTS", EFFECTS(NAME)}, {"BLOCKERS", BLOCKERS(NAME)},
-        {"PHASES", PHASES(NAME)}, {"VERBS", VERBS(NAME)}, {"PLACES", PLACES(NAME)}, {"PLAYERS", " learner random honest policy"}};
+        {"RULES", RULES(NAME)}, {"ROW", ROW(NAME)}, {"EFFECTS", EFFECTS(NAME)},
+        {"VERBS", VERBS(NAME)}, {"PLACES", PLACES(NAME)}, {"PLAYERS", " learner random honest policy"}};
     PyObject *module = PyModule_Create(&definition), *type = PyType_FromSpec(&spec);
     if (!module || !type || PyModule_AddObject(module, "Games", type) < 0) return NULL;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)

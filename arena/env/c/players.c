@@ -6,20 +6,13 @@ static int legal_action(const Batch *b, const Game *g, int verb, int first, int 
     return action >= 0 && g->mask[action] ? action : -1;
 }
 
-static bool claims_truly(const Batch *b, const Game *g, int seat, int at) {
-    int claim = b->rows[at].claim;
-    for (int i = 0; i < g->nhand[seat]; i++)
-        if (g->hand[seat][i] == claim) return true;
-    return claim < 0;
-}
-
 /* The best legal action of an effect that is true and wasn't blocked; -1 if there is none. Attacks prefer more cards, then
 coins; steals take from who has the most coins, at least two. claims: whether the action claims a role. */
 static int true_action(const Batch *b, const Game *g, int seat, int effect, bool claims, int *coins) {
     int best = -1, most = -1;
     for (int at = 0; at < b->n_rows; at++) {
         const Row *row = &b->rows[at];
-        if (row->effect != effect || (row->claim >= 0) != claims || !row->honest || !claims_truly(b, g, seat, at)) continue;
+        if (row->effect != effect || (row->claim >= 0) != claims || !row->honest || (claims && !holds(g, seat, row->claim))) continue;
         if (!row->targeted) {
             int action = g->blocked[at][SEATS] ? -1 : legal_action(b, g, TO_act, at, 0);
             if (action >= 0 && (best < 0 || row->gain > most)) best = action, most = row->gain;
@@ -56,8 +49,7 @@ static int honest(const Batch *b, const Game *g, int seat) {
     case IN_turn: return honest_turn(b, g, seat);
     case IN_block:
         for (int role = 0; role < ROLES; role++)
-            for (int i = 0; i < g->nhand[seat]; i++)
-                if (g->hand[seat][i] == role && legal_action(b, g, TO_block, role, 0) >= 0) return legal_action(b, g, TO_block, role, 0);
+            if (holds(g, seat, role) && (best = legal_action(b, g, TO_block, role, 0)) >= 0) return best;
         return legal_action(b, g, TO_pass, 0, 0);
     case IN_prove:
         best = legal_action(b, g, TO_show, g->claimed, 0);
@@ -84,8 +76,8 @@ static int honest(const Batch *b, const Game *g, int seat) {
 
 /* The action of an opponent that this file plays. */
 int choose(const Batch *b, Game *g, int seat) {
-    if (g->who[seat] == HONEST) return honest(b, g, seat);
-    int legal = 0, action = -1;
+    int legal = 0, action = g->who[seat] == HONEST ? honest(b, g, seat) : -1;
+    if (action >= 0) return action;
     for (int i = 0; i < b->actions; i++) legal += g->mask[i];
     for (int nth = (int)roll(g, (uint32_t)legal) + 1; nth;) nth -= g->mask[++action];
     return action;
