@@ -20,11 +20,11 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]  # where it isn't installed
     """A batch as a vector environment of Stable-Baselines3, with masks for sb3-contrib.
 
     `scale`: factors of the numbers of an observation, (numbers,); None: 1/50 for the turn, because all else is small,
-    and 1 for the others. The first `reset` uses `seed`.
+    and 1 for the others.
     """
 
-    def __init__(self, games: batch, seed: int | None = None, scale: ArrayLike | None = None) -> None:
-        self.games, self._seed = games, seed
+    def __init__(self, games: batch, scale: ArrayLike | None = None) -> None:
+        self.games, self._lengths = games, np.zeros(games.num_envs, np.int64)
         numbers = games.single_observation_space.shape or ()
         self.scale: Floats = np.ones(numbers, np.float32) if scale is None else np.asarray(scale, np.float32)
         if scale is None:
@@ -32,21 +32,26 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]  # where it isn't installed
         super().__init__(games.num_envs, Box(0, np.inf, numbers, np.float32), games.single_action_space)
 
     def reset(self) -> Floats:
-        """Deal a game in each row."""
-        self._seed, seed = None, self._seed
-        return self.games.reset(seed=seed)[0] * self.scale
+        """Deal a game in each row, after `seed` with its seeds."""
+        observations, _ = self.games.reset(seed=self._seeds)
+        self._reset_seeds()
+        self._lengths[:] = 0
+        return observations * self.scale
 
     def step_async(self, actions: ArrayLike) -> None:
         """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Floats, Floats, NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the actions; return observations, rewards, ends and infos, with the reward as that of the episode."""
+        """Play the actions; return observations, rewards, ends and infos, with reward and length of each episode."""
         observations, rewards, terminated, truncated, info = self.games.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in rewards]
+        self._lengths += 1
         for row in np.flatnonzero(terminated | truncated):
+            # Without TimeLimit.truncated: a truncated game is over and has its reward.
             infos[row] = {"terminal_observation": info["final_obs"][row] * self.scale}
-            infos[row] |= {"TimeLimit.truncated": truncated[row], "episode": {"r": rewards[row], "l": 0, "t": 0}}
+            infos[row]["episode"] = {"r": rewards[row], "l": int(self._lengths[row]), "t": 0}
+            self._lengths[row] = 0
         return observations * self.scale, rewards.astype(np.float32), terminated | truncated, infos
 
     def layers(self, policy: Any) -> list[tuple[Floats, Floats]]:

@@ -643,6 +643,10 @@ class VecEnv:
     def __init__(self, num_envs, observation_space, action_space):
         self.num_envs, self.observation_space, self.action_space = num_envs, observation_space, action_space
         assert self.get_attr("render_mode") == [None] * num_envs
+        self._reset_seeds()
+
+    def seed(self, seed): self._seeds = [seed + row for row in range(self.num_envs)]
+    def _reset_seeds(self): self._seeds = [None] * self.num_envs
 """
 SB3 = """
 import numpy as np
@@ -663,7 +667,11 @@ class MaskablePPO:
 
     def learn(self, steps):
         rng, table = np.random.default_rng(1), self.table
+        table.seed(1)
         seen = table.reset()
+        assert (seen != table.reset()).any()
+        table.seed(1)
+        assert (seen == table.reset()).all()
         for _ in range(steps):
             assert seen.shape == (table.num_envs, *table.observation_space.shape)
             assert all(map(table.observation_space.contains, seen))
@@ -672,6 +680,7 @@ class MaskablePPO:
             seen, rewards, done, infos = table.step_wait()
             assert not rewards[~done].any()
             assert [row for row, info in enumerate(infos) if info] == np.flatnonzero(done).tolist()
+            assert all(0 < info['episode']['l'] <= steps for info in infos if info)
 """
 
 
