@@ -101,9 +101,9 @@ test-compiled: $(VENV)/.dev dist/.wheel
 	cd $(CURDIR) && PYTHONPATH=$(CURDIR) $(COMPARED_RUN) "$$folder/pure" && \
 	cmp "$$folder/compiled/results.jsonl" "$$folder/pure/results.jsonl"
 
-# Tests the games in C in FOLDER, a copy of the tree, with sanitizers of addresses and undefined behaviour.
+# Tests the games in C in FOLDER, a copy of the tree with compiled modules, with sanitizers of addresses and undefined behaviour.
 sanitized:
-	cd "$(FOLDER)" && cp arena/env/_games*.so _games.kept && \
+	test -n "$(FOLDER)" && cd "$(FOLDER)" && cp arena/env/_games*.so _games.kept && \
 	gcc -g -O1 -std=c11 -Wall -Wextra -Werror -Wno-cast-function-type -fsanitize=address,undefined -fno-sanitize-recover=all -fPIC -shared \
 	  -I "$$($(abspath $(BIN))/python -c 'import sysconfig; print(sysconfig.get_path("include"))')" arena/env/c/*.c -o arena/env/_games*.so && \
 	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 ARENA_REQUIRE=compiled \

@@ -36,7 +36,9 @@ EXTENSION = "arena/env/c"  # the folder of the games in C
 _SETUP = f"""
 from glob import glob
 from setuptools import Extension, setup
-setup(name="games", ext_modules=[Extension("arena.env._games", glob("{EXTENSION}/*.c"), extra_compile_args=["-O3"])])
+options = ["-O3", "-fvisibility=hidden"]
+extension = Extension("arena.env._games", sorted(glob("{EXTENSION}/*.c")), extra_compile_args=options)
+setup(name="games", ext_modules=[extension])
 """
 
 
