@@ -6,6 +6,7 @@ left is dealt again in the same step."""
 import copy
 import os
 import warnings
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -22,6 +23,8 @@ from arena.env.game import EnvironmentGames
 from arena.env.python_games import PythonGames
 from arena.local import BotArgument
 from protocol.kits.coup_env import size
+
+_LAYOUT = 1  # increases when the same bytes of the games in C mean other games
 
 Policy: TypeAlias = Callable[[NDArray[np.int16], NDArray[np.int8]], ArrayLike]
 """A policy returns actions, (n,), for observations, (n, numbers), and masks, (n, actions)."""
@@ -63,7 +66,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     The games are played in C if the arena is compiled, the rules are those of `coup` or `inquisitor`, there are at most
     6 seats and no bots; otherwise in Python, with a warning. `in_c` demands one of them. Actions, `action_words`,
     `fields`, `roles` and `possible_agents` are those of `env`. Raises ValueError for rules that aren't for the seats,
-    and if `in_c` isn't possible.
+    for fewer than one game, and if `in_c` isn't possible.
     """
 
     metadata = {"name": "coup_v0", "render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
@@ -77,6 +80,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         facts: bool = True,
         in_c: bool | None = None,
     ) -> None:
+        if games < 1:
+            raise ValueError(f"a batch needs at least one game, not {games}")
         first = EnvironmentGames(rules, seats)
         self.num_envs, self.seats, self.facts = games, seats, facts
         self.opponents = tuple(opponents) if isinstance(opponents, list | tuple) else (opponents,)
@@ -98,6 +103,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         self._engine: Any = (
             native.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
         )
+        for row in range(games):
+            self._engine.seed(row, os.urandom(32))
 
     def _tables(self) -> dict[str, Any]:
         return native.make_tables(self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts)
@@ -105,15 +112,19 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.int16], dict[str, Any]]:
-        """Deal a new game in each row; return observations and info. An integer seeds row i with `seed` + i."""
+        """Deal a new game in each row; return observations and info. An integer seeds row i with `seed` + i.
+
+        Raises ValueError for another number of seeds than rows; then nothing changes."""
         if seed is None or isinstance(seed, int | np.integer):
             super().reset(seed=None if seed is None else int(seed))
             seed = [None if seed is None else int(seed) + row for row in range(self.num_envs)]
-        for row, each in enumerate(seed):
-            if each is not None:
-                self._engine.seed(row, derive_key(b"arena.env", f"seed|{int(each)}"))
-            elif self._current is None:
-                self._engine.seed(row, os.urandom(32))
+        keys = [None if each is None else derive_key(b"arena.env", f"seed|{int(each)}") for each in seed]
+        if len(keys) != self.num_envs:
+            raise ValueError(f"reset needs {self.num_envs} seeds, and got {len(keys)}")
+        self._current = None
+        for row, key in enumerate(keys):
+            if key is not None:
+                self._engine.seed(row, key)
         arrays = self._new_arrays()
         self._engine.deal(arrays)
         self._let_policies_act(arrays)
@@ -122,6 +133,8 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
 
     def step(self, actions: ArrayLike) -> BatchStep:
         """Play an action in each row: integers, (games,). Raises ValueError for an illegal one; then none is played.
+
+        After an exception in an opponent, `reset` must deal new games.
 
         Observations, masks and seats are those of the next decisions. A reward goes to the learner, without opponents
         to the seat that acted, when its game ends: 1 to a winner, 1/k to each of k survivors at the turn limit
@@ -132,13 +145,12 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         - `final_obs`: where a game ended, what that seat observes at the end: int16, (games, numbers).
         - `final_info`: `returns`: float64, (games, seats), each seat's reward; `_returns`: bool, games with returns.
         """
-        if self._current is None:
-            raise AttributeError("no game has started: call reset() first")
+        asked = self._asked()
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
             raise ValueError(f"step needs {self.num_envs} integers, and got {chosen.dtype} of the shape {chosen.shape}")
         arrays = self._new_arrays()
-        self._play(self._rows, chosen, arrays, self._current)
+        self._play(self._rows, chosen, arrays, asked)
         self._let_policies_act(arrays)
         self._current = arrays
         ends = arrays.rewards, arrays.terminated, arrays.truncated
@@ -146,8 +158,12 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Return the masks of the present decisions, (games, actions), as sb3-contrib asks for them."""
-        assert self._current is not None
-        return self._current.masks.astype(np.bool_)
+        return self._asked().masks.astype(np.bool_)
+
+    def _asked(self) -> _Arrays:
+        if self._current is None:
+            raise AttributeError("no games are at a decision: call reset() first")
+        return self._current
 
     def _new_arrays(self) -> _Arrays:
         games, numbers = self.num_envs, size(self.seats)
@@ -167,9 +183,11 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         self, rows: NDArray[np.int64], actions: ArrayLike, arrays: _Arrays, asked: _Arrays, who: str = ""
     ) -> None:
         """Play in these rows; `asked` has their masks. Raises ValueError for an illegal action."""
-        chosen = np.ascontiguousarray(actions, np.int64)
+        chosen = np.array(actions, np.int64)
+        kept, self._current = self._current, None  # an exception in an opponent leaves games between two decisions
         wrong = self._engine.step(rows, chosen, arrays)
         if wrong >= 0:
+            self._current = kept
             row = int(rows[wrong])
             may = ", ".join(f"{index} ({self.action_words[index]})" for index in np.flatnonzero(asked.masks[row]))
             agent = self.possible_agents[asked.seats[row]]
@@ -182,8 +200,9 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
                 rows = waiting[arrays.who[waiting] == number]
                 policy: Any = self.opponents[number - 1]
                 chosen = np.asarray(policy(arrays.observations[rows], arrays.masks[rows]))
-                if chosen.shape != rows.shape:
-                    raise ValueError(f"opponent {number - 1} returned the shape {chosen.shape} for {len(rows)} rows")
+                if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
+                    got = f"{chosen.dtype} of the shape {chosen.shape}"
+                    raise ValueError(f"opponent {number - 1} returned {got} for {len(rows)} rows")
                 self._play(rows, chosen, arrays, arrays, f"opponent {number - 1} as ")
 
     def _info(self, arrays: _Arrays) -> dict[str, Any]:
@@ -197,15 +216,24 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         return {"final_obs": arrays.final_observations, "_final_obs": ended, "final_info": final, "_final_info": ended}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state; that of the games in C is bytes."""
-        return vars(self) | ({"_engine": self._engine.state()} if self.in_c else {})
+        """Return the state; that of the games in C is bytes with a checksum, which shows damage and not intent."""
+        if not self.in_c:
+            return vars(self)
+        state = self._engine.state()
+        return vars(self) | {"_engine": (state, self._checksum(state))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Raise ImportError for games in C where the arena isn't compiled."""
+        """Raise ImportError for games in C where the arena isn't compiled, ValueError for a damaged state."""
         vars(self).update(state)
         if self.in_c:
             self._engine = native.make_games(self._tables())
-            self._engine.restore(state["_engine"])
+            games, checksum = state["_engine"]
+            if self._checksum(games) != checksum:
+                raise ValueError("the state is damaged, or of another batch")
+            self._engine.restore(games)
+
+    def _checksum(self, state: bytes) -> int:
+        return zlib.crc32(state, zlib.crc32(repr((_LAYOUT, self._tables())).encode()))
 
     def __copy__(self) -> Self:
         """Return a deep copy, because a shallow one would share a part of the games' state."""

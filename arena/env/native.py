@@ -18,6 +18,7 @@ except ImportError:
 
 _PRESETS = (PRESETS["coup"], PRESETS["inquisitor"])
 _MAX_SEATS = 6
+_NOT_COMPILED = "the arena isn't compiled: install a compiled wheel, or run `make compiled` in a clone"
 _PLAYED = ("random", "honest")  # the opponents in C
 _SINGLE = {"-": "pass", "!": "challenge"}  # the verbs of words that aren't their own
 
@@ -30,22 +31,26 @@ def is_policy(opponent: object) -> bool:
 def problem(rules: Ruleset, seats: int, opponents: Sequence[Any]) -> str | None:
     """Return why such games can't be played in C, None if they can."""
     if _games is None:
-        return "the arena isn't compiled (make compiled)"
+        return _NOT_COMPILED
     free = ("name", "min_seats", "max_seats", "turn_limit", "talk")  # what C needs not know
     own = {name: getattr(rules, name) for name in free}
-    if not any(replace(preset, **own) == rules for preset in _PRESETS) or rules.limit(seats) > 32_767:
+    if not any(replace(preset, **own) == rules for preset in _PRESETS):
         return "the rules aren't those of coup or inquisitor"
+    if rules.limit(seats) > 32_767:
+        return "the turn limit is above 32,767"
     if seats > _MAX_SEATS:
         return f"there are more than {_MAX_SEATS} seats"
     if not all(opponent in _PLAYED or is_policy(opponent) for opponent in opponents):
         return "an opponent is a bot"
+    if len(opponents) > 64:
+        return "there are more than 64 opponents"
     return None
 
 
 def make_games(tables: Mapping[str, Any]) -> Any:
     """Return the games in C that `make_tables` describes. Raises ImportError if the arena isn't compiled."""
     if _games is None:
-        raise ImportError("the arena isn't compiled (make compiled)")
+        raise ImportError(_NOT_COMPILED)
     return _games.Games(**tables)
 
 

@@ -182,8 +182,10 @@ def test_opponents_are_drawn_for_each_seat_of_each_game(in_c: bool) -> None:
 
     with pytest.raises(ValueError, match=r"opponent 0 as player_\d gave the action 0; its mask allows"):
         rows(wrong)
-    with pytest.raises(ValueError, match=r"opponent 0 returned the shape \(1,\) for"):
+    with pytest.raises(ValueError, match=r"opponent 0 returned int64 of the shape \(1,\) for"):
         rows(lambda observations, masks: [0])
+    with pytest.raises(ValueError, match="opponent 0 returned float64 of the shape"):
+        rows(lambda observations, masks: masks.argmax(1) / 1)
 
 
 @IN_C
@@ -241,6 +243,20 @@ def test_a_copy_continues_from_the_same_position(in_c: bool) -> None:
     assert [play_on(each, masks) for each in copies] == [expected, expected]
 
 
+@COMPILED
+def test_a_state_that_is_damaged_or_of_another_batch_is_refused() -> None:
+    many, other = (batch(rules, 4, 3, in_c=True) for rules in ("coup", "inquisitor"))
+    many.reset(seed=1)
+    good, wrong = many.__getstate__(), other.__getstate__()
+    (state, checksum) = good["_engine"]
+    for changed in (
+        good | {"_engine": (state[:700] + b"?" + state[701:], checksum)},
+        wrong | {"_engine": good["_engine"]},
+    ):
+        with pytest.raises(ValueError, match="damaged, or of another batch"):
+            other.__setstate__(changed)
+
+
 @IN_C
 @each(
     "actions, error",
@@ -270,10 +286,9 @@ def test_a_masked_action_is_refused_before_any_is_played(in_c: bool, actions: li
 def test_c_refuses_what_could_lead_out_of_its_memory() -> None:
     many = batch("inquisitor", 6, 2, ("honest", first_legal), in_c=True)
     masks = many.reset(seed=1)[1]["action_mask"]
-    engine, arrays, state = many._engine, many._current, many._engine.state()
-    for wrong in (state[1:], state[:700] + b"?" + state[701:]):
-        with pytest.raises(ValueError, match="damaged"):
-            engine.restore(wrong)
+    engine, arrays = many._engine, many._current
+    with pytest.raises(ValueError, match="of another size"):
+        engine.restore(engine.state()[1:])
     rows, none, last = np.arange(2), np.zeros(2, np.int64), arrays[9]
     for wrong in ((rows[:1], none, arrays), (rows, none, arrays[:9]), (rows, none, (*arrays[:9], last[:, :-1])),
                   (rows, none, (*arrays[:9], last[:1]))):  # fmt: skip
@@ -297,7 +312,15 @@ def test_c_refuses_what_could_lead_out_of_its_memory() -> None:
     assert refused > 500
 
 
-@each("options, why", [({"rules": "duel", "seats": 2}, "rules"), ({"seats": 7}, "seats"), ({"opponents": BOTS}, "bot")])
+@each(
+    "options, why",
+    [
+        ({"rules": "duel", "seats": 2}, "rules"),
+        ({"seats": 7}, "seats"),
+        ({"opponents": BOTS}, "bot"),
+        ({"opponents": ["random"] * 65}, "64 opponents"),
+    ],
+)
 def test_what_c_lacks_is_played_in_python_with_a_warning(options: Any, why: str) -> None:
     with pytest.warns(UserWarning, match=f"plays in Python.*({why}|isn't compiled)"):
         assert not batch(games=1, **options).in_c
@@ -311,5 +334,51 @@ def test_an_object_can_not_play_in_all_games() -> None:
 
     with pytest.raises(ValueError, match="pass its class"):
         batch(games=2, opponents=Quiet(), in_c=False)
+    with pytest.raises(ValueError, match="at least one game, not 0"):
+        batch(games=0)
     with pytest.raises(ValueError, match="not to 4"):
         batch("duel", games=2)
+
+
+@IN_C
+@each("seed", [[7], [7, 8, 9], [7, "x"]])
+def test_wrong_seeds_change_no_games(in_c: bool, seed: Any) -> None:
+    many, other = (batch("coup", 2, 2, in_c=in_c) for _ in range(2))
+    masks = many.reset(seed=1)[1]["action_mask"]
+    with pytest.raises(ValueError, match=r"needs 2 seeds|invalid literal"):
+        many.reset(seed=seed)
+    assert play_on(many, masks) == play_on(other, other.reset(seed=1)[1]["action_mask"])
+
+
+@IN_C
+@each("fails_at", [1, 3])
+def test_games_are_dealt_again_after_an_exception_in_an_opponent(in_c: bool, fails_at: int) -> None:
+    calls: list[int] = []
+
+    def policy(observations: Any, masks: Any) -> Any:
+        calls.append(len(masks))
+        if len(calls) == fails_at:
+            raise KeyError
+        return first_legal(observations, masks)
+
+    many = batch("coup", 2, 4, policy, in_c=in_c)
+    with pytest.raises(KeyError):
+        play_on(many, many.reset(seed=1)[1]["action_mask"])
+    for ask in (many.action_masks, lambda: many.step([0] * 4)):
+        with pytest.raises(AttributeError, match=r"call reset\(\) first"):
+            ask()
+    play_on(many, many.reset()[1]["action_mask"])
+
+
+@COMPILED
+def test_actions_that_c_overwrites_are_checked_again() -> None:
+    many = batch("coup", 2, 3, in_c=True)
+    many.reset(seed=1)
+    engine, arrays = many._engine, many._current
+    before = engine.state()
+    actions = arrays.seats[:2]
+    actions[:] = arrays.masks[1:].argmax(1)
+    assert engine.step(np.array([1, 2]), actions, arrays) == -1
+    last = len(before) * 2 // 3
+    assert actions[1] == 1 != arrays.masks[2].argmax()
+    assert engine.state()[last:] == before[last:]

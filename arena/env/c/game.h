@@ -4,9 +4,10 @@ chance.c draws as arena.coup.rng does, knowledge.c derives what arena.coup.knowl
 masks and the observations, players.c has opponents, module.c is the Python module. The engine in Python defines the
 rules; tests/env/test_batches.py compares every number.
 
-A Batch is one block of memory without pointers into itself, so that its bytes can be copied and pickled: for each game
-a Game, then for each seat a set of worlds (knowledge.c) of `lanes` numbers. Roles, actions, words and the places of
-numbers in an observation come from Python: the lists X(...) below name what the constructor wants, in order. */
+A Batch is one block of memory without pointers into itself, so that its bytes can be copied and pickled (_LAYOUT in
+batches.py increases when they mean another game): for each game a Game, then for each seat a set of worlds (knowledge.c)
+of `lanes` numbers. Roles, actions, words and the places of numbers in an observation come from Python: the lists X(...)
+below name what the constructor wants, in order. */
 #ifndef ARENA_GAME_H
 #define ARENA_GAME_H
 #include <stdbool.h>

@@ -26,7 +26,7 @@ static PyObject *refuse(const char *why) {
 /* Copy up to `most` numbers of int16 from a buffer; return how many, -1 with an exception. */
 static Py_ssize_t read_numbers(PyObject *from, int16_t *to, Py_ssize_t most) {
     Py_buffer view;
-    if (PyObject_GetBuffer(from, &view, PyBUF_C_CONTIGUOUS) < 0) return -1;
+    if (PyErr_Occurred() || PyObject_GetBuffer(from, &view, PyBUF_C_CONTIGUOUS) < 0) return -1;
     Py_ssize_t bytes = view.len;
     if (bytes % 2 || bytes / 2 > most) refuse("a table has too many numbers"), bytes = -2;
     else memcpy(to, view.buf, (size_t)bytes);
@@ -111,7 +111,7 @@ static PyObject *games_new(PyTypeObject *type, PyObject *args, PyObject *options
         if (!within(who[i], RANDOM, 127)) problem = "the roster";
     }
     if (problem) return PyErr_Format(PyExc_ValueError, "invalid: %s", problem);
-    b.lanes = lanes_for(b.seats);
+    b.lanes = b.facts ? lanes_for(b.seats) : 0;
     b.stride = (sizeof(Game) + 2 * (size_t)(b.seats * b.lanes) + 63) / 64 * 64;
     b.memory = PyMem_RawCalloc((size_t)b.games, b.stride);
     if (!b.memory) return PyErr_NoMemory();
@@ -215,16 +215,19 @@ static PyObject *games_deal(Games *self, PyObject *arrays) {
     Py_RETURN_NONE;
 }
 
+static bool legal(const Batch *b, int64_t row, int64_t action) {
+    return row >= 0 && row < b->games && action >= 0 && action < b->actions && game_at(b, row)->n_asked && game_at(b, row)->mask[action];
+}
+
 /* Play actions[i] in game rows[i]. Return -1; else an i whose action is illegal, and then nothing has been played. */
 static int64_t play_all(const Batch *b, const int64_t *rows, const int64_t *actions, int64_t n, Arrays *out) {
+    for (int64_t i = 0; i < n; i++)
+        if ((i && rows[i] <= rows[i - 1]) || !legal(b, rows[i], actions[i])) return i;
     for (int64_t i = 0; i < n; i++) {
-        bool known = rows[i] >= 0 && rows[i] < b->games && (!i || rows[i] > rows[i - 1]) && actions[i] >= 0 && actions[i] < b->actions;
-        if (!known || !game_at(b, rows[i])->n_asked || !game_at(b, rows[i])->mask[actions[i]]) return i;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        Game *g = game_at(b, rows[i]);
-        play(b, g, (int)actions[i]);
-        settle(b, g, rows[i], out);
+        int64_t row = rows[i], action = actions[i];
+        if (!legal(b, row, action)) continue;  /* `out` can overlap them */
+        play(b, game_at(b, row), (int)action);
+        settle(b, game_at(b, row), row, out);
     }
     return -1;
 }
@@ -245,32 +248,16 @@ static PyObject *games_step(Games *self, PyObject *args) {
     return done;
 }
 
-/* FNV-1a of a state. LAYOUT increases when the same bytes mean another game. */
-static uint64_t checksum(const uint8_t *bytes, size_t size) {
-    enum { LAYOUT = 1 };
-    uint64_t sum = 0xcbf29ce484222325 + LAYOUT;
-    for (size_t i = 0; i < size; i++) sum = (sum ^ bytes[i]) * 0x100000001b3;
-    return sum;
-}
-
 static PyObject *games_state(Games *self, PyObject *Py_UNUSED(none)) {
-    size_t size = self->b.stride * (size_t)self->b.games;
-    PyObject *state = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)size + 8);
-    if (!state) return NULL;
-    uint64_t sum = checksum(self->b.memory, size);
-    memcpy(PyBytes_AS_STRING(state), self->b.memory, size);
-    memcpy(PyBytes_AS_STRING(state) + size, &sum, 8);
-    return state;
+    return PyBytes_FromStringAndSize((const char *)self->b.memory, (Py_ssize_t)self->b.stride * self->b.games);
 }
 
 static PyObject *games_restore(Games *self, PyObject *args) {
     const char *state;
     Py_ssize_t length;
     if (!PyArg_ParseTuple(args, "y#", &state, &length)) return NULL;
-    size_t size = self->b.stride * (size_t)self->b.games;
-    uint64_t sum = length == (Py_ssize_t)(size + 8) ? checksum((const uint8_t *)state, size) : 0;
-    if (length != (Py_ssize_t)(size + 8) || memcmp(&sum, state + size, 8)) return refuse("the state is damaged, or of another batch");
-    memcpy(self->b.memory, state, size);
+    if (length != (Py_ssize_t)self->b.stride * self->b.games) return refuse("the state is of another size");
+    memcpy(self->b.memory, state, (size_t)length);
     Py_RETURN_NONE;
 }
 
@@ -280,7 +267,7 @@ static PyMethodDef methods[] = {
     {"step", (PyCFunction)games_step, METH_VARARGS,
         "step(rows, actions, arrays): play in some rows, which ascend; return -1, or where an illegal action is."},
     {"state", (PyCFunction)games_state, METH_NOARGS, "Return the state of all games."},
-    {"restore", (PyCFunction)games_restore, METH_VARARGS, "Continue from a state of an equal batch."},
+    {"restore", (PyCFunction)games_restore, METH_VARARGS, "Continue from an undamaged state of an equal batch."},
     {NULL, NULL, 0, NULL},
 };
 static PyType_Slot slots[] = {
@@ -295,10 +282,12 @@ PyMODINIT_FUNC PyInit__games(void) {
 #define NAME(name) " " #name
         {"RULES", RULES(NAME)}, {"ROW", ROW(NAME)}, {"EFFECTS", EFFECTS(NAME)},
         {"VERBS", VERBS(NAME)}, {"PLACES", PLACES(NAME)}, {"PLAYERS", " learner random honest policy"}};
-    PyObject *module = PyModule_Create(&definition), *type = PyType_FromSpec(&spec);
-    if (!module || !type || PyModule_AddObject(module, "Games", type) < 0) return NULL;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (PyModule_AddStringConstant(module, lists[i][0], lists[i][1]) < 0) return NULL;
-    make_tables();
+    PyObject *module = PyModule_Create(&definition), *type = module ? PyType_FromSpec(&spec) : NULL;
+    bool made = type && PyModule_AddObjectRef(module, "Games", type) >= 0;
+    for (size_t i = 0; made && i < sizeof lists / sizeof *lists; i++)
+        made = PyModule_AddStringConstant(module, lists[i][0], lists[i][1]) >= 0;
+    Py_XDECREF(type);
+    if (made) make_tables();
+    else Py_CLEAR(module);
     return module;
 }
