@@ -304,6 +304,19 @@ class Opponent:
         self._transcript: GameTranscript | None = None
         self._state: object = None  # of the bot's last request; `_action` is its answer
         self._action = WAIT
+        self._asked: list[tuple[int, View]] = []  # of each request of this game: the events before it, and its view
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Omit the feed, which compiled code doesn't copy; it follows from the requests."""
+        return {name: value for name, value in vars(self).items() if name != "_feed"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._transcript is not None:
+            self._feed, self._sent = messages.MessageCursor(self._game.seats), 0
+            for count, view in self._asked:
+                self._new_events(self._transcript, count)
+                self._feed.known(view)
 
     def action(self) -> int:
         """Return the bot's action, `wait` if its seat isn't asked. Raises exceptions as `arena.local.play` does."""
@@ -320,6 +333,7 @@ class Opponent:
         actions, times = game.legal_actions(seat), self._spec.timing(seat)
         player.number += 1
         view, number = view_from_seat(game.state, seat), game.course.number
+        self._asked.append((len(game.course.events), view))
         legal, events, known = (make_legal_moves(actions.moves), self._new_events(game.course), self._feed.known(view))
         message = messages.make_request(
             view, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
@@ -336,6 +350,7 @@ class Opponent:
         if past is None or past.key is not course.key:
             self._begin_match(course.key)
         self._transcript, self._sent, self._feed = course, 0, messages.MessageCursor(self._game.seats)
+        self._asked = []
         view, seed = view_from_seat(course.start, self._seat), self._spec.game_seed(self._seat, course.number)
         self._player.send(messages.make_game_start(view, course.number, seed, self._spec.handles))
         return self._player
@@ -348,8 +363,9 @@ class Opponent:
         self._player = LocalPlayer(self._name, self._bot)
         self._player.greet(json.loads(hello(self._spec, self._seat)))
 
-    def _new_events(self, course: GameTranscript) -> list[dict[str, Any]]:
-        """Return the events that weren't sent to the bot yet, as its seat sees them."""
-        self._feed.add(course.events[self._sent :])
-        self._sent = len(course.events)
+    def _new_events(self, course: GameTranscript, end: int | None = None) -> list[dict[str, Any]]:
+        """Return the events before event `end` that weren't sent to the bot yet, as its seat sees them."""
+        events = course.events[self._sent : end]
+        self._feed.add(events)
+        self._sent += len(events)
         return self._feed.take(self._seat)
