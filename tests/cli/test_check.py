@@ -369,7 +369,8 @@ def test_a_bot_that_hangs_after_the_first_verdict_fails(place: Place) -> None:
     ("text", "words"),
     [
         (
-            f"import multiprocessing\nmultiprocessing.set_start_method('spawn')\np = multiprocessing.Pool(1)\n{LOOP}",
+            f"import multiprocessing\nmultiprocessing.set_start_method('spawn')\np = multiprocessing.Pool(1)\n"
+            f"p._pool[0].join()\n{LOOP}",
             "__main__",
         ),
         (f"import sys\nprint('Traceback (most recent call last):\\nOops: x', file=sys.stderr)\n{LOOP}", "Oops: x"),

@@ -54,7 +54,7 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
         page.wait_for_timeout(350)  # a key is ignored at first: it may have been for the question before
     assert table.locator(".places li").count() == 2
     accessible(page, table)
-    table.get_by_role("link", name="replay").press("Enter")
+    table.get_by_role("link", name="See all cards").press("Enter")
     replay = page.locator("#viewing iframe").content_frame
     assert replay.get_by_label("whose cards are shown").input_value() == ""  # all cards
     accessible(page)

@@ -35,6 +35,7 @@ export function steps(table, act) {
   const join = read("join");
   const link = (href, text, first = false) => h("a", { key: href, class: first ? "move first" : "move", href }, text);
   const take = !you && join && table.again && table.places.some((place) => place.free) ? link(join, "Take a seat", true) : null;
+  const ending = table.replay?.startsWith("#") ? table.replay : `${table.replay}#end`; // the playground opens replays itself
   const { empty, bots, close } = table.start ?? {};
   const stays = table.places.length - empty;
   if (table.state === "open") {
@@ -45,7 +46,7 @@ export function steps(table, act) {
     table.again ? wanting("Play again", { rematch: true }) : null,
     you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null,
     take,
-    table.replay ? link(`${table.replay}#end`, home ? "See how it ended" : "See all cards and the best moments") : null,
+    table.replay ? link(ending, home ? "See how it ended" : "See all cards and the best moments") : null,
     table.write ? link(table.write, "Write a bot") : null,
     home ? link(home[0], `Back to ${plain(home[1])}`) : null,
   ];
