@@ -212,10 +212,9 @@ def test_a_seat_knows_exactly_what_is_true_in_every_possible_deal() -> None:
 
 
 @INTERPRETED
-@pytest.mark.parametrize("name", sorted(coup.PRESETS))
+@pytest.mark.parametrize("name", [name for name, rules in sorted(coup.PRESETS.items()) if 4 in coup.seat_counts(rules)])
 def test_at_four_seats_nothing_certain_is_missed(name: str) -> None:
-    for seed in range(2) if 4 in coup.seat_counts(coup.PRESETS[name]) else ():
-        check((name, 4, seed, 0.0), seed)
+    check((name, 4, 1, 0.0), 1)
 
 
 @each("game", GAMES)
