@@ -115,4 +115,4 @@ from arena.coup.state import (
     State,
     Turn,
 )
-from arena.coup.view import View, event_for_seat, list_private_seats, view_from_seat
+from arena.coup.visibility import View, event_for_seat, list_private_seats, view_from_seat

@@ -25,7 +25,7 @@ from arena.coup.events import (
 )
 from arena.coup.rules import Action, ExamineReplace, ExchangeReturn, Proof, Role, Ruleset
 from arena.coup.state import Exchanging
-from arena.coup.view import View
+from arena.coup.visibility import View
 
 
 class CertainHand(NamedTuple):

@@ -46,7 +46,7 @@ from arena.coup.state import (
     Revealing,
     Turn,
 )
-from arena.coup.view import View
+from arena.coup.visibility import View
 
 
 def list_legal_moves(view: View) -> tuple[Move, ...]:

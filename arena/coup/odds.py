@@ -17,7 +17,7 @@ from math import comb
 
 from arena.coup.knowledge import CertainCards
 from arena.coup.rules import Role, Ruleset
-from arena.coup.view import View
+from arena.coup.visibility import View
 
 
 @dataclass(frozen=True, slots=True)

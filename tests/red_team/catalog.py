@@ -424,8 +424,8 @@ _ROWS = (
         91,
         "learns from error texts and timing",
         _by(
-            "tests/referee/test_view.py::test_an_error_line_has_only_the_offenders_own_data",
-            "tests/referee/test_view.py::test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block",
+            "tests/referee/test_visibility.py::test_an_error_line_has_only_the_offenders_own_data",
+            "tests/referee/test_visibility.py::test_lines_hide_whether_a_later_seat_wanted_to_challenge_or_block",
         ),
     ),
     _row(
@@ -437,7 +437,7 @@ _ROWS = (
     _row(
         94,
         "thinks about the timing of requests",
-        _by("tests/referee/test_view.py::test_requests_and_events_are_independent_of_hidden_cards"),
+        _by("tests/referee/test_visibility.py::test_requests_and_events_are_independent_of_hidden_cards"),
     ),
     # --- submission
     _row(95, "paths that leave the archive", _NO_UPLOAD),

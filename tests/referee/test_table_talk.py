@@ -1,7 +1,7 @@
 """Tests of statements: their recipients and time, validity, and form in a record.
 
 Real matches of scripted bots. Sources: docs/reference/protocol/variants.md#talk, docs/reference/rules.md#talk.
-test_view.py tests that statements reveal nothing hidden.
+test_visibility.py tests that statements reveal nothing hidden.
 """
 
 import hashlib
