@@ -1,6 +1,6 @@
 """Describe events, moves and game ends of the wire in plain words, from one message catalogue.
 
-The page and the kits share the catalogue, words.json, so all use the same texts. A text's key is the word of the
+The page and the kits share the catalogue, event_texts.json, so all use the same texts. A text's key is the word of the
 event or move, then its distinguishing parts, with dots: "action.convert.target", "shown.kept", "keep_shown.true". The
 most specific key applies. In a text, `{seat}` and other seat fields become the players' names, lists are joined by
 "and", `delta` gets its sign, and a spoken `text` loses its surrounding quotes. An unknown event gives ""."""
@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-EVENT_TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
+EVENT_TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("event_texts.json").read_text(encoding="utf-8"))
 
 _QUOTES = str.maketrans("“”", "''")
 _SEATS = frozenset({"seat", "target", "claimant"})

@@ -286,7 +286,7 @@ function generator(seed) {
   };
 }
 
-// The texts of events, as in protocol/words.json.
+// The texts of events, as in protocol/event_texts.json.
 const TABLE = `action.income={seat} takes income|action.foreign_aid={seat} takes foreign aid|action.tax={seat} takes tax
 action.steal={seat} steals from {target}|action.assassinate={seat} sends an assassin to {target}
 action.coup={seat} launches a coup against {target}|action.exchange={seat} exchanges

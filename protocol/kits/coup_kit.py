@@ -359,7 +359,7 @@ class Game:
         self.winner, self.survivors = message["winner"], message["survivors"]
 
 
-# The texts of events, as in protocol/words.json.
+# The texts of events, as in protocol/event_texts.json.
 _WORDS = {
     "action.income": "{seat} takes income",
     "action.foreign_aid": "{seat} takes foreign aid",

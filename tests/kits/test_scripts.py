@@ -195,7 +195,7 @@ def test_a_broken_pipe_of_the_bots_own_is_a_failure(tmp_path: Path, kit: str) ->
     "kit", [SCRIPTS["python"], pytest.param(SCRIPTS["javascript"], marks=NODE)], ids=lambda kit: kit.language
 )
 def test_a_kit_describes_events_as_the_arena_does(kit: Kit, made: Make) -> None:
-    """The texts are in protocol/words.json; players are called by their handles."""
+    """The texts are in protocol/event_texts.json; players are called by their handles."""
     presets = ("andy", "duel", "treason")  # these have all events between them
     messages = [message for preset in presets for message in match(preset, dict(MATCHES)[preset])[:-1]]
     wanted, names = [], []

@@ -17,7 +17,7 @@ export function legend() {
   return h("p", { class: "small" }, "Signs of the log: ", signs.map(([sign, meaning]) => [" ", sign, ` ${meaning}`]));
 }
 
-/** A step as text; "" for a step without text. `tellers`: of words.js. `kind`: the kind of request. */
+/** A step as text; "" for a step without text. `tellers`: of event_text.js. `kind`: the kind of request. */
 export function stepText(tellers, kind, events, names) {
   const isolated = events.map((event) => (event.text === undefined ? event : { ...event, text: `\u2068${plain(event.text)}\u2069` }));
   const spoken = tellers.story(isolated, names);

@@ -7,7 +7,7 @@ import { plain } from "./dom.js";
 import { stepText } from "./log.js";
 import { latest } from "./seats.js";
 import { follow } from "./state.js";
-import { words } from "./words.js";
+import { words } from "./event_text.js";
 
 export class Motion {
   /** `table`: the message catalogue. `draw(events)` is called for each event that is shown, with null when all are. */

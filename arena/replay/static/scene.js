@@ -6,7 +6,7 @@ import { stepText } from "./log.js";
 import { fold } from "./state.js";
 import { MARKS } from "./timeline.js";
 import { answers, chance, faults, knowledge, seen } from "./view.js";
-import { moveOf, words } from "./words.js";
+import { moveOf, words } from "./event_text.js";
 
 const folded = new Map(); // moments by game
 

@@ -17,7 +17,7 @@ UNTOLD = {"resolved"}  # by intent, where an action simply took effect
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_event_and_move_of_a_game_has_words(name: str) -> None:
-    """Source: words.json. No braces are left, and every player in it is named."""
+    """Source: event_texts.json. No braces are left, and every player in it is named."""
     seats = 4 if PRESETS[name].problem(4) is None else 2
     for seed in range(2):
         record = random_game(PRESETS[name], seats, seed)

@@ -1,9 +1,9 @@
-// Events and moves as text, from the message catalogue words.json, as protocol/event_text.py describes them.
+// Events and moves as text, from the message catalogue event_texts.json, as protocol/event_text.py describes them.
 
 const SEATS = ["seat", "target", "claimant"];
 
 /**
- * Return the tellers of a table (protocol/words.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat.
+ * Return the tellers of a table (protocol/event_texts.json): `tell`, `tellMove`, `tellEnd` and `story`; names are by seat.
  * The seat `you` is addressed in the second person if its name is "you".
  */
 export function words(table, you = null) {
