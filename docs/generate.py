@@ -354,7 +354,7 @@ KITS = DOCS.parent / "protocol" / "kits"
 
 
 def with_event_texts(kit: str, language: str) -> str:
-    """Return a kit's source with the texts of protocol/event_texts.json, but none that tells whether a card was held."""
+    """Return a kit's source with the texts of event_texts.json, but none that tells whether a card was held."""
     texts = EVENT_TEXTS["events"].items()
     rows = [(name, text) for name, text in texts if text and not name.endswith((".held", ".lacking"))]
     if language == "python":

@@ -1,0 +1,39 @@
+"""Advise how a program in each language reads a line, flushes, prints output, writes JSON and installs packages."""
+
+_OTHER = ("read single lines", "flush standard output", "standard error", "a JSON library", "")
+_SCANF = "fgets or getline; scanf with \\n or a blank in its format reads on to the next line"
+_NODE = 'readline.createInterface({ input: process.stdin }).on("line", ...)'
+_PIP = " (pip install --target FOLDER PACKAGE)"
+_ADVICE = {  # how to read a line, flush, print debug output and write JSON; and how to install a package
+    "python": (
+        "for line in sys.stdin",
+        "print(..., flush=True)",
+        "print(..., file=sys.stderr)",
+        "json.dumps(...)",
+        _PIP,
+    ),
+    "javascript": (
+        _NODE,
+        'process.stdout.write(line + "\\n")',
+        "console.error",
+        "JSON.stringify(...)",
+        " (npm install)",
+    ),
+    "java": ("BufferedReader.readLine()", "System.out.flush()", "System.err.println"),
+    "c": (_SCANF, "fflush(stdout)", "fprintf(stderr, ...)"),
+    "c++": ("std::getline(std::cin, line)", "std::flush", "std::cerr"),
+    "go": (
+        'bufio.Reader.ReadString("\\n")',
+        "Flush() of the bufio.Writer",
+        "fmt.Fprintln(os.Stderr, ...)",
+        "json.Marshal",
+    ),
+    "rust": ("io::stdin().lines()", "io::stdout().flush()", "eprintln!"),
+    "shell": ("while read -r line", "stdbuf -oL PROGRAM", ">&2"),
+}
+
+
+def advice_in(language: str) -> dict[str, str]:
+    """Return the placeholders of remedies whose values depend on the language."""
+    row = _ADVICE.get(language, ())
+    return dict(zip(("loop", "how", "debug", "dumps", "install"), (*row, *_OTHER[len(row) :]), strict=True))
