@@ -38,10 +38,10 @@ FILES = {
 }
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
-    "referee": "referee/test_{examples,faults,table,seat,table_talk,own_time,sent_lines,bad_bots,view}.py local",
+    "referee": "referee/test_{examples,faults,table,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py local",
     "clock": "referee/test_{clock,own_time,table,seat,examples,faults}.py",
     "judge": "referee/test_{judge,examples,faults,table,table_talk,own_time,bad_bots}.py",
-    "knowledge": "coup referee/test_{view,examples}.py",
+    "knowledge": "coup referee/test_{visibility,examples}.py",
     "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"
     " ladder/web/test_gate.py",
     "grades": "ladder/grading ladder/test_deadlines.py ladder/users/test_roster.py",
