@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Column, Connection, Select, delete, func, or_, select, tuple_, update
 
 from ladder.store.events import SIGN_IN_FAILED, SIGNED_IN, USERS_CHANGED, record_event
-from ladder.store.queue import all_finals
+from ladder.store.finals import all_finals
 from ladder.store.schema_tables import (
     METADATA,
     archives,

@@ -16,19 +16,9 @@ from sqlalchemy import Connection, Table, and_, delete, func, insert, select, te
 
 from ladder.store.connection import Database, DatabaseError
 from ladder.store.events import delete_events
-from ladder.store.queue import (
-    ABANDONED,
-    ENDED,
-    FINAL,
-    LEASED,
-    PLAYED,
-    RunnerRecord,
-    end_runner,
-    has_process_ended,
-    is_on_this_machine,
-    list_live_runners,
-)
+from ladder.store.queue import ABANDONED, ENDED, FINAL, LEASED, PLAYED
 from ladder.store.revisions import create_schema, find_revision, tables_of
+from ladder.store.runners import RunnerRecord, end_runner, has_process_ended, is_on_this_machine, list_live_runners
 from ladder.store.schema_tables import (
     audit_log,
     failed_attempts,

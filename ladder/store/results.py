@@ -19,7 +19,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, dele
 from arena import referee
 from ladder.store.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
 from ladder.store.matches import is_outside_finals
-from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING, has_live_runner
+from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
+from ladder.store.runners import has_live_runner
 from ladder.store.schema_tables import (
     audit_log,
     bots,

@@ -1,0 +1,179 @@
+"""Store the runners and table servers of a ladder, and detect dead ones.
+
+A live runner increments its heartbeat. Another runner that sees no new heartbeat for HEARTBEAT_TIMEOUT_S, by its own
+monotonic clock, considers it dead; wall clocks don't matter. On the same machine the kernel reports a death
+immediately.
+"""
+
+import os
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import Connection, Select, insert, select, update
+
+from ladder.store.queue import record_failed_attempt
+from ladder.store.revisions import require_revision
+from ladder.store.schema_tables import matches, runners, versions
+from ladder.store.versions import AttemptCost, release_check
+
+HEARTBEAT_TIMEOUT_S = 60.0  # longer than a restart of the database
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerRecord:
+    """A runner or table server."""
+
+    id: str
+    host: str
+    pid: int
+    process_start: str
+    heartbeat: int
+    capacity: int
+    port: int | None = None  # on which a table server listens; None for a runner
+    secret: str | None = field(default=None, repr=False)
+
+
+_COLUMNS = [runners.c[name] for name in RunnerRecord.__dataclass_fields__]
+
+
+def register_runner(
+    connection: Connection,
+    capacity: int,
+    timestamp: float,
+    id: str | None = None,
+    port: int | None = None,
+    secret: str | None = None,
+) -> str:
+    """Register this process as a runner and return its id; with the `id` of an ended runner, make it live again.
+
+    port, secret: only of a table server, which listens on this port of 127.0.0.1 for web servers with the secret.
+    """
+    known = id is not None
+    id = id or uuid.uuid4().hex
+    values = {
+        "host": _host(), "pid": os.getpid(), "process_start": _start_time(os.getpid()), "heartbeat": 0,
+        "capacity": capacity, "started_at": timestamp, "ended": False, "port": port, "secret": secret,
+    }  # fmt: skip
+    if known:
+        connection.execute(update(runners).where(runners.c.id == id).values(ended=False, capacity=capacity))
+    else:
+        connection.execute(insert(runners).values(id=id, **values))
+    return id
+
+
+def record_heartbeat(connection: Connection, id: str, capacity: int) -> bool:
+    """Record that a runner is alive. Return False if it was declared dead and its matches were queued again.
+
+    Raises SchemaError if another version has upgraded the database.
+    """
+    require_revision(connection)
+    done = connection.execute(
+        update(runners)
+        .where(runners.c.id == id, runners.c.ended.is_(False))
+        .values(heartbeat=runners.c.heartbeat + 1, capacity=capacity)
+    )
+    return bool(done.rowcount)
+
+
+def end_runner(connection: Connection, id: str, lost_at: float | None = None) -> None:
+    """End a runner and queue its tasks again. `lost_at`: when it was found to be dead; None: it ended normally."""
+    connection.execute(update(runners).where(runners.c.id == id).values(ended=True))
+    _release(connection, [id], lost_at)
+
+
+def release_ended(connection: Connection) -> None:
+    """Queue the tasks of ended runners again: a live one that was considered dead may have leased more tasks since."""
+    _release(connection, select(runners.c.id).where(runners.c.ended))
+
+
+def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lost_at: float | None = None) -> None:
+    cost = AttemptCost.NOTHING if lost_at is None else AttemptCost.LOSS
+    for table, give_back in ((matches, record_failed_attempt), (versions, release_check)):
+        held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
+        for id, runner in connection.execute(held).all():
+            give_back(connection, id, runner, "each runner that started it was lost", lost_at or 0.0, cost)
+
+
+def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:
+    """Return the runners that haven't ended, or the table servers, by start; some of them may be dead."""
+    kind = runners.c.port.is_not(None) if table_servers else runners.c.port.is_(None)
+    query = select(*_COLUMNS).where(runners.c.ended.is_(False), kind).order_by(runners.c.started_at)
+    return [RunnerRecord(*row) for row in connection.execute(query)]
+
+
+class LivenessCheck:
+    """Detects dead runners: those of this machine that have ended, and those without a new heartbeat for `silent_s`."""
+
+    def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
+        self._clock = clock
+        self._silent_s = silent_s
+        self._seen: dict[str, tuple[int, float]] = {}  # by runner: its last heartbeat, and when it was first seen
+        self._checked_at = clock()
+
+    def dead(self, runners: list[RunnerRecord], own: str | None = None) -> list[str]:
+        """Return the ids of the dead ones among `runners`, except `own`."""
+        now = self._clock()
+        if now - self._checked_at > self._silent_s / 2:
+            self._seen.clear()  # this process was suspended, or all runners waited for the database
+        self._checked_at = now
+        dead = []
+        for runner in runners:
+            if runner.id == own:
+                continue
+            last, since = self._seen.get(runner.id, (-1, now))
+            if runner.heartbeat != last:
+                self._seen[runner.id] = (runner.heartbeat, now)
+                since = now
+            if has_process_ended(runner) or now - since > self._silent_s:
+                dead.append(runner.id)
+        return dead
+
+
+def is_on_this_machine(runner: RunnerRecord) -> bool:
+    """Return whether a runner is or was a process of this machine since its last boot, in this process namespace."""
+    return runner.host == _host()
+
+
+def is_port_on_this_machine(runner: RunnerRecord) -> bool:
+    """Return whether a runner's port is on this machine, perhaps in another process namespace."""
+    return runner.host.split()[:2] == _host().split()[:2] and not has_process_ended(runner)
+
+
+def has_process_ended(runner: RunnerRecord) -> bool:
+    """Return whether a runner of this machine has ended; False for other machines."""
+    return is_on_this_machine(runner) and _start_time(runner.pid) != runner.process_start
+
+
+def has_live_runner(connection: Connection) -> bool:
+    """Return whether a runner may be alive: it hasn't ended, and isn't a process of this machine that is gone."""
+    return any(not has_process_ended(runner) for runner in list_live_runners(connection))
+
+
+def _host() -> str:
+    """Return a name for this machine since its last boot, and for this process namespace."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{os.uname().nodename} {boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename
+
+
+def _start_time(pid: int) -> str:
+    """Return a process's start, in kernel ticks; "" if it doesn't exist or has ended, "?" if the start is unknown."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    except FileNotFoundError:
+        if os.path.isdir("/proc/self"):
+            return ""
+    except OSError:
+        pass
+    try:
+        os.kill(pid, 0)  # no /proc: macOS
+    except ProcessLookupError:
+        return ""
+    except PermissionError:
+        pass
+    return "?"
