@@ -25,18 +25,9 @@ from ladder.users.accounts import (
     sign_in_by_provider,
     sign_out,
 )
-from ladder.users.people import (
-    UnfinishedTasksError,
-    UserImport,
-    erase_user,
-    import_users,
-    is_pseudonym,
-    list_erasable,
-    merge_users,
-    preview_import,
-    set_suspended,
-    set_withdrawn,
-)
+from ladder.users.erasure import UnfinishedTasksError, erase_user, list_erasable
+from ladder.users.merge import merge_users
+from ladder.users.pseudonyms import is_pseudonym
 from ladder.users.roster import (
     SIGNED_UP,
     TAKE_OVER_FIRST,
@@ -67,3 +58,5 @@ from ladder.users.teams import (
     join_teams,
     leave_teams,
 )
+from ladder.users.user_import import UserImport, import_users, preview_import
+from ladder.users.withdrawal import set_suspended, set_withdrawn

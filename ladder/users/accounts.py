@@ -26,7 +26,7 @@ from ladder.clock import DAY_S
 from ladder.ladder import Ladder, get_acting_user, get_user, make_viewer
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
-from ladder.users.people import draw_pseudonym
+from ladder.users.pseudonyms import draw_pseudonym
 from ladder.users.roster import fold_ascii_case, make_roster_entry
 
 if TYPE_CHECKING:

@@ -1,0 +1,74 @@
+"""Suspend users, and withdraw them from the course."""
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder import store
+from ladder.ladder import STAFF_USER, Ladder, get_user
+from ladder.settings import LadderError
+
+
+def set_suspended(ladder: Ladder, login: str, suspended: bool, actor: str, reason: str) -> bool:
+    """Suspend a user, or undo it; return False if this applies already.
+
+    Bots of a suspended user don't play, submissions are rejected, and nothing counts for grades. Queued matches with
+    them are cancelled, except in finals, where results of others depend on them. Raises LadderError for an unknown
+    login and for the login "staff".
+    """
+
+    def act(connection: Connection) -> bool:
+        user = get_participant(connection, login)
+        if user.suspended == suspended:
+            return False
+        now = ladder.clock()
+        store.log_action(
+            connection, store.AuditEntry(actor, "suspend" if suspended else "unsuspend", reason, now, user_id=user.id)
+        )
+        store.set_user_suspended(connection, user.id, suspended)
+        if suspended:
+            stop_versions(connection, user, "its owner is suspended", now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def set_withdrawn(ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
+    """Withdraw a user from the course, or reinstate the user; return False if this applies already.
+
+    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
+    """
+
+    def act(connection: Connection) -> bool:
+        user = get_participant(connection, login)
+        if user.withdrawn == gone:
+            return False
+        if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
+            raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
+        now = ladder.clock()
+        store.log_action(
+            connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id)
+        )
+        store.set_user_withdrawn(connection, user.id, gone)
+        if gone:
+            stop_versions(connection, user, "its owner left the course", now)
+        return True
+
+    return ladder.database.write(act)
+
+
+def get_participant(connection: Connection, login: str) -> store.User:
+    """Return the user of a login. Raises LadderError, also for the login "staff"."""
+    user = get_user(connection, login)
+    if user.login == STAFF_USER.login:
+        raise LadderError(
+            "staff owns the reference bots, and can't be suspended or withdrawn.\n"
+            "Disable a bot instead: arena ladder disable"
+        )
+    return user
+
+
+def stop_versions(connection: Connection, user: store.User, reason: str, now: float) -> None:
+    """Cancel the queued matches of an owner's bots, except in finals."""
+    for bot in store.all_bots(connection):
+        for version in store.versions_of(connection, bot.id) if bot.owner_id == user.id else ():
+            store.cancel_queued_matches(connection, reason, now, version.id, (store.RATED, store.CHALLENGE))
