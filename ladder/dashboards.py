@@ -14,7 +14,7 @@ from ladder import store
 from ladder.audit_log import DecisionSummary, list_audit_log, summarize_decisions
 from ladder.bots import BotSummary, RemainingQuota, VersionCheckView, list_bots
 from ladder.grading import FinalState
-from ladder.matches import RunnerSummary, list_runners
+from ladder.match_pages import RunnerSummary, list_runners
 from ladder.permissions import hide_fields
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_erasable, list_teams, summarize_user
 from ladder.view_context import NO_RUNNER, ViewContext, paginate

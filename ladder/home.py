@@ -7,7 +7,7 @@ from ladder.bots import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
 from ladder.grading import FinalState, summarize_final
 from ladder.ladder import Ladder
-from ladder.matches import list_matches
+from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.standings import StandingsPage, view_standings_page
 from ladder.standings.computation import Standings, StandingsRow

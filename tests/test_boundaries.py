@@ -114,14 +114,14 @@ ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.st
   ladder.view_context ladder.clock ladder.ladder
 ladder.settings_forms: arena.escaping ladder.store ladder.settings ladder.ladder ladder.deadlines
 ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.users
-ladder.matches: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
+ladder.match_pages: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.ladder ladder.audit_log
 ladder.standings: arena.escaping arena.rating arena.rating.matches arena.formatting arena.run ladder.store
   ladder.permissions ladder.view_context ladder.clock ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
-  ladder.audit_log ladder.matches ladder.standings
+  ladder.audit_log ladder.match_pages ladder.standings
 ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
   ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
   ladder.standings ladder.bots
@@ -139,21 +139,21 @@ ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena
   ladder.standings ladder.maintenance
 ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder.maintenance
 ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions ladder.view_context ladder.users
-  ladder.audit_log ladder.matches ladder.bots ladder.grading
+  ladder.audit_log ladder.match_pages ladder.bots ladder.grading
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
-  ladder.deadlines ladder.users ladder.matches ladder.standings ladder.bots ladder.grading
+  ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
   ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks
   ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
   arena.replay arena.lessons arena.tables arena.playground ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
-  ladder.users ladder.settings_forms ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tables
+  ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tables
   ladder.tasks ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
   ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users
-  ladder.audit_log ladder.matches ladder.standings ladder.bots ladder.tasks ladder.maintenance ladder.tables.server
+  ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tasks ladder.maintenance ladder.tables.server
   ladder.grading ladder.upgrade ladder.dashboards ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))

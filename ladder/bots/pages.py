@@ -19,7 +19,7 @@ from ladder import store
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
-from ladder.matches import list_matches
+from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.rounds import RECENT_MATCHES, SLOW_TIME_SHARE, is_slow, mean_response_us
 from ladder.standings import OpponentRecord, compute_trends, list_opponents

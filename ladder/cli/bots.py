@@ -19,7 +19,7 @@ from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_b
 from ladder.cli.results import write_log
 from ladder.clock import format_local_time, parse_time
 from ladder.ladder import ActionResult, get_bot, set_frozen
-from ladder.matches import QueuePage, set_void, view_queue
+from ladder.match_pages import QueuePage, set_void, view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.tasks import QueuedChallenge, queue_challenges
 from ladder.users import set_suspended

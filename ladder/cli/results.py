@@ -37,7 +37,7 @@ from ladder.cli.common import (
 from ladder.dashboards import EventList, list_events
 from ladder.ladder import get_bot
 from ladder.maintenance import ExportedFiles, export_ladder, write_csv
-from ladder.matches import MatchList, MatchPage, find_record_text, list_matches, view_match
+from ladder.match_pages import MatchList, MatchPage, find_record_text, list_matches, view_match
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.standings import (
     COLUMNS,

@@ -17,7 +17,7 @@ from ladder.bots import BotList, BotPage, deadlines_of_bot, get_remaining_quota,
 from ladder.home import HomePage, describe_ladder, view_home
 from ladder.ladder import Ladder
 from ladder.maintenance import write_csv
-from ladder.matches import (
+from ladder.match_pages import (
     MatchList,
     MatchPage,
     MatchReplay,

@@ -26,7 +26,7 @@ from ladder.grading import list_final_states
 from ladder.home import describe_ladder
 from ladder.ladder import STAFF_USER, Ladder, set_frozen
 from ladder.maintenance import check_ladder, write_csv
-from ladder.matches import set_void
+from ladder.match_pages import set_void
 from ladder.settings import LadderError
 from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
 from ladder.users import (

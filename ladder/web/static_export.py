@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ladder.ladder import Ladder
-from ladder.matches import list_matches
+from ladder.match_pages import list_matches
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.web.app import make_app
 

@@ -10,7 +10,7 @@ from arena.cli import cli
 from ladder.bots import BotLogs, BotPage, BuildLog
 from ladder.grading import FinalList
 from ladder.maintenance import Checkup
-from ladder.matches import MatchList, MatchPage, QueuePage
+from ladder.match_pages import MatchList, MatchPage, QueuePage
 from ladder.standings import RebuiltStandings
 from ladder.standings.computation import Standings
 from ladder.tasks import MatchFinished, RunnerEventEntry, StandingsUpdated

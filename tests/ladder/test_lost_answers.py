@@ -16,7 +16,7 @@ from ladder import users
 from ladder.bots import activate_version, disable_bot, submit_bot, submit_reference
 from ladder.grading import create_final, get_final_state, retry_final, reveal_final_results
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
-from ladder.matches import set_void
+from ladder.match_pages import set_void
 from ladder.standings import rebuild_standings
 from ladder.store import Database, claim_check, finish_check, register_runner
 from ladder.tasks import queue_challenges

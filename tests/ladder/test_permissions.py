@@ -37,7 +37,7 @@ from ladder.dashboards import (
 from ladder.grading import FinalList, FinalState, GradesPage, list_finals
 from ladder.home import AccountPage, HomePage, describe_ladder, view_account, view_home
 from ladder.ladder import open_ladder
-from ladder.matches import (
+from ladder.match_pages import (
     MatchList,
     MatchPage,
     MatchReplay,

@@ -12,7 +12,7 @@ from arena.replay import make_replay_object
 from ladder import store
 from ladder.bots import view_bot
 from ladder.ladder import open_ladder
-from ladder.matches import find_record_text, list_matches, view_match_replay
+from ladder.match_pages import find_record_text, list_matches, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from tests.ladder.small_ladder import play
 from tests.ladder.term import Term

@@ -2,7 +2,8 @@
 
 from arena.sandbox.docker import image
 from arena.sandbox.docker.box import BACKEND, DockerSandbox, cleanup_stale, unavailable_reason
-from arena.sandbox.docker.container import LANGUAGES, command_inside, language, missing_image_problem
+from arena.sandbox.docker.command import LANGUAGES, command_inside, language
+from arena.sandbox.docker.container import missing_image_problem
 from arena.sandbox.docker.engine import (
     FOLDER_LABEL,
     OWNER_LABEL,

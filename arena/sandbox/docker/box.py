@@ -23,17 +23,10 @@ from arena.limits import Limits
 from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Box, Exit, Program, ProgramError, Sandbox, SandboxError, with_cause
 from arena.sandbox.cgroup_box import CgroupBox
-from arena.sandbox.docker.container import (
-    FORGED,
-    LANGUAGES,
-    Container,
-    ContainerConfig,
-    command_inside,
-    language,
-    missing_image_problem,
-    parse_exit,
-)
+from arena.sandbox.docker.command import LANGUAGES, command_inside, language
+from arena.sandbox.docker.container import FORGED, Container, missing_image_problem, parse_exit
 from arena.sandbox.docker.engine import get_engine
+from arena.sandbox.docker.limits import ContainerConfig
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy, host_problem_of, run_self_test
 from arena.sandbox.linux import Cgroup, cgroup, processes
 from arena.sandbox.program_files import Programs

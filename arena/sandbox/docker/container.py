@@ -18,138 +18,23 @@ means."""
 import contextlib
 import errno
 import os
-import re
-import secrets
 import shlex
 import signal
-import stat
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from arena.limits import Limits
 from arena.sandbox.box import Exit, Program, ProgramError, SandboxError
 from arena.sandbox.child_process import wait_readable
-from arena.sandbox.docker.engine import FOLDER_LABEL, FOLDER_PREFIX, OWNER_LABEL, Engine
+from arena.sandbox.docker.engine import FOLDER_LABEL, FOLDER_PREFIX, Engine
+from arena.sandbox.docker.limits import ContainerConfig, container_body
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
-from arena.sandbox.linux import Cgroup, docker_profile, global_identity, launch, list_children
-from arena.sandbox.program_files import BOX_FOLDER, argv_inside, copy_files, cwd_inside, own_files
+from arena.sandbox.linux import Cgroup, list_children
+from arena.sandbox.program_files import BOX_FOLDER, copy_files, cwd_inside
 from arena.sandbox.scratch import remove_tree
-
-# Files of /proc that change with the activity of other processes: covert channels between containers. Files that
-# python, node or java need (cpuinfo, version, filesystems, the process's own) stay visible.
-COVERT = (
-    *("buddyinfo", "cgroups", "cmdline", "config.gz", "consoles", "crypto", "diskstats", "interrupts", "kallsyms"),
-    *("key-users", "loadavg", "locks", "mdstat"),
-    *("meminfo", "modules", "pagetypeinfo", "partitions", "pressure", "schedstat", "slabinfo", "softirqs", "stat"),
-    *("swaps", "sys/fs", "sys/kernel/pty", "sys/kernel/random", "timer_list", "uptime", "vmallocinfo", "vmstat"),
-    *("zoneinfo", "fs", "irq", "bus", "driver"),
-)
-# A list given to the engine replaces its default (moby/oci/defaults.go), so the first two lines repeat the default.
-# /sys is added because it counts disks and memory; JVMs find a limit there, so `start_script` passes JAVA_OPTIONS.
-MASKED = (
-    *("/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_stats"),
-    *("/proc/sched_debug", "/proc/scsi", "/sys"),
-    *(f"/proc/{name}" for name in COVERT),
-)
-READ_ONLY = ("/proc/sys", "/proc/sysrq-trigger")  # from the engine's default list; its other entries are masked above
-
-INODE_KB = 16  # of /tmp for each file in it: 1,024 for the default, far more than a bot needs
-SHM_MB = 1  # for /dev/shm, where Python's semaphores are; large files belong in /tmp
-MEMLOCK_KB = 64  # what Linux allowed a user for decades; locked memory can't be reclaimed
-MESSAGES_KB = 64  # POSIX message queues: kernel memory
-FIRST_UID = 1_900_000_000  # systemd's table of ids leaves this range unused, so no user of the machine has such an id
-UIDS = 100_000_000  # chosen at random, so that two containers share no limit that the kernel counts per user
-NOBODY = 65534  # the user if the engine shifts ids: higher ids don't exist then
-
-PATH = "/usr/local/bin:/usr/bin:/bin"
-HOME = "/tmp"
-
-
-@dataclass(frozen=True, slots=True)
-class ContainerConfig:
-    """The image, limits and runtime of a container; containers with equal configs are interchangeable."""
-
-    image: str
-    limits: Limits
-    runtime: str | None = None
-
-
-def container_body(
-    engine: Engine, config: ContainerConfig, command: Sequence[str], mounts: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return the body of the call that creates a hardened container (Docker Engine API 1.41, ContainerCreate)."""
-    uid = NOBODY if engine.shifts_ids else FIRST_UID + secrets.randbelow(UIDS)
-    return {
-        "Image": config.image,
-        "Entrypoint": [],
-        "Cmd": list(command),
-        "Hostname": "bot",
-        "User": f"{uid}:{uid}",
-        "WorkingDir": HOME,
-        "Env": [f"{name}={value}" for name, value in launch.environment(PATH, HOME).items()],
-        "Labels": {OWNER_LABEL: global_identity()},
-        "NetworkDisabled": True,
-        "HostConfig": {
-            **_isolation(),
-            **_limits(config.limits, int(engine.info.get("NCPU") or 1)),
-            **({} if config.runtime is None else {"Runtime": config.runtime}),
-            "LogConfig": {"Type": "none"},
-            "Mounts": mounts,
-            "Init": False,
-            "AutoRemove": False,  # the box first asks the engine how the container ended
-        },
-    }
-
-
-def _isolation() -> dict[str, Any]:
-    return {
-        "NetworkMode": "none",
-        "IpcMode": "private",
-        "CgroupnsMode": "private",
-        "ReadonlyRootfs": True,
-        "CapDrop": ["ALL"],
-        "SecurityOpt": ["no-new-privileges", f"seccomp={docker_profile()}"],
-        "MaskedPaths": list(MASKED),
-        "ReadonlyPaths": list(READ_ONLY),
-    }
-
-
-def _limits(limits: Limits, cores: int) -> dict[str, Any]:
-    memory = limits.memory_mb * 1024 * 1024
-    tmp = f"rw,nosuid,nodev,exec,mode=1777,size={limits.tmp_mb}m,nr_inodes={max(64, limits.tmp_mb * 1024 // INODE_KB)}"
-    return {
-        "PidsLimit": limits.processes + 1,  # process 1 is ours
-        "Memory": memory,
-        "MemorySwap": memory,
-        "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
-        "CpusetCpus": _bound_cores(cores),
-        "OomScoreAdj": 500,  # when memory runs out, the kernel kills a bot, not the referee
-        "Tmpfs": {
-            "/tmp": tmp,
-            "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64",
-            "/dev/pts": "ro,nosuid,nodev,noexec,mode=0555,size=4k,nr_inodes=2",  # no terminals: no limit counts them
-        },
-        "Ulimits": [{"Name": name, "Soft": soft, "Hard": hard} for name, (soft, hard) in _ulimits(limits).items()],
-    }
-
-
-def _ulimits(limits: Limits) -> dict[str, tuple[int, int]]:
-    memlock, messages = MEMLOCK_KB * 1024, MESSAGES_KB * 1024
-    return {**launch.rlimits(limits), "memlock": (memlock, memlock), "msgqueue": (messages, messages)}
-
-
-def _bound_cores(cores: int) -> str:
-    """Return the cores that this process is bound to, as "0,2"; "" if it may use all cores.
-
-    A run binds its workers, because a round trip to a bot on another core takes 70 us instead of 10 (measured).
-    """
-    ours = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
-    return ",".join(map(str, ours)) if ours and len(ours) < cores and ours[-1] < cores else ""
 
 
 def create(engine: Engine, body: dict[str, Any]) -> str:
@@ -422,79 +307,3 @@ def _bind(source: Path, target: str) -> dict[str, Any]:
         "ReadOnly": True,
         "BindOptions": {"Propagation": "rprivate"},
     }
-
-
-# Language -> the commands that run in its image; all other commands run in `native`, compiled programs too. Each image
-# is built from arena/sandbox/docker/images/LANGUAGE.Dockerfile.
-_PROGRAMS: dict[str, tuple[str, ...]] = {
-    "python": ("python", "pypy"),
-    "node": ("node", "nodejs"),
-    "java": ("java", "javac", "jar"),
-    "rust": ("rustc", "cargo"),
-    "go": ("go",),
-    "native": (),
-}
-LANGUAGES = tuple(_PROGRAMS)
-
-
-def command_inside(program: Program) -> tuple[str, ...]:
-    """Return the command for a container: without the folders of this machine's interpreters, found on PATH instead.
-
-    The interpreter of a #! line is written out in front, because the line contains this machine's path of it.
-    """
-    words = list(argv_inside(program))
-    own = _own_file(program, words[0])
-    line = None if own is None or _leaves_own_files(own, program) else _read_shebang(own)
-    if line is not None:
-        words = [*os.fsdecode(line).split(None, 1), *words]
-    if os.path.isabs(words[0]) and not words[0].startswith(f"{BOX_FOLDER}/"):
-        words[0] = os.path.basename(words[0])
-    if re.fullmatch(r"python[0-9.]*", words[0]):
-        words[0] = "python3"
-    elif words[0] == "nodejs":
-        words[0] = "node"
-    return tuple(words)
-
-
-def language(words: Sequence[str]) -> str:
-    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler. Skips `env` and options."""
-    for word in words:
-        for part in word.split():
-            name = os.path.basename(part)
-            if name == "env" or part.startswith("-") or "=" in part:
-                continue
-            name = name.rstrip("0123456789.")
-            return next((language for language, names in _PROGRAMS.items() if name in names), "native")
-    return "native"
-
-
-def _own_file(program: Program, word: str) -> Path | None:
-    """Return the path, on this machine, of the program's own file that `word` names; None for any other file."""
-    files = own_files(program)
-    if word.startswith(f"{BOX_FOLDER}/"):
-        return files / word.removeprefix(f"{BOX_FOLDER}/") if files.is_dir() else files
-    return program.cwd / word if "/" in word and not os.path.isabs(word) else None
-
-
-def _leaves_own_files(path: Path, program: Program) -> bool:
-    """Return whether a path leaves the program's own files by links or .. parts."""
-    try:
-        return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(own_files(program)))
-    except ValueError:  # a name that no file can have
-        return True
-
-
-def _read_shebang(path: Path) -> bytes | None:
-    """Return the text after #! in a file's first line, None without one."""
-    try:
-        # A privileged user may be running this, so neither a pipe nor a link in a program's folder is followed.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
-    except (OSError, ValueError):  # or a name that no file can have
-        return None
-    try:
-        head = os.read(file, 256) if stat.S_ISREG(os.fstat(file).st_mode) else b""  # what Linux reads of a first line
-    except OSError:
-        return None
-    finally:
-        os.close(file)
-    return (head[2:].split(b"\n", 1)[0].strip() or None) if head.startswith(b"#!") else None

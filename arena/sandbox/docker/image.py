@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.sandbox.box import SandboxError
-from arena.sandbox.docker.container import LANGUAGES
+from arena.sandbox.docker.command import LANGUAGES
 from arena.sandbox.docker.engine import get_engine, one_line_text
 from arena.sandbox.host_problems import HostProblem, HostProblemError, Remedy
 

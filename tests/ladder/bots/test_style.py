@@ -11,7 +11,7 @@ from arena.stats import StatsAccumulator as Records
 from arena.stats.report import make_stats_report
 from ladder.bots import BotStyle, view_bot
 from ladder.ladder import Ladder, prune_expired
-from ladder.matches import list_matches, set_void
+from ladder.match_pages import list_matches, set_void
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.standings import rebuild_standings, view_standings
 from ladder.standings.computation import Standings

@@ -13,7 +13,7 @@ from ladder.bots import submit_bot, submit_folder, view_bot
 from ladder.clock import format_local_time, parse_time
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
-from ladder.matches import view_queue
+from ladder.match_pages import view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.users import join_teams

@@ -17,7 +17,7 @@ from arena.run import VerificationReport, final_plan, verify_all
 from ladder import grading, store
 from ladder.bots import activate_version, disable_bot
 from ladder.ladder import Ladder, set_frozen
-from ladder.matches import set_void, view_match_replay
+from ladder.match_pages import set_void, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.runner import LadderRunner
 from ladder.settings import LadderError

@@ -15,7 +15,7 @@ from ladder.bots import disable_bot
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
 from ladder.maintenance import restore_backup, write_backup
-from ladder.matches import set_void
+from ladder.match_pages import set_void
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import METADATA, all_releases, list_audit_entries

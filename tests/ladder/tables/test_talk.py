@@ -9,7 +9,7 @@ from arena.referee import MatchSettings, Record, read_record, verify_record
 from arena.sandbox import SandboxChoice
 from ladder.bots import submit_reference
 from ladder.ladder import LadderFormat, create_ladder
-from ladder.matches import find_record_text, list_matches
+from ladder.match_pages import find_record_text, list_matches
 from ladder.permissions import STAFF_VIEWER
 from tests.ladder.classes import serve
 from tests.ladder.term import write

@@ -16,7 +16,7 @@ from ladder.dashboards import list_events
 from ladder.grading import create_final, get_commitment_file, get_final_state, get_grades, list_finals
 from ladder.ladder import Ladder
 from ladder.maintenance import export_ladder
-from ladder.matches import list_matches, set_void, view_match, view_match_replay, view_queue
+from ladder.match_pages import list_matches, set_void, view_match, view_match_replay, view_queue
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.runner import LadderRunner, RunnerMetrics
 from ladder.standings import rebuild_standings, view_standings

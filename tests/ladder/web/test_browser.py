@@ -15,7 +15,7 @@ from arena.checks import CheckStep, Severity
 from arena.playground import make_program_fragment
 from ladder.bots import disable_bot, serialize_step, submit_bot
 from ladder.ladder import Ladder, open_ladder
-from ladder.matches import set_void
+from ladder.match_pages import set_void
 from ladder.store import METADATA, User, finish_check, save_users
 from ladder.users import issue_secret
 from tests.chromium import Reader

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from ladder.bots import submit_bot
 from ladder.ladder import open_ladder
-from ladder.matches import list_matches
+from ladder.match_pages import list_matches
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.web import export_static_site
 from tests.cli_workspace import BOT

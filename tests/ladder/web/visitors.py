@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from ladder.ladder import Ladder, open_ladder
-from ladder.matches import list_matches
+from ladder.match_pages import list_matches
 from ladder.permissions import ROUTES, STAFF_VIEWER
 from ladder.tables import list_tables
 from ladder.users import issue_secret, set_suspended, sign_in_by_link
