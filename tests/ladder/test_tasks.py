@@ -165,16 +165,16 @@ def test_an_unknown_exception_is_a_failed_attempt(ladder: Ladder, place: Place) 
         assert store.get_version_by_id(connection, task.id).attempts == 1
 
 
-def test_a_reference_qualifies_against_the_others(ladder: Ladder, begun: Path) -> None:
-    (begun.parent / "one.py").write_text(f"{BOT}# better\n")
-    assert submit_reference(ladder, str(begun.parent / "one.py")).version_ref == "one@2"
+def test_a_reference_qualifies_against_the_others(ladder: Ladder, tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(f"{BOT}# better\n")
+    assert submit_reference(ladder, str(tmp_path / "one.py")).version_ref == "one@2"
     task = queue_of(ladder, 2).take()
     assert task is not None
     assert isinstance(task.work, VersionCheckJob)
     assert (task.work.name, [bot.name for bot, _ in task.work.references]) == ("one@2", ["two@1"])
 
 
-def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, begun: Path) -> None:
+def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, tmp_path: Path) -> None:
     """Neither does one whose bot was the subject of a later decision; each is accepted, with a message."""
 
     def active(name: str) -> str | None:
@@ -188,8 +188,8 @@ def test_an_older_version_that_is_checked_late_does_not_play(ladder: Ladder, beg
     ) is not None:
         late.append(found.id)
     for name in ("owner0", "owner1"):
-        (begun.parent / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
-        submit_bot(ladder, begun.parent / f"{name}.py", name)
+        (tmp_path / f"{name}.py").write_text(f"{BOT}# {name}, newer\n")
+        submit_bot(ladder, tmp_path / f"{name}.py", name)
     serve(ladder)
     assert (active("owner0"), active("owner1")) == ("owner0@2", "owner1@2")
     disable_bot(ladder, "owner1", "teacher", "copied")
