@@ -83,7 +83,7 @@ arena.playground:
 arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.compare
   arena.local
 arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.local
-  arena.play arena.playground.trial
+  arena.play arena.review arena.playground.trial
 arena.playground.build: arena.coup arena.replay arena.lessons
 arena.connect: protocol
 arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping arena.samples
@@ -146,7 +146,7 @@ ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena
   ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks
   ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
-  arena.replay arena.lessons arena.tables arena.playground ladder.store ladder.permissions ladder.settings
+  arena.replay arena.lessons arena.tables arena.review arena.playground ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
   ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tables
   ladder.tasks ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home

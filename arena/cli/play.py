@@ -48,6 +48,7 @@ from arena.lessons import learn_page, start_page
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
+from arena.review import review_in_process
 from arena.run import seed_key
 from arena.sandbox import Box, Program, SandboxChoice, make_sandbox, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
@@ -397,8 +398,12 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         offer = TableSettings(settings, given["games"], table.timings(1)[-1])
         return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace=pace)
 
-    def replay() -> str | None:
-        return replay_page([make_replay_object(records[max(records)])], "The match") if records else None
+    def replay(reviewed: bool) -> str | None:
+        if not records:
+            return None
+        record = records[max(records)]
+        review = review_in_process(referee.write_record(record), len(names) - 1) if reviewed else None
+        return replay_page([make_replay_object(record)], "The match", review=review)
 
     def begun(url: str) -> None:
         print_note(f"the table is at {url}; Ctrl-C ends it")

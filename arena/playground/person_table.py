@@ -9,12 +9,13 @@ follow; {"hint": true} returns [{"hint": ...}]. The other messages are "pace", "
 
 Both call `beat` with None when the program is asked, with each line that it reaches, and with 0 at its answer.
 
-replay() returns {"page": HTML} of the newest match, null before its end. Frames then link to "#replay" and "#write".
+replay() returns {"page": HTML} of the newest match, null before its end, and review() the same with a review of the
+person's moves. Frames then link to "#replay" and "#write".
 """
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePla
 from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
 from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
 from arena.replay import make_replay_object, replay_page
+from arena.review import review_person
 from arena.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Bot
 
@@ -46,8 +48,18 @@ def answer(message: str, beat: Beat = lambda line: None) -> str:
 
 def replay() -> str:
     """Return the replay page of the newest match."""
+    return _make_page(lambda record: None)
+
+
+def review() -> str:
+    """Return the same page with a review of the person's moves, which takes some seconds."""
+    return _make_page(lambda record: review_person(record, record.header.bots.index(_PERSON)))
+
+
+def _make_page(review: Callable[[Record], dict[str, Any] | None]) -> str:
     record = _tables[0].record
-    return json.dumps(record and {"page": replay_page([make_replay_object(record)], "Your match")})
+    page = record and replay_page([make_replay_object(record)], "Your match", review=review(record))
+    return json.dumps(page and {"page": page})
 
 
 class _OwnBot:

@@ -164,8 +164,8 @@ def replay_page(
 
     The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
     a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
-    these games, and `caution`, a line on how to read it. place: where the page opens if its address names no place,
-    such as "#game=1&turn=16&seat=2". Raises ValueError if there is no game.
+    these games, or that of `arena.review.review_person` on a player's own. place: where the page opens if its address
+    names no place, such as "#game=1&turn=16&seat=2". Raises ValueError if there is no game.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("no game to show")
@@ -235,6 +235,7 @@ def table_page(
     join: str | None = None,
     invitation: Mapping[str, Any] | None = None,
     lessons: Mapping[str, Any] | None = None,
+    reviews: bool = True,
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
@@ -242,7 +243,7 @@ def table_page(
     the path of the table's WebSocket; None if the page around this one is the server. home: (address, label) of the
     link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free seat.
     invitation: the `link` for others, and its QR `code` as a data URL. lessons: from `arena.lessons`, in place of a
-    server.
+    server. reviews: whether a player may have a match reviewed: the replay's address then takes `?review=1`.
     """
     body = "".join(
         (
@@ -255,6 +256,7 @@ def table_page(
             json_element("invitation", invitation),
             json_element("socket", socket),
             json_element("lessons", lessons),
+            json_element("reviews", reviews),
         )
     )
     styles = [style_sheets("page", "play", "chat", "rules", *(("lessons",) if lessons else ()))]

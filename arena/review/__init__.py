@@ -5,6 +5,7 @@ sandboxes or the command line.
 """
 
 from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator, UnknownRulesError
+from arena.review.person import review_in_process, review_person
 from arena.review.review import (
     CostlyDecision,
     DecisionPair,

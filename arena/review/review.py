@@ -122,15 +122,17 @@ def review_bot(
     jobs: int = 1,
     on_match: Callable[[], None] = lambda: None,
     judge: Judge | None = None,
+    games_of: Callable[[Record, str], list[int]] = lost_games,
 ) -> Review:
     """Review a bot's first `max_games` lost games. The same records give the same review for any `jobs`.
 
     A KeyboardInterrupt ends the review, which then has the games so far.
 
     jobs: number of processes, above 1 only on Linux. on_match: called after each match. judge: the bot whose choices
-    are the alternatives; None: all plausible moves. Raises RecordError if the engine doesn't reproduce a record,
-    UnknownRulesError for rules that playouts don't support, JudgeError for a judge without a choice, and ValueError
-    and JobError like `arena.local.play`.
+    are the alternatives; None: all plausible moves. games_of: the games to review, in place of the lost ones.
+
+    Raises RecordError if the engine doesn't reproduce a record, UnknownRulesError for rules that playouts don't
+    support, JudgeError for a judge without a choice, and ValueError and JobError like `arena.local.play`.
     """
     lost = decisions = 0
     costly: list[CostlyDecision] = []
@@ -138,7 +140,7 @@ def review_bot(
     curves: list[WinProbabilityCurve] = []
     work: list[tuple[Record, list[int]]] = []
     for record in records:
-        games = lost_games(record, bot)
+        games = games_of(record, bot)
         work.append((record, games[: max(0, max_games - lost)]))
         lost += len(games)
     numbers = [record.header.match for record, _ in work]

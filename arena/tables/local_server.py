@@ -42,14 +42,15 @@ _USED_LINK_PAGE = html_page(
 def serve_local_table(
     listening: socket.socket,
     pages: Mapping[str, str],
-    replay: Callable[[], str | None],
+    replay: Callable[[bool], str | None],
     table: Callable[[str], LiveTable],
     begun: Callable[[str], object],
 ) -> None:
     """Serve `pages`, HTML by path, and their table until SIGINT, SIGTERM, or the person has left a match that is over.
 
     `table(secret)` creates the table, in the event loop; the secret is that of the person's slot. `begun(address)` is
-    called once the server listens. `replay()` returns the HTML page of the last match, None without one.
+    called once the server listens. `replay(review)` returns the HTML page of the last match, with a review of the
+    person's games if `review` is true; None without a match.
     """
     port = listening.getsockname()[1]
     token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
@@ -69,7 +70,8 @@ def serve_local_table(
 
     async def replay_page(request: Request) -> Response:
         # While a match is played, its finished games would reveal which player has which letter.
-        shown = replay() if request.cookies.get(cookie) == secret and tables[0].replay else None
+        allowed = request.cookies.get(cookie) == secret and tables[0].replay
+        shown = await asyncio.to_thread(replay, "review" in request.query_params) if allowed else None
         return HTMLResponse(shown or "There is no finished match to show.", 200 if shown else 404, _HEADERS)
 
     async def table_socket(ws: WebSocket) -> None:

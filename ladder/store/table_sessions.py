@@ -314,16 +314,15 @@ def _save_players(
         connection.execute(insert(session_players).from_select([column.name for column in row], found))
 
 
-def find_match_players(connection: Connection, id: int, number: int) -> list[str | None]:
-    """Return the login of each player of a match of a table session, in the order of the record.
+def find_match_players(connection: Connection, id: int, number: int) -> list[tuple[str, str | None]]:
+    """Return the kind and the login of each player of a match of a table session, in the order of the record.
 
-    It is the owner's for a bot or a program, and None for a guest.
+    The login is the owner's for a bot or a program, and None for a guest.
     """
     row = session_players.c
-    query = select(users.c.login).select_from(session_players).outerjoin(users, users.c.id == row.user_id)
-    return list(
-        connection.scalars(query.where(row.table_session_id == id, row.match == number).order_by(row.player)).all()
-    )
+    query = select(row.kind, users.c.login).select_from(session_players).outerjoin(users, users.c.id == row.user_id)
+    rows = connection.execute(query.where(row.table_session_id == id, row.match == number).order_by(row.player))
+    return [(kind, login) for kind, login in rows]
 
 
 def list_table_results(connection: Connection) -> list[tuple[str, str, int, float]]:

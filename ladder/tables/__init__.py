@@ -1,6 +1,14 @@
 """Live tables of a ladder: sessions, their players, and the process that plays them (`server`)."""
 
-from ladder.tables.pages import TableList, TablePage, TableReplay, list_tables, view_table, view_table_replay
+from ladder.tables.pages import (
+    TableList,
+    TablePage,
+    TableReplay,
+    find_own_record,
+    list_tables,
+    view_table,
+    view_table_replay,
+)
 from ladder.tables.players import PlayerList, list_players
 from ladder.tables.sessions import (
     OpenedSession,

@@ -151,6 +151,14 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
     return TableReplay(id, number, why, match, context.revision)
 
 
+def find_own_record(context: ViewContext, id: int, number: int) -> tuple[str, int] | None:
+    """Return the record of a match that has ended, and the viewer's index in it; None if the viewer didn't play it."""
+    text = store.find_session_record(context.connection, id, number)
+    players = store.find_match_players(context.connection, id, number)
+    own = (store.PERSON, context.viewer.login)
+    return (text, players.index(own)) if text is not None and context.viewer.login and own in players else None
+
+
 def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
     """Return the replay of a record, redacted for the viewer. Raises RecordError."""
     viewer = context.viewer
@@ -158,7 +166,7 @@ def _make_table_replay(context: ViewContext, id: int, number: int, text: str) ->
         return make_replay_object(read_record(text))
     own = [
         player
-        for player, login in enumerate(store.find_match_players(context.connection, id, number))
+        for player, (_, login) in enumerate(store.find_match_players(context.connection, id, number))
         if login is not None and viewer.can("player_cards:view", login)
     ]
     return make_replay_object(read_record(text), viewers=own)

@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-TRIES_PER_MINUTE = {"form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30}
+TRIES_PER_MINUTE = {
+    "form": 120, "sign in": 20, "upload": 30, "account": 20, "password": 10, "files": 20, "table": 30, "review": 6,
+}  # fmt: skip
 PER_HOUR = {"password": 90}  # refill of kinds that refill more slowly than per minute: at most 100 in the first hour
 _MAX_REMEMBERED = 10_000  # names
 

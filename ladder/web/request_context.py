@@ -66,6 +66,7 @@ class AppState:
     people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30))  # by user
     addresses: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300))
     bodies: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(400, of_one=100))  # by address
+    reviews: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2, of_one=1))
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property

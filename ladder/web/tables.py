@@ -19,6 +19,7 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response, Streamin
 from arena.coup import PRESETS, make_rules_object
 from arena.lessons import learn_page
 from arena.replay import replay_page, rules_page, table_page
+from arena.review import review_in_process
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
 from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, view_chat, write_lobby_line
 from ladder.ladder import Ladder
@@ -34,6 +35,7 @@ from ladder.tables import (
     TablePage,
     TableReplay,
     close_session,
+    find_own_record,
     find_program_access,
     find_table_access,
     find_table_server,
@@ -271,7 +273,8 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
     join = f"/tables/{id}/join?link={quote(code)}" if code else None
     invitation = _make_invitation(request, access.session) if manages else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
-    text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation)
+    reviews = request.viewer.login is not None  # no replay shows a guest's cards
+    text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation, reviews=reviews)
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -316,8 +319,13 @@ def close(request: CurrentContext, id: RowId) -> Response:
 
 
 @tables_router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
-def replay(request: CurrentContext, id: RowId, number: RowId) -> Response:
-    """Return the replay of a match at a table as an HTML page, redacted for the viewer."""
+def replay(request: CurrentContext, id: RowId, number: RowId, review: bool = False) -> Response:
+    """Return the replay of a match at a table as an HTML page, redacted for the viewer.
+
+    review: whether it has a review of the viewer's own games.
+    """
+    if review:
+        return _render_review(request, id, number)
     return static_document(request, lambda context: _replay_html(context, id, number))
 
 
@@ -327,9 +335,27 @@ def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Respons
     return json_response(request, TableReplay, lambda context: view_table_replay(context, id, number))
 
 
-def _replay_html(context: ViewContext, id: int, number: int) -> str | None:
+def _replay_html(context: ViewContext, id: int, number: int, review: dict[str, Any] | None = None) -> str | None:
     shown = view_table_replay(context, id, number)
-    return replay_page([shown.replay], f"Table {id}, match {number + 1}") if shown and shown.replay else None
+    title = f"Table {id}, match {number + 1}"
+    return replay_page([shown.replay], title, review=review) if shown and shown.replay else None
+
+
+def _render_review(request: RequestContext, id: int, number: int) -> Response:
+    """Return a match's replay with a review of the viewer's own games. A user has one review at a time."""
+    count_try(request, "review")
+    with request.ladder.reading(request.viewer) as context:
+        own = find_own_record(context, id, number)
+    if own is None:
+        raise HTTPError(404, "You didn't play in this match, or its record isn't kept.", request)
+    with request.state.reviews.held(request.sender) as free:
+        if not free:
+            raise HTTPError(429, "Other games are being reviewed. Try again in a minute.", request, 60)
+        review = review_in_process(*own)
+    with request.ladder.reading(request.viewer) as context:
+        text = _replay_html(context, id, number, review)
+    headers = {"Content-Security-Policy": "frame-ancestors 'self'", "Cache-Control": "private, no-store"}
+    return Response(text, 200, headers, "text/html; charset=utf-8")
 
 
 def _make_program_invites(request: RequestContext, opened: OpenedSession) -> list[ProgramInvite]:

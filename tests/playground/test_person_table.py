@@ -108,6 +108,12 @@ def test_a_seed_determines_the_match_and_a_rematch_has_other_cards() -> None:
     assert json.loads(person_table.replay()) is None, "the cards are secret until the end"
 
 
+def test_a_review_of_the_persons_moves_is_a_part_of_the_replay() -> None:
+    play(open_table(bots=["honest"], seed=7))
+    assert '"person":true' in json.loads(person_table.review())["page"]
+    assert '"person":true' not in json.loads(person_table.replay())["page"]
+
+
 def test_a_player_who_leaves_forfeits_the_game_and_the_others_finish_it() -> None:
     open_table(bots=["honest", "counter", "turtle"], seed=2)
     [ended] = send({"leave": True})

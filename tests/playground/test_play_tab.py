@@ -59,6 +59,9 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     assert replay.get_by_label("whose cards are shown").input_value() == ""  # all cards
     accessible(page)
     page.get_by_role("button", name="Close the replay").press("Enter")
+    table.get_by_role("link", name="Review my game").press("Enter")
+    replay.get_by_role("heading", name="What you could do better").wait_for()
+    page.get_by_role("button", name="Close the replay").press("Enter")
     table.get_by_role("link", name="Write a bot").press("Enter")
     page.locator("#editor .ace_line").first.wait_for()
     table.get_by_role("button", name="Play again").wait_for(state="hidden")

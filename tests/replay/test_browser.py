@@ -702,6 +702,25 @@ def lost(folder: Path) -> tuple[Path, dict[str, Any]]:
     return path, reviewed(match)
 
 
+def test_a_persons_review_says_what_would_have_been_better_and_why(folder: Path, reader: Reader) -> None:
+    match = sample(bots=("honest", "you", "bluffer", "turtle"), viewers=(1,))
+    review = {**reviewed(match), "person": True}
+    game = match["games"][0]
+    seat = game["seating"].index(1)
+    steps = [step for step in game["steps"] if step["kind"] == "challenge" and step["answers"][0][0] == seat]
+    within = [step for step in game["steps"] if step["turn"] == steps[0]["turn"]].index(steps[0])
+    challenge = {"kind": "challenge", "turn": steps[0]["turn"], "step": within, "better_move": "challenge"}
+    review["costly_decisions"][0] |= challenge
+    (folder / "own.html").write_text(replay_page([match], "Your match", review=review), "utf-8")
+    shown = reader.open(folder / "own.html")
+    advice = text(shown, ".highlights li")
+    assert re.search(r"You could have challenged: \w+ held an? [A-Z]\w+ in (\d+ of \d+|no|every) cases?\.", advice)
+    assert "About 25 more wins in 100 games like this" in advice
+    assert choice(shown, "whose cards are shown").input_value() == str(seat)
+    shown = reader.open(folder / "own.html", "#game=1")
+    assert "You could have chosen to take tax rather than to take income." in text(shown, ".highlights li")
+
+
 def test_a_review_leads_to_the_moments_that_cost_most(
     reader: Reader, lost: tuple[Path, dict[str, Any]], look: Callable[..., Any]
 ) -> None:

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from arena.coup import PRESETS
 from arena.referee import Record, SentLine, sent_lines
 from arena.replay import make_replay_object, pack_matches, replay_page
-from arena.review import Review, review_bot
+from arena.review import Review, review_bot, review_person
 from protocol.event_text import describe_events
 from tests.replay.games import random_game
 from tests.replay.samples import sample
@@ -135,11 +135,9 @@ def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
             for each in (record, other):
                 found = review_bot([each], each.header.bots[1], 1)
                 assert found.curves[0].points
-                texts.append(
-                    replay_page(
-                        [make_replay_object(each, viewers=(1,))], "Coup", None, TypeAdapter(Review).dump_python(found)
-                    )
-                )
+                objects = [make_replay_object(each, viewers=(1,))]
+                reviews = (TypeAdapter(Review).dump_python(found), review_person(each, 1))
+                texts.append([replay_page(objects, "Coup", None, review) for review in reviews])
             assert texts[0] == texts[1]
             assert make_replay_object(record) != make_replay_object(other)
     assert others

@@ -111,6 +111,7 @@ function follow() {
     if (link) event.preventDefault();
     if (link === "#write") document.getElementById("tab-write").click();
     if (link === "#replay") openReplay((await call("person_table.replay")).page);
+    if (link === "#review") openReview(event.target);
   });
   const [outer, inner] = [document, frame.contentDocument].map((page) => page.documentElement);
   const copy = (from, to) => from.dataset.theme !== to.dataset.theme && (to.dataset.theme = from.dataset.theme);
@@ -131,6 +132,14 @@ addEventListener("message", async ({ data, source }) => {
 
 const viewing = document.getElementById("viewing");
 viewing.addEventListener("close", () => viewing.querySelector("iframe")?.remove());
+
+/** Show the replay with a review, which takes the worker some seconds. */
+async function openReview(link) {
+  const text = link.textContent;
+  link.textContent = "Reviewing your moves …";
+  const { page } = await call("person_table.review").finally(() => (link.textContent = text));
+  openReplay(page);
+}
 
 /** Show a replay page over the playground, in a frame with an origin of its own. */
 function openReplay(html) {

@@ -47,6 +47,7 @@ export function steps(table, act) {
     you?.again && empty > 0 && close ? step(`Start with ${stays} players`, { start: "close" }) : null,
     take,
     table.replay ? link(ending, home ? "See how it ended" : "See all cards and the best moments") : null,
+    table.replay && you && read("reviews") ? link(table.replay.startsWith("#") ? "#review" : `${table.replay}?review=1`, "Review my game") : null,
     table.write ? link(table.write, "Write a bot") : null,
     home ? link(home[0], `Back to ${plain(home[1])}`) : null,
   ];

@@ -1,12 +1,14 @@
 // The report of `arena review` on the games: the curve of a bot's chances under the timeline, its costly decisions, their patterns.
 
-import { name, percent } from "./cards.js";
+import { name, percent, title } from "./cards.js";
 import { head } from "./details.js";
 import { plain } from "./dom.js";
 import { link, placed } from "./moment.js";
 import { h } from "./preact.min.js";
+import { chance, knowledge } from "./view.js";
 
 const WIDE = 1000; // of the drawing, which is stretched to the slider
+const MAX_ADVICE = 5; // moves of a game
 
 /** Return an estimate as text: "92 % (88 to 96)". Pure. */
 export function estimated({ value, low, high }) {
@@ -33,7 +35,9 @@ function costlyOf(review, match, game) {
 }
 
 /** The panel of a review at a game. */
-export function reviewPanel(review, { match, game }) {
+export function reviewPanel(review, scene) {
+  if (review.person) return ownPanel(review, scene);
+  const { match, game } = scene;
   const { bot, costly_decisions: costly, patterns, games, lost, caution } = review;
   const here = costlyOf(review, match, game);
   return h(
@@ -56,6 +60,39 @@ export function reviewPanel(review, { match, game }) {
   );
 }
 
+/** The panel of a player's own games: what cost most, in words. */
+function ownPanel(review, scene) {
+  const here = costlyOf(review, scene.match, scene.game).slice(0, MAX_ADVICE);
+  const gain = ({ cost }) => [cost.value, cost.low, cost.high].map((share) => Math.round(100 * share));
+  const item = (one) => {
+    const [more, low, high] = gain(one);
+    return h("li", { key: href(one) }, h("a", { href: href(one) }, `Turn ${one.turn}`), h("p", {}, `${better(one, scene)}. `, h("span", { class: "muted" }, `About ${more} more wins in 100 games like this (${low} to ${high}).`)));
+  };
+  return h(
+    "section",
+    { class: "panel highlights", "aria-labelledby": "review-title" },
+    h("h2", { id: "review-title" }, "What you could do better"),
+    here.length ? h("ul", {}, here.map(item)) : review.decisions ? h("p", {}, "No move of this game was clearly costly.") : null,
+    h("p", { class: "muted small" }, review.caution),
+  );
+}
+
+/** A costly decision in words, to the player who took it. */
+function better({ kind, turn, step, seat, move, better_move: other }, { match, moments, labels }) {
+  if (kind !== "challenge") return plain(`You could have chosen to ${other} rather than to ${move}`);
+  const { claims } = moments[placed(moments, { turn, step }) - 1];
+  const claim = claims.at(-1);
+  const odds = chance(knowledge(moments, match.ruleset, seat)[claim.index].chances[claim.seat], claim.role);
+  return `You could have ${other === "challenge" ? "challenged" : "passed"}: ${labels[claim.seat]} held ${/^[aeiou]/.test(claim.role) ? "an" : "a"} ${title(claim.role)} in ${cases(odds)}`;
+}
+
+/** A probability as cases of a few, within two percent: "1 of 4 cases". */
+function cases(odds) {
+  if (odds === 0 || odds === 1) return odds ? "every case" : "no case";
+  const of = [2, 3, 4, 5, 6, 8, 10, 20].find((all) => Math.round(odds * all) % all && Math.abs(Math.round(odds * all) / all - odds) < 0.02) ?? 100;
+  return `${Math.round(odds * of)} of ${of} cases`;
+}
+
 /** The curve of the bot's chances with a moment marked; a click on it calls `go(index)`. Null without one. */
 export function curve(review, { match, game, moments }, index, go) {
   const points = pointsOf(review, match, game);
@@ -68,7 +105,7 @@ export function curve(review, { match, game, moments }, index, go) {
   const dear = (one) => h("path", { class: "dear", d: `M${x(placed(moments, one))} ${y(one.win_probability.value)}h0` });
   const place = indexes.findLastIndex((one) => one <= index);
   const { estimate, turn } = points[Math.max(place, 0)];
-  const words = `\u2068${plain(review.bot)}\u2069 wins: ${place < 0 ? "no decision yet" : `${estimated(estimate)} after its decision in turn ${turn}`}`;
+  const words = `${review.person ? "You win" : `\u2068${plain(review.bot)}\u2069 wins`}: ${place < 0 ? "no decision yet" : `${estimated(estimate)} after ${review.person ? "your" : "its"} decision in turn ${turn}`}`;
   const press = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     go(Math.round(((event.clientX - box.left) / box.width) * last));

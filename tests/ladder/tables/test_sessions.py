@@ -309,7 +309,8 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
         )
 
     def players(number: int) -> list[str | None]:
-        return ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
+        rows = ladder.database.read_with_retry(lambda connection: find_match_players(connection, id, number))
+        return [login for _, login in rows]
 
     store(0, 1, 0.5)
     tables.join_table(ladder, id, "", "bob")

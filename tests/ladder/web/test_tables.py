@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import urllib.error
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, closing
 from typing import Any
@@ -79,6 +80,10 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) ->
     assert all(set(hand) == {None} for hand in public["replay"]["games"][0]["start"]["hands"])  # type: ignore[index]
     hands = own["replay"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
+    path = f"/tables/{id}/matches/0/replay?review=1"
+    assert '"person":true' in site.served.get(path, site.session("ada"))
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        site.served.get(path, site.session("cleo"))
     with closing(open_ladder(site.served.folder)) as ladder:
         text = ladder.database.read_with_retry(lambda connection: find_session_record(connection, id, 0))
     assert text is not None
