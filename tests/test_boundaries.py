@@ -70,7 +70,7 @@ arena.compare.divergence: protocol.event_text arena.coup arena.rating arena.refe
 arena.compare.report: arena.escaping arena.rating arena.formatting arena.referee arena.run arena.stats
   arena.compare.comparison arena.compare.divergence
 arena.compare.html_report: arena.rating arena.formatting arena.replay arena.compare.divergence arena.compare.report
-arena.local: protocol protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
+arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
   arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local

@@ -48,7 +48,7 @@ from arena.referee import (
 )
 from arena.samples import sample_file
 from protocol import Malformed, parse_hello, parse_reply
-from protocol.kits import coup_kit
+from protocol.kits import coup_env, coup_kit
 
 
 def sample(name: str) -> type[coup_kit.Bot]:
@@ -67,7 +67,7 @@ def sample(name: str) -> type[coup_kit.Bot]:
         assert spec is not None
         assert spec.loader is not None
         module = module_from_spec(spec)
-        with _import_arena_kit():
+        with _import_arena_kits():
             spec.loader.exec_module(module)
         sys.modules[title] = module
     values = vars(sys.modules[title]).values()
@@ -76,16 +76,17 @@ def sample(name: str) -> type[coup_kit.Bot]:
 
 
 @contextmanager
-def _import_arena_kit() -> Iterator[None]:
-    """Make `import coup_kit` import the arena's kit in the context."""
-    before = sys.modules.get("coup_kit")
-    sys.modules["coup_kit"] = coup_kit
+def _import_arena_kits() -> Iterator[None]:
+    """Make `import coup_kit` and `import coup_env` import the arena's kits in the context."""
+    kits = {"coup_kit": coup_kit, "coup_env": coup_env}
+    before = {name: sys.modules[name] for name in kits if name in sys.modules}
+    sys.modules.update(kits)
     try:
         yield
     finally:
-        del sys.modules["coup_kit"]
-        if before is not None:
-            sys.modules["coup_kit"] = before
+        for name in kits:
+            del sys.modules[name]
+        sys.modules.update(before)
 
 
 Message = dict[str, Any]

@@ -1,0 +1,30 @@
+"""Write trained networks as the weights of the bot sample_bots/champion."""
+
+import json
+import lzma
+from pathlib import Path
+
+import numpy as np
+
+from protocol.kits import coup_env
+from training.inputs import Inputs
+from training.network import Array, Network
+
+
+def export(path: Path, trained: list[tuple[Inputs, Network]]) -> None:
+    """Write a file: a line of JSON, then each network's layers as 16-bit floats, compressed by xz.
+
+    The rows of a first layer are the numbers of an observation at the largest table, unscaled. The value is left out.
+    """
+    heads, parts = [], []
+    for inputs, network in trained:
+        most, actions = max(inputs.seats), len(inputs.words)
+        layers: list[tuple[Array, Array]] = [*network.layers]
+        first = np.zeros((coup_env.size(most), network.sizes[1]), np.float32)
+        first[inputs.columns[most]] = layers[0][0][inputs.places[most]] * inputs.scales[most][:, None]
+        layers[0] = first, layers[0][1]
+        layers[-1] = layers[-1][0][:, :actions], layers[-1][1][:actions]
+        heads.append({"seats": inputs.seats, "sizes": [len(first), *(len(bias) for _, bias in layers)]})
+        parts += [part.astype("<f2").tobytes() for layer in layers for part in layer]
+    head = json.dumps({"encoding": coup_env.ENCODING, "networks": heads}).encode()
+    path.write_bytes(lzma.compress(b"\n".join((head, b"".join(parts)))))
