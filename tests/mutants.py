@@ -31,8 +31,8 @@ FILES = {
     "permissions": "ladder/permissions.py",
     "grades": "ladder/grading/{grades,gradebook}.py",
     "finals": "ladder/grading/finals.py",
-    "submissions": "ladder/bots/submissions.py",
-    "accounts": "ladder/users/accounts.py",
+    "submissions": "ladder/bots/{submissions,activation}.py",
+    "accounts": "ladder/users/{accounts,passwords}.py",
     "chat": "ladder/chat.py arena/tables/chat.py",
     "settings": "ladder/settings{,_forms}.py",
 }

@@ -8,8 +8,8 @@ and scipy once there are enough matches for intervals.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from arena.rating.estimates import Estimate, LeaderAssessment, RatedField, Strength
 from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval
-from arena.rating.types import Estimate, LeaderAssessment, RatedField, Strength
 
 if TYPE_CHECKING:
     from arena.rating.ratings_and_intervals import Fit, assess_leader, estimate_lead, fit_rows, rate

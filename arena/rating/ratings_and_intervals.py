@@ -38,10 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.rating.dispersion import estimate_dispersion
+from arena.rating.estimates import Estimate, LeaderAssessment, RatedField, Strength
 from arena.rating.intervals import min_matches_for_intervals
 from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
 from arena.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices
-from arena.rating.types import Estimate, LeaderAssessment, RatedField, Strength
 from arena.rating.winner_model import MODEL, NOISE, DerivativeMatrix, field_win_probabilities, winner_model
 
 PREDECESSOR_DEVIATION = 0.52  # between a version and its predecessor, in units of NOISE

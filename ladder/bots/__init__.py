@@ -1,5 +1,6 @@
 """Bots of a ladder: their submissions and versions, their pages, and the similarity of their sources."""
 
+from ladder.bots.activation import activate_version, choose_version, disable_bot, disable_bot_row, is_bot_disabled
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.bots.pages import (
     BotList,
@@ -25,16 +26,11 @@ from ladder.bots.pages import (
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,
-    activate_version,
     bots_of_party,
-    choose_version,
     deadlines_of_bot,
     describe_party,
-    disable_bot,
-    disable_bot_row,
     find_similar_versions,
     get_remaining_quota,
-    is_bot_disabled,
     read_reference,
     save_reference,
     submit_bot,

@@ -1,4 +1,4 @@
-"""Accept or reject submissions, activate and disable versions, and compare their sources.
+"""Accept or reject submissions, and compare their sources.
 
 A submission becomes the next version of a bot, or is rejected with the reason.
 
@@ -15,7 +15,7 @@ import sys
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ from ladder import store
 from ladder.bots.pages import BotPage, RemainingQuota, SimilarityPair, SimilarityReport
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
-from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_bot, get_user, make_viewer, require_unsuspended
+from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_user, make_viewer, require_unsuspended
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError, LadderSettings
 from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
@@ -463,95 +463,3 @@ def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]
                 "Compare them with another program: docs/howto/course/similarity.md"
             ) from None
     return json.loads(done.stdout)
-
-
-def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
-    """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
-
-    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError.
-    """
-
-    def check(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
-        owner = get_acting_user(connection, login)
-        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
-            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
-        require_unsuspended(connection, bot)
-        why = store.barred_versions(connection, bot.id).get(version.id)
-        if why is not None:
-            raise LadderError(
-                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
-            )
-
-    return activate_version(ladder, name, number, login, "its owner's choice", check)
-
-
-def activate_version(
-    ladder: Ladder,
-    name: str,
-    number: int,
-    actor: str,
-    reason: str,
-    check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,
-) -> bool:
-    """Activate an accepted version of a bot; return False if it is active already.
-
-    `check` is called first, and may raise. Raises LadderError.
-    """
-
-    def act(connection: Connection) -> bool:
-        bot = get_bot(connection, name)
-        versions = store.versions_of(connection, bot.id)
-        wanted = next((each for each in versions if each.number == number), None)
-        if wanted is None:
-            raise LadderError(
-                f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}."
-            )
-        check(connection, bot, wanted)
-        if wanted.status != store.ACCEPTED:
-            raise LadderError(
-                f"{escape_control(wanted.version_ref)} isn't accepted: "
-                f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
-                "Activate an accepted version."
-            )
-        if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
-            return False  # a newer one that waits would take its place
-        now = ladder.clock()
-        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
-        store.set_active_version(connection, wanted, actor, reason, now)
-        return True
-
-    return ladder.database.write(act)
-
-
-def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
-    """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
-    return ladder.database.write(
-        lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
-    )
-
-
-def is_bot_disabled(connection: Connection, bot: store.BotRecord) -> bool:
-    """Return whether a bot was disabled, and no version was activated since."""
-    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    return bool(entries) and entries[-1].action == "disable"
-
-
-def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
-    """Disable a bot in an open transaction, as `disable_bot` does."""
-    if is_bot_disabled(connection, bot):
-        return False
-    if bot.active_version_id is not None:
-        version = store.get_version_by_id(connection, bot.active_version_id)
-        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
-    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
-    return True
-
-
-def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
-    """Cancel the queued rated matches of a version that is no longer active."""
-    if version is not None:
-        store.cancel_queued_matches(connection, reason, now, version=version, kinds=(store.RATED,))
-
-
-def _rejection(state: str, reason: str | None) -> str:
-    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "isn't checked yet"

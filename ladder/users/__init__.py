@@ -16,17 +16,15 @@ from ladder.users.accounts import (
     issue_secrets,
     log_failed_sign_in,
     refuse_applicant,
-    remove_password,
     revoke_credential,
-    set_password,
     set_shows_name,
     sign_in_by_link,
-    sign_in_by_password,
     sign_in_by_provider,
     sign_out,
 )
 from ladder.users.erasure import UnfinishedTasksError, erase_user, list_erasable
 from ladder.users.merge import merge_users
+from ladder.users.passwords import remove_password, set_password, sign_in_by_password
 from ladder.users.pseudonyms import is_pseudonym
 from ladder.users.roster import (
     SIGNED_UP,

@@ -1,37 +1,28 @@
-"""Sign users in without file access, by link, session, token or password, and sign new users up.
+"""Sign users in without file access, by link, session or token, and sign new users up.
 
 A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Its secret is a code
 of 80 random bits, which can be typed; other secrets are 256 random bits.
-
-Passwords can be guessed, so they are stored as Argon2 hashes. Verification takes equally long for a login without a
-password and for an unknown login. argon2 comes with the extra `web` and is imported at its first use.
 
 Users sign up with a link created by staff, which may require approval. Until approval the account has no permissions,
 and no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
 
 import hashlib
 import secrets
-import threading
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
 from ladder.clock import DAY_S
-from ladder.ladder import Ladder, get_acting_user, get_user, make_viewer
+from ladder.ladder import Ladder, get_user, make_viewer
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
 from ladder.users.pseudonyms import draw_pseudonym
 from ladder.users.roster import fold_ascii_case, make_roster_entry
-
-if TYPE_CHECKING:
-    from argon2 import PasswordHasher
-
 
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("join", "team"), 14 * DAY_S)
@@ -300,128 +291,9 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-MIN_PASSWORD_CHARS, MAX_PASSWORD_CHARS, MIN_DISTINCT_CHARS = 12, 200, 5
-# Most common passwords of 12 characters or more consist of these parts. Longer parts come first.
-_COMMON_PARTS = """
-1234567890 qwertyuiop asdfghjkl 0987654321 123456789 987654321 p@ssw0rd passw0rd passwort password motdepasse contrasena
-administrator superman football baseball basketball princess sunshine iloveyou changeme trustno1 starwars whatever
-computer internet zxcvbnm 12345678 1234567 1q2w3e4r qwerty qwertz azerty asdfgh 123456 654321 123123 abc123 abcdef
-letmein welcome monkey dragon master shadow secret login admin hello coup 12345 54321 1234 4321 1q2w 2025 2026 2027 abcd
-qwer asdf
-"""
-_WRONG = "the login or the password is wrong"
-_HASH_SLOTS = threading.BoundedSemaphore(4)  # limits memory: a hash takes 19 MiB
-
-
-def set_password(ladder: Ladder, viewer: Viewer, new: str, current: str = "", tokens: bool = False) -> None:
-    """Set or change the viewer's password, and revoke all their other sessions, their links and, if `tokens`, tokens.
-
-    Raises LadderError if the new password is too weak, or `current` isn't the current password."""
-    _require_strong_password(new, str(viewer.login))
-    _replace_password(ladder, viewer, current, _hash(new), tokens)
-
-
 def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
     """Store whether a user agrees to have the name on podiums."""
     ladder.database.write(lambda connection: store.set_user_shows_name(connection, login, shows_name, ladder.clock()))
-
-
-def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
-    """Remove the viewer's password, and revoke other sessions and links. Raises LadderError for a wrong `current`."""
-    _replace_password(ladder, viewer, current, None)
-
-
-def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Start a session. Raises AuthenticationError; the message gives the reason only if the password is right."""
-    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
-    if not _verify_password(credential, password) or credential is None:
-        raise AuthenticationError(_WRONG)
-
-    def check(connection: Connection, user: store.User) -> None:
-        require_not_locked_out(connection, user)
-        if _find_password(connection, login, ladder.clock()) != credential:
-            raise AuthenticationError(_WRONG)
-
-    return issue_secret(ladder, credential.login, store.SESSION, f"password {credential.id}", check=check)
-
-
-def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
-    login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
-    ends = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
-    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
-    if credential is not None and not _verify_password(credential, current):
-        raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
-
-    def act(connection: Connection) -> None:
-        if store.find_credential(connection, digest) is not None:
-            return  # a repeated call, after a commit's reply was lost
-        if _find_password(connection, login, now) not in (credential, None):
-            raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
-        user = get_acting_user(connection, login)
-        for each in store.all_credentials(connection, login):
-            if each.kind in ends and each.id != viewer.session:
-                store.expire_credential(connection, each.id)
-        if hash is not None:
-            until = now + CREDENTIAL_LIFETIMES_S[store.PASSWORD]
-            made = store.Credential(
-                user.id, login, store.PASSWORD, digest, "submit", login, now, until, password_hash=hash
-            )
-            store.insert_credential(connection, made)
-
-    ladder.database.write(act)
-
-
-def _find_password(connection: Connection, login: str, now: float) -> store.Credential | None:
-    credential = (
-        each for each in store.all_credentials(connection, login) if each.kind == store.PASSWORD and each.is_valid(now)
-    )
-    return next(credential, None)
-
-
-def _require_strong_password(password: str, login: str) -> None:
-    """Raise LadderError for a password that is too short, too long, or mostly the login or common parts."""
-    plain = _normalize(password).casefold().replace(login.casefold(), "")
-    for word in _COMMON_PARTS.split():
-        plain = plain.replace(word, word[0])
-    if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
-        raise LadderError(
-            f"The password needs {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
-            'different. Your login doesn\'t count; "password", "1234" and other common parts count as one character.\n'
-            "Use several random words."
-        )
-
-
-def _normalize(password: str) -> str:
-    """Return the NFKC form, which is hashed, since keyboards encode some letters in different ways."""
-    return unicodedata.normalize("NFKC", password)
-
-
-@cache
-def _hasher() -> "tuple[PasswordHasher, str]":
-    """Return the hasher and the hash of a random password, which is verified for logins without a password."""
-    from argon2 import PasswordHasher
-
-    hasher = PasswordHasher(time_cost=2, memory_cost=19 << 10, parallelism=1)
-    return hasher, hasher.hash(secrets.token_urlsafe(32))
-
-
-def _hash(password: str) -> str:
-    with _HASH_SLOTS:
-        return _hasher()[0].hash(_normalize(password))
-
-
-def _verify_password(credential: store.Credential | None, password: str) -> bool:
-    """Return whether this is the credential's password; without a credential return False after the same time."""
-    from argon2.exceptions import VerifyMismatchError
-
-    hasher, unused = _hasher()
-    known = None if credential is None else credential.password_hash
-    try:
-        with _HASH_SLOTS:
-            plain = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
-            return hasher.verify(known or unused, plain) and known is not None
-    except VerifyMismatchError:
-        return False
 
 
 MAX_APPLICANTS = 200  # accounts that wait for approval
