@@ -30,6 +30,16 @@ _ADVICE = {  # how to read a line, flush, print debug output and write JSON; and
     ),
     "rust": ("io::stdin().lines()", "io::stdout().flush()", "eprintln!"),
     "shell": ("while read -r line", "stdbuf -oL PROGRAM", ">&2"),
+    "perl": ("while (my $line = <STDIN>)", "$| = 1; at the start", "print STDERR ...", "encode_json(...)"),
+    "ruby": ("while line = $stdin.gets", "$stdout.sync = true at the start", "warn ...", "JSON.generate(...)"),
+    "lua": ("for line in io.lines()", "io.stdout:flush()", "io.stderr:write(...)"),
+    "php": ("while (($line = fgets(STDIN)) !== false)", "fflush(STDOUT)", "fwrite(STDERR, ...)", "json_encode(...)"),
+    "c#": ("Console.ReadLine()", "Console.Out.Flush()", "Console.Error.WriteLine", "JsonSerializer.Serialize(...)"),
+    "kotlin": ("readLine()", "System.out.flush()", "System.err.println"),
+    "haskell": ("getLine", "hSetBuffering stdout LineBuffering at the start of main", "hPutStrLn stderr"),
+    "r": ('readLines(file("stdin"), n = 1) on one open connection', "flush(stdout())", "message(...)"),
+    "ocaml": ("input_line stdin", "flush stdout, or %! in Printf", "prerr_endline"),
+    "swift": ("readLine()", "fflush(stdout)", "FileHandle.standardError"),
 }
 
 

@@ -7,12 +7,13 @@ import json
 import math
 import os
 import shlex
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import median as median_of
+from statistics import quantiles
 from typing import Any
 
 from arena.bots import (
@@ -37,9 +38,9 @@ from arena.bots import (
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.bot_files import find_odd_file, list_files, list_siblings, read_source
 from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep, excerpt
-from arena.checks.diagnosis import GROWTH_ADVICE, diagnose_fault
+from arena.checks.diagnosis import diagnose_fault
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import FaultContext, growth, helper_process, parse_object
+from arena.checks.fault_signs import FaultContext, growth, growth_advice, helper_process, parse_object
 from arena.checks.host import Severity
 from arena.checks.request_features import list_features
 from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, Timeouts, request_kinds
@@ -56,8 +57,10 @@ ENDURANCE_S = 60.0  # after which a slow bot isn't asked further
 PAUSE_S = 2.5  # once without a request: opponents that use their time bank take longer
 TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
 LEAVE_S = 0.5  # as after match_over
+_LATE_EXIT = 9  # times LEAVE_S: a process that ends this late is only noted
 _MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
 _MAX_GAMES = 12  # for one process
+_MIN_WAITS = 8
 _SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move this often, it looks like a mistake
 CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _REFUSED = (b"Read-only file system", b"EROFS")  # errors of programs after a refused write
@@ -141,6 +144,7 @@ class BotCheck:
         self.step = ""
         self.game = ""  # "NAME: " of the current ruleset while several are tested
         self.times: list[float] = []
+        self.waits: dict[str, list[float]] = {}  # wall time of replies in s, by the kind of their request
         self.hello_s = 0.0
         self.shown_s = 0.0  # when progress was last reported, on the settings' clock
         self.fit = True  # whether no step before the run has failed
@@ -155,6 +159,7 @@ class BotCheck:
         self.traceback: tuple[bytes, ...] = ()  # the last lines of standard error of a process that printed a traceback
         self.stderr_bytes = 0  # maximum of all processes, for each request
         self.is_stderr_reported = False
+        self.is_replaying = False
 
     def steps_before_run(self, argument: str) -> Iterator[CheckStep]:
         """Yield the steps before the bot runs, until one fails."""
@@ -284,6 +289,8 @@ class BotCheck:
                 raise _FailedError(self.fault_step(broken, table), broken.code) from None
             finally:
                 self.times += connection.times
+                for kind, wait in zip(table.counts.kinds, connection.waits, strict=False):
+                    self.waits.setdefault(kind, []).append(wait)
                 self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
                 self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
                 lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
@@ -341,7 +348,7 @@ class BotCheck:
 
     def is_slow(self, table: ScriptedTable) -> bool:
         """Return whether a process has used `enough_s`."""
-        return sum(table.connection.times) > self.settings.enough_s
+        return sum(table.connection.waits) > self.settings.enough_s
 
     def check_unknown_input(self, table: ScriptedTable) -> Iterator[CheckStep]:
         """Send unknown lines and fields, as a later version of the protocol may have, and an error line."""
@@ -366,14 +373,71 @@ class BotCheck:
             return False
         return True
 
+    def look_again(self, table: ScriptedTable, seen: FaultContext) -> str:
+        """Return advice from another process, which is sent the last games alone: what it fails at, or that it plays.
+
+        A program with random numbers may play differently, so it isn't started again.
+        """
+        lines, sent = table.connection.sent_lines, seen.sent + b"\n"
+        end = len(lines) - lines[::-1].index(sent) if sent in lines else len(lines)
+        kinds = [str(parse_object(line).get("type")) for line in lines[:end]]
+        starts = [place for place, kind in enumerate(kinds) if kind == "game_start"]
+        asked = [place for place, kind in enumerate(kinds[:-1]) if kind == "request"]
+        if not starts or b"rand" in seen.source.lower():
+            return ""
+        if seen.ended and asked and (between := end - 2 - asked[-1]):
+            first = max(place for place in starts if place < asked[-1])
+            fatal = self.find_fatal_line(table, lines[first:end], between)
+            if fatal is not None and kinds[first + fatal] != "request":
+                kind, size = kinds[first + fatal], len(lines[first + fatal])
+                help = _LINE_HELP.get(kind, "")
+                return f"\nit ended at the line before the request, of the type {kind} and of {size:,} bytes{help}"
+        if len(starts) > 1 and self.find_fatal_line(table, lines[starts[-1] : end], 0) is None:
+            return (
+                "\nanother process, which is sent the lines of this game alone, answers the request: something that "
+                "the program keeps from earlier games is wrong; reset it at game_start"
+            )
+        return ""
+
+    def find_fatal_line(self, table: ScriptedTable, lines: Sequence[bytes], slowly: int) -> int | None:
+        """Send lines to another process; return the index of the line at which it fails, None if it answers all.
+
+        slowly: how many lines before the last one are sent one by one, with a pause for the process to end.
+        """
+        place, self.is_replaying = 0, True
+        try:
+            with self.open_table(table.spec.settings.rules, len(table.spec.handles)) as other:
+                other.greet(self.settings.hello_s)
+                for place, line in enumerate(lines):
+                    message = parse_object(line)
+                    if message["type"] != "request":
+                        other.connection.send(line)
+                        if place >= len(lines) - 1 - slowly:
+                            other.connection.leave_alone(_END_S)
+                            if other.connection.box.exit() is not None:
+                                return place
+                        continue
+                    answer = other.connection.request(message["id"], line, self.settings.timeouts.free_s + 2)
+                    legal = message["legal"]
+                    if not (answer.choice in range(len(legal)) if answer.move is None else answer.move in legal):
+                        return place
+        except _FailedError:
+            return place
+        finally:
+            self.is_replaying = False
+        return None
+
     def check_exit(self, connection: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
         connection.send(encode({"type": "match_over"}))
         ended = connection.await_exit(self.settings.leave_s)
+        late = f"{self.settings.leave_s * 1000:.0f} ms after its input ended"
+        if ended is None and connection.await_exit(_LATE_EXIT * self.settings.leave_s) is not None:
+            help = "this costs nothing in a match; a program that holds much memory may need the time to free it"
+            return self.make_step(Severity.NOTE, f"exits later than {late}", help)
         if ended is None:
             help = "exit when standard input ends (a loop over its lines does); end threads and child processes, too"
-            text = f"still runs {self.settings.leave_s * 1000:.0f} ms after its input ended"
-            return self.make_step(Severity.FAIL, text, help, connection)
+            return self.make_step(Severity.FAIL, f"still runs {late}", help, connection)
         return self.ok("exits")
 
     def report_uncalled_methods(self) -> CheckStep:
@@ -414,7 +478,7 @@ class BotCheck:
         rows: dict[str, list[int]] = {}
         names = []
         first = self.settings.rules[0]
-        is_fast = self.hello_s < _START_S and sum(self.times) < self.settings.enough_s
+        is_fast = self.hello_s < _START_S and sum(map(sum, self.waits.values())) < self.settings.enough_s
         for rules in self.settings.rules if is_fast else _covering_rulesets(self.settings.rules):
             self.game = f"{rules.name}: "
             with self.open_table(rules) as table:
@@ -473,11 +537,19 @@ class BotCheck:
         times = sorted(self.times)
         settings = self.settings.match_settings
         timing = settings.timing
-        median, high = statistics.median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
+        median, high = median_of(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
         text = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
         text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
+        for kind, waits in self.waits.items():
+            low, usual, late = quantiles(waits, n=10)[::4] if len(waits) >= _MIN_WAITS else (0, 0, 0)
+            if usual * 1000 > max(timing.limit_ms, 2 * median) and low > 0.9 * usual and late < 1.1 * usual:
+                text = f"the replies of the kind {kind} took {low:.2f} to {late:.2f} s of wall time; {text}"
+                help = (
+                    "if the bot thinks until a fixed time, it counts in full on an idle machine: think for less than "
+                )
+                return self.make_step(Severity.WARN, text, f"{help}{timing.limit_ms} ms (clock.limit_ms)")
         if high <= timing.limit_ms:
             return self.ok(text)
         left = timing.bank_ms / (high - timing.limit_ms)
@@ -525,7 +597,7 @@ class BotCheck:
         if ahead:
             text += f"; {ahead[0].text}: the limit comes at request {ahead[0].limit_at:.0f}"
             level = Severity.WARN if ahead[0].limit_at > MATCH_REQUESTS else Severity.FAIL
-            yield self.make_step(level, text, GROWTH_ADVICE)
+            yield self.make_step(level, text, growth_advice(ahead[0].resource.name))
         elif asked < MATCH_REQUESTS:
             text += f" in {settings.endurance_s:g} s; a match may have {MATCH_REQUESTS}"
             yield self.make_step(Severity.NOTE, text, "a faster bot is checked for a whole match")
@@ -598,6 +670,8 @@ class BotCheck:
         first = self.settings.rules[0]
         if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):
             advice = f"\nif the bot plays only the rules {first.name}, check it with --rules {first.name}"
+        if seen.code in _AT_REQUEST and not (seen.altered or seen.paused_s or growth(seen) or self.is_replaying):
+            advice += self.look_again(table, seen)
         met, new = table.counts.features, list_features(seen.asked)
         usual = met and seen.code in _AT_REQUEST and not seen.altered and not seen.paused_s
         if unmet := [each for each in new if usual and each not in met][:_MAX_UNMET]:
@@ -625,6 +699,11 @@ _ALL = 100_000  # lines, more than are kept
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
 _AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the content of a request may cause
 _MAX_UNMET = 3
+_LINE_HELP = {
+    "error": ": play on after an error line; it reports a fault, and which move was played instead",
+    "game_over": ": play on after a game; that line may be longer than all others, and its winner may be null",
+}
+_END_S = 0.6  # for a process to end after it has read a line
 
 
 def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSpec:

@@ -62,7 +62,7 @@ class _WaitingTime:
 
 
 class BotConnection:
-    """The conversation with one box, which the caller closes. `times`: response times in s.
+    """The conversation with one box, which the caller closes. `times`: response times in s; `waits`: in wall time.
 
     `before`: the request before the open one. `longest`: bytes of the longest request before it.
     `sent_lines`: all lines so far. `paused_s`: how long the bot was left alone before the open request.
@@ -82,6 +82,7 @@ class BotConnection:
         self.strays: list[bytes] = []
         self.stray_count = 0
         self.times: list[float] = []
+        self.waits: list[float] = []
         self.last = b""  # the line of the last answer
         self.before = b""
         self.longest = 0
@@ -166,6 +167,7 @@ class BotConnection:
             answer = self._parse_answer(number, got, sent)
             if answer is not None:
                 self.times.append(self._charged_time(waited))
+                self.waits.append(waited())
                 self.paused_s = 0.0
                 return answer
 

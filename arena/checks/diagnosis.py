@@ -41,9 +41,12 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
                 "error": signs.quotation(signs.last_error(seen)),
                 **seen.placeholders(),
             }
-            if "{program}" in mistake.remedy:
-                words["program"] = signs.program_help(seen)
-            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
+            for word, help in _BY_NEED.items():
+                if f"{{{word}}}" in mistake.remedy:
+                    words[word] = help(seen)
+            absent = signs.missing_fields(seen)
+            more = f"; this request lacks what the program reads: {absent}" * bool(absent)
+            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words) + more)
     fault = FAULTS[seen.code]
     detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), signs.MAX_LINE)
     if not detail:
@@ -52,22 +55,32 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
     return Diagnosis(detail if fault.limit or malformed else f"{fault.message}: {detail}", fault.help)
 
 
+_BY_NEED = {"program": signs.program_help, "choice": signs.choice_help, "growth": signs.growth_help}
+
 # ---------------------------------------------------------------- the table
 
-GROWTH_ADVICE = (
-    "free what earlier requests needed (lists, open files, threads, ended processes: pclose, wait), and keep counts "
-    "instead of going through all earlier events at each request"
-)
 _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     # seen, cause, remedy, example
     # ---- what grows, and what a reply doesn't have
     (
         signs.growth,
         "{detail}: {name}",
-        GROWTH_ADVICE,
+        "{growth}",
         FaultContext(
             "out_of_memory", "out of memory: 256 MB", growth=(("memory", "memory grew from 9 to 250 MB", True),)
         ),
+    ),
+    (
+        lambda seen: (
+            (seen.ended or signs.is_silent(seen))
+            and any(
+                "forks refused" in text or "new thread" in text for text in (seen.detail or "", signs.last_error(seen))
+            )
+            and signs.missing_pool(seen)
+        ),
+        "the bot started too many processes or threads: its program makes workers with {name}",
+        "make them once at the start, for all requests; or close them after each: with Pool(4) as pool, shutdown()",
+        FaultContext("exited", "killed by signal 9; forks refused at its limit of 64: 1", source=b"p = Pool(4)"),
     ),
     (
         lambda seen: seen.ended and "forks refused" in (seen.detail or ""),
@@ -109,8 +122,8 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
             and f"{seen.paused_s:g} s"
         ),
         "the bot fails after {name} without a request, as when other players think: {failure}",
-        "stop each timer (alarm, setTimeout, watchdog) once you have replied, and measure time from the request that "
-        "you have just read",
+        "wait for the next line without a time limit (no timeout of queue.get, wait_for, select or poll); stop each "
+        "timer (alarm, setTimeout, watchdog) once you have replied, and measure time from the request just read",
         FaultContext("exited", "killed by signal 14 (SIGALRM)", facts=Facts(signal=14), paused_s=2.5),
     ),
     # ---- the received line
@@ -123,7 +136,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.fixed_buffer,
         "the request is cut after {name} bytes: the bot reads it into a buffer of fixed size",
-        "read whole lines of any length: requests and hellos have up to 64 KiB (getline in C, std::getline in C++)",
+        "read whole lines of any length, as a request may have 64 KiB: {loop}",
         replace(BINARY, sent=REQUEST.replace(b'"lose"', b'"lose","events":[' + b"1," * 500 + b"1]", 1)),
     ),
     (
@@ -145,6 +158,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the reply is spread over several lines, the first is {line}",
         "write it on one line: without indent or a pretty printer",
         reply_of("{"),
+    ),
+    (
+        signs.two_replies,
+        "two replies stand on one line: {line}",
+        "end each with a newline; and let one process and one thread alone read requests and reply (fork copies both)",
+        reply_of('{"id":41,"choice":0}{"id":41,"choice":0}'),
     ),
     (
         lambda seen: signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
@@ -207,19 +226,25 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.odd_choice,
         "the choice isn't an integer: {name}",
-        'send an index into legal, an integer from 0: "choice":0',
+        'send an index into legal, an integer from 0: "choice":0; {choice}',
         reply_of('{"id":41,"choice":"0"}', "bad_reply"),
     ),
     (
         signs.out_of_range_choice,
         "the choice {name}",
-        "send an index into legal, counted from 0",
+        "send an index into legal, counted from 0; {choice}",
         reply_of('{"id":41,"choice":2}', "illegal_move"),
+    ),
+    (
+        signs.no_move,
+        "the reply to a request of the kind {kind} has neither move nor choice",
+        "send one of them at each kind of request; JSON.stringify leaves out fields that are undefined",
+        reply_of('{"id":41}', "bad_reply"),
     ),
     (
         signs.illegal_move,
         "{name}; legal: {legal}",
-        "choose from legal in each request: it depends on coins, on who is out, and on your seat; a target is a seat",
+        "choose from legal in each request: {choose}",
         FaultContext(
             "illegal_move",
             sent=b'{"type":"request","id":41,"kind":"turn","legal":[{"action":"coup","target":0}],"you":{"seat":1}}',
@@ -297,10 +322,22 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(silence(3, late=True), detail="no line within 10500 ms; it came later, so the bot is too slow"),
     ),
     (
+        signs.seconds_mixed,
+        "no reply came in time, and the program doesn't convert milliseconds: {detail}",
+        "limit_ms and bank_ms are milliseconds: divide them by 1000 for time.time(), monotonic() or perf_counter()",
+        replace(silence(10400), source=b'end = time.time() + clock["limit_ms"]'),
+    ),
+    (
         lambda seen: signs.cpu_share(seen) >= signs.BUSY,
         "no reply came in time: {detail}",
         "the bot computed most of the time: look for an endless loop, and end each search by the request's clock",
         silence(10400),
+    ),
+    (
+        signs.compared_texts,
+        "no reply came, and the program compares texts with ==, which compares addresses: {name}",
+        "compare their characters: a.equals(b) in Java, strcmp(a, b) == 0 in C",
+        replace(silence(3, 41, source=b'if (type == "request")'), argv=("java", "Bot")),
     ),
     (
         signs.swallowed_error,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
-from math import sqrt
-from statistics import linear_regression, quantiles
+from math import log, sqrt
+from statistics import linear_regression, mean, quantiles
 from typing import NamedTuple
 
 from arena.checks.bot_connection import BotConnection
@@ -19,6 +19,7 @@ MATCH_REQUESTS = 700  # to one process; in recorded matches of 12 games a seat h
 _GAME_REQUESTS = 50  # of a seat in a long game, over which the time bank is spread
 _MIN_TIMES = 12  # of a kind of request, without the warm-up
 _TIME_FACTOR = 1.6  # by which the time grows at least; without it, 5 % of slow bots failed on a machine 20 % slower
+_CPU_ROWS, _CPU_FACTOR, _CPU_MS = 5, 1.3, 5.0  # of a third; the growth to the next third, and over all
 _STEP = 10  # requests between two measurements
 _WARM_UP = 0.15  # the share of the requests that isn't compared: runtimes grow at first
 _HORIZON = 3 * MATCH_REQUESTS  # a limit that comes later isn't reported
@@ -68,6 +69,7 @@ class Endurance:
     settings: MatchSettings
     kinds: Sequence[str]
     rows: list[tuple[int, tuple[float | None, ...]]] = field(default_factory=list)
+    cpu_ms: list[float] = field(default_factory=list)  # so far, at each row
 
     def resources(self) -> tuple[Resource, ...]:
         """Return the resources, in the order of the values in a row."""
@@ -85,6 +87,7 @@ class Endurance:
         if len(times) < (self.rows[-1][0] if self.rows else 0) + _STEP:
             return False
         tasks = box.cpu_usage() or {}
+        self.cpu_ms.append((box.cpu_ns() or 0) / 1e6)
         peak = box.peak_bytes()
         self.rows.append(
             (
@@ -116,6 +119,26 @@ class Endurance:
                 yield from _growth_of(
                     Resource(f"the time for a request of the kind {kind}", limit, 20, "{} ms"), points
                 )
+
+        yield from self._cpu_growth()
+
+    def _cpu_growth(self) -> Iterator[Growth]:
+        """Yield the growth of the CPU time of a request, which other programs of a busy machine hardly change.
+
+        It is extrapolated as a power of the number of requests: going through all earlier events takes the square.
+        """
+        counts = [count for count, _ in self.rows]
+        spent = [(b - a) / (n - m) for (a, b), (m, n) in zip(pairwise(self.cpu_ms), pairwise(counts), strict=True)]
+        third = len(spent) // 3
+        if third < _CPU_ROWS:
+            return
+        first, middle, last = (mean(spent[place : place + third]) for place in (0, third, len(spent) - third))
+        limit = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
+        if middle > _CPU_FACTOR * first and last > _CPU_FACTOR * middle and last - first > _CPU_MS:
+            before, now = counts[third + third // 2], counts[len(spent) - third + third // 2]
+            power, by = log(last / middle) / log(now / before), (last - middle) / (now - before)
+            limit_at = max(counts[-1], now * (limit / last) ** (1 / power))
+            yield Growth(Resource("the CPU time of a request", limit, _CPU_MS, "{} ms"), first, last, by, limit_at)
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""

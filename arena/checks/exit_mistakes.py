@@ -10,20 +10,54 @@ from arena.referee import Facts
 LOOP = "read a line, answer it, and read the next: {loop}"
 _ERROR = "the bot ended with an error: {error}{place}"
 _ERRORS = (  # words of an error, remedy
-    ("KeyError", "not each request, move and event has all fields, nor all rules your roles: read them with .get()"),
+    ("KeyError", "{field}: read it with .get()"),
     ("'dict' object has no attr", 'it is a dict: write claim["seat"], not claim.seat'),
     (
-        "NoneType | NullPointer | nil pointer | of null | of undefined | on a `None`",
+        "NoneType | NullPointer | nil pointer | of null | of undefined | on a `None` | a nil value | for nil",
         "test that the value is there before you use it: which fields a request has depends on its kind",
     ),
     (
         "out of range | out of bounds | OutOfBounds | _M_range_check",
-        "the list is shorter here (cards, players, moves); an index -1 is a missing value: to block there is no claim",
+        "the list is shorter here ({sizes}); an index -1 is a value that wasn't found: to block there is no claim",
     ),
+    ("to unpack", "the list has another length here ({sizes}): with one influence there is one card; allow any length"),
+    (
+        "empty sequence | argument is empty | empty array | from an empty | from empty | empty list | NoSuchElement | "
+        "No value present | StopIteration",
+        "a list is empty here ({sizes}): test for that, and fall back to legal[0]",
+    ),
+    ("division by zero | divide by zero | / by zero", "a number is 0 here, as coins may be: test it before you divide"),
+    ("AssertionError | ssertion", "what the program asserts isn't true here ({sizes}): handle that case"),
+    ("is not in list | not in tuple | substring not", "test that the value is there first, and fall back to legal[0]"),
+    (
+        "not JSON serial | circular structure | t serialize",
+        "reply with plain numbers, texts, lists and dicts: no set, bytes or object, and int(...) of numpy's numbers",
+    ),
+    ("unhashable type", "a move is a dict, which can't be a key or in a set: use its index in legal, or json.dumps"),
+    (
+        "indices must be | not subscriptable | is not iterable | is not a function | not callable | unsupported oper | "
+        "can only concat | not supported between | must be str | ClassCast",
+        "the value has another type than the program expects: print it to standard error",
+    ),
+    (
+        "UnicodeEncode | UnicodeDecode | MalformedInput | Unmappable | byte sequence | valid UTF-8 | surrogates",
+        'name the encoding at each file and stream: open(..., encoding="utf-8")',
+    ),
+    ("goroutines are asleep", "each goroutine waits for a channel or a lock; one that should send ended before"),
+    ("ConcurrentModif | changed size during | changed during iter", "loop over a copy: it changes within its loop"),
+    (
+        "NumberFormat | invalid literal | ParseIntError | strconv. | convert string | invalid digit | stoi",
+        "the text isn't a number: the field is absent here, or it was cut at the wrong place; use {dumps} to read it",
+    ),
+    ("cannot unmarshal | invalid type: ", "the field has another type than in the program: see the request"),
+    ("UnsupportedOperationException", "copy the list before you change it: List.of(...) and toList() can't be changed"),
+    ("UnboundLocal | before assignment", "set the variable on each path; to change a global one, declare it global"),
+    ("imeoutE | imed out", "a time limit of the program's own ended it: wait for the next line without one"),
     ("entry in nil map", "make the map before you write into it: make(map[string]int)"),
-    ("NameError | is not defined | object has no attr", "correct the name, or set it first, as in __init__"),
-    ("RecursionError | StackOverflowError | goroutine stack exceeds", "use a loop, which needs no depth"),
-    ("SyntaxError: ", "if the line is right, it needs a newer version, or a compiler (TypeScript)"),
+    ("NameError | is not defined | object has no attr | ndefined method", "correct the name, or set it first"),
+    ("RecursionError | StackOverflow | Maximum call stack | stack exceeds", "use a loop, which needs no depth"),
+    ("MemoryError | OutOfMemory | bad_alloc | heap out of", "keep less: hello.limits.memory_mb is for the whole bot"),
+    ("SyntaxError: | IndentationError: | TabError: ", "if the line is right, it needs a newer version or a compiler"),
     ("positional arg", "a method of the kit gets self and game: def turn(self, game)"),
 )
 
@@ -56,7 +90,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")),
     ),
     (
-        lambda seen: seen.ended and any("os.environ" in line for line in seen.stderr_lines) and signs.last_error(seen),
+        lambda seen: seen.ended and any("environ[" in line for line in seen.stderr_lines) and signs.key_error(seen),
         "an environment variable isn't set: {name}",
         "bots don't get your environment: write the value into a file in the bot's folder, or use a default",
         end_with(TRACE, "  key = os.environ['KEY']", "KeyError: 'KEY'"),
@@ -162,6 +196,12 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("Error: Could not find or load main class MyBot", argv="java MyBot", files="build/MyBot.class"),
     ),
     (
+        signs.near_program,
+        "the command runs in the bot's folder, which has no {name}",
+        "correct run in bot.toml: paths begin in that folder, and capitals count",
+        end_with("python3: can't open file '/bot/my/bot.py': [Errno 2] No", argv="python3 my/bot.py", files="bot.py"),
+    ),
+    (
         signs.own_program,
         "{name}, which the run command names, isn't {where}",
         "correct run in bot.toml: paths begin in the bot's folder, capitals count; or add the build that makes it",
@@ -192,7 +232,9 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("./b: error while loading shared libraries: libeval.so: cannot open shared object file"),
     ),
     (
-        stderr_has("module named '*' | find module '*' | ClassNotFoundException: *"),
+        stderr_has(
+            "module named '*' | find module '*' | ClassNotFoundException: * | t locate * in @INC | load such file -- *"
+        ),
         "the module {name} isn't {where}",
         "check the spelling; if it is right, {bring}{install}, or ask the organiser",
         end_with("ModuleNotFoundError: No module named 'numpie'"),

@@ -16,7 +16,14 @@ from typing import Any
 
 from arena.bots import IN_BOXES
 from arena.checks.advice import advice_in
-from arena.checks.request_features import explain_illegal_move, list_legal
+from arena.checks.request_features import (
+    absent_fields,
+    describe_sizes,
+    explain_field,
+    explain_illegal_move,
+    explain_legal,
+    list_legal,
+)
 from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
@@ -104,6 +111,9 @@ class FaultContext:
             "detail": quotation(self.detail or FAULTS[self.code].message),
             "failure": quotation(last_error(self) or exit_call(self) or self.line or self.detail),
             "line": quotation(self.line),
+            "sizes": describe_sizes(self.asked),
+            "field": field_help(last_error(self)),
+            "choose": explain_legal(self.asked),
             "legal": escape_bytes(list_legal(self.asked).encode(), MAX_LINE),
             "command": quotation(" ".join(map(os.path.basename, self.argv[:1])) + " ".join(("", *self.argv[1:]))),
             "place": quotation(own_place(self)),
@@ -159,13 +169,40 @@ def wrong_id(seen: FaultContext) -> object:
         return None
     id, asked = seen.reply.get("id"), seen.asked.get("id")
     if seen.reply and asked is not None and (type(id) is not int or id != asked):
-        return f"the id {json.dumps(id)}" if "id" in seen.reply else "no id"
+        bits = next((n for n in (8, 16, 7) if type(id) is int and id < asked and id == asked % (1 << n)), 0)
+        cut = f", which is {asked} cut to {bits} bits" * bool(bits)
+        return f"the id {json.dumps(id)}{cut}" if "id" in seen.reply else "no id"
     return seen.facts.stale is not None and f"the id {seen.facts.stale}"
 
 
 def odd_choice(seen: FaultContext) -> object:
     choice = seen.reply.get("choice", 0)
     return seen.code == "bad_reply" and "move" not in seen.reply and type(choice) is not int and json.dumps(choice)
+
+
+def choice_help(seen: FaultContext) -> str:
+    """Return how the value of a wrong choice may have come about."""
+    choice, count = seen.reply.get("choice"), len(seen.asked.get("legal") or ())
+    if isinstance(choice, str):
+        return "write it without quotes: int(x) in Python, Number(x) in JavaScript, x + 0 in Perl"
+    if isinstance(choice, float):
+        return "round it: x // 2 or int(x) in Python, Math.floor(x) in JavaScript"
+    if choice is None:
+        return "a branch of the program has no value"
+    if choice == -1:
+        return "a search that finds nothing gives -1 (findIndex, indexOf): use 0 then"
+    first = "the first move has the index 0, and " * (choice == count)
+    return f"{first}the list is that of this request: it differs in each, and may have a single move"
+
+
+def no_move(seen: FaultContext) -> object:
+    return seen.code == "bad_reply" and seen.reply and {"move", "choice"}.isdisjoint(seen.reply) and bool(seen.asked)
+
+
+def two_replies(seen: FaultContext) -> object:
+    """Return whether the line has two objects, from two processes or threads, or after a missing newline."""
+    first, brace, second = seen.line.partition("}{")
+    return is_no_json(seen) and brace and parse_object(f"{first}}}".encode()) and parse_object(f"{{{second}".encode())
 
 
 def answers_request_before(seen: FaultContext) -> object:
@@ -269,6 +306,14 @@ def own_program(seen: FaultContext) -> object:
     return next((word for word in seen.argv[1:] if name and os.path.basename(word) == name), "")
 
 
+def near_program(seen: FaultContext) -> str:
+    """Return the program that the command names by a wrong path, and the path at which the bot's folder has it."""
+    name = str(own_program(seen))
+    own = [path for path in sorted(seen.files) if name and not path.startswith("../")]
+    near = (path for path in own if path != name and (name.endswith(f"/{path}") or path.lower() == name.lower()))
+    return next((f"{name}, but {path}" for path in near), "")
+
+
 def split_name(seen: FaultContext) -> object:
     """Return the name of a file of the bot that the command splits at a space."""
     command = f" {' '.join(seen.argv)} "
@@ -353,6 +398,10 @@ def last_error(seen: FaultContext) -> str:
     return _find_error(seen.stderr_lines) if seen.ended else ""
 
 
+def key_error(seen: FaultContext) -> str:
+    return error if (error := last_error(seen)).startswith("KeyError") else ""
+
+
 def error_has(patterns: str) -> Sign:
     """Return a sign that searches the last error, and the line below it, for one of the patterns."""
     words = patterns.split(" | ")
@@ -382,6 +431,8 @@ def _find_error(lines: Sequence[str]) -> str:
             found, within = line, False
         elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
             found = line
+        elif "Assertion `" in line or line.endswith(("Error)", "Exception)")) or ".pl line " in line:
+            found = found or line
         elif line.startswith("coup_kit: ") and " failed " in line:
             found = found or (below.strip() if below.startswith("  ") else line)
     return found
@@ -407,10 +458,41 @@ def own_place(seen: FaultContext) -> str:
         pair for pair in pairwise(lines) if pair[0].startswith('File "') and not any(w in pair[0] for w in FOREIGN)
     ]
     path, _, rest = frames[-1][0][6:].partition('", line ') if frames else ("", "", "")
-    return path and f", in {os.path.basename(path)}, line {rest.partition(',')[0]}: {frames[-1][1]}"
+    if path:
+        return f", in {os.path.basename(path)}, line {rest.partition(',')[0]}: {frames[-1][1]}"
+    names = {os.path.basename(name) for name in (*seen.files, *seen.argv) if name.endswith(_STACK_FILES)}
+    found = ((line, name) for line in lines for name in sorted(names) if f"{name}:" in line)
+    return next((f", in {name}, line {rest}" for line, name in found if (rest := _number_after(line, f"{name}:"))), "")
+
+
+_STACK_FILES = (".js", ".mjs", ".cjs", ".java", ".go", ".rb", ".lua", ".kt")  # their errors name the line in a stack
+
+
+def _number_after(line: str, mark: str) -> str:
+    rest = line.partition(mark)[2]
+    return rest[: len(rest) - len(rest.lstrip("0123456789"))]
+
+
+def field_help(error: str) -> str:
+    """Return which messages have the field whose absence is an error."""
+    name = error.partition("KeyError: '")[2].partition("'")[0]
+    known = explain_field(name)
+    return f"{name}: {known}" if known else "not each message, move and event has all fields, nor all rules your roles"
 
 
 _NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined", "on a `None`")
+
+
+def missing_fields(seen: FaultContext) -> str:
+    """Return the fields that the program reads and the request lacks, if that may be why it failed or is silent."""
+    error = last_error(seen)
+    may_lack = any(word in error for word in (*_NOTHING, "KeyError", "IndexError", " -1", "ndefined")) or not error
+    is_new = asked_kind(seen) not in seen.kinds
+    return ", ".join(absent_fields(seen.asked, seen.source)) if is_silent(seen) and may_lack and is_new else ""
+
+
+def asked_kind(seen: FaultContext) -> object:
+    return seen.asked.get("kind", "turn")
 
 
 def missing_find(seen: FaultContext) -> str:
@@ -437,14 +519,34 @@ _GROWTH_WORDS = {
 }
 
 
-def growth(seen: FaultContext) -> object:
+_GROWTH_HELP = {
+    "memory": "free what earlier requests needed: clear lists, caches and trees at game_start, or bound their size",
+    "open files": "close each file, socket and pipe that you open (with open(...) as file), or open it once",
+    "processes and threads": "make workers once, for all requests; end threads, and wait for ended processes (pclose, "
+    "wait, with Pool(4) as pool)",
+    "the reply": "don't let the reply grow with each request: it needs only id, and move or choice",
+}
+
+
+def growth_advice(name: str) -> str:
+    """Return the remedy against the growth of a resource, or of the time for a kind of request."""
+    time = "keep counts instead of going through all earlier events at each request, and clear lists at game_start"
+    return _GROWTH_HELP.get(name, time)
+
+
+def growth(seen: FaultContext) -> str:
     """Return the text on the growth that led to the fault."""
+    return next((text for name, text, is_full in seen.growth if _explains(seen, name, is_full)), "")
+
+
+def growth_help(seen: FaultContext) -> str:
+    return growth_advice(next((name for name, text, _ in seen.growth if text == growth(seen)), ""))
+
+
+def _explains(seen: FaultContext, name: str, is_full: bool) -> object:
     said = [seen.code, seen.detail or "", *(seen.stderr_lines if seen.ended else ())]
-    for name, text, is_full in seen.growth:
-        words = _GROWTH_WORDS.get(name, ("timeout",))
-        if any(word in line for word in words for line in said) or (is_full and seen.facts.signal):
-            return text
-    return ""
+    words = _GROWTH_WORDS.get(name, ("timeout",))
+    return any(word in line for word in words for line in said) or (is_full and seen.facts.signal)
 
 
 def cpu_share(seen: FaultContext) -> float:
@@ -454,6 +556,12 @@ def cpu_share(seen: FaultContext) -> float:
 
 
 _READS_ALL = (b"stdin.read()", b"stdin.readlines()", b"json.load(sys.stdin)", b"readFileSync(0", b"stdin.read_to_")
+
+
+def seconds_mixed(seen: FaultContext) -> object:
+    """Return whether a Python program that computes for too long may take milliseconds of the clock for seconds."""
+    converts = any(words in seen.source for words in (b"1000", b"1_000", b"1e3", b"1e-3", b"001"))
+    return cpu_share(seen) >= BUSY and language_of(seen) == "python" and b"_ms" in seen.source and not converts
 
 
 def reads_all(seen: FaultContext) -> object:
@@ -483,14 +591,39 @@ def network_call(seen: FaultContext) -> object:
     return silent and not seen.facts.reads and cpu_share(seen) < BUSY and next(words, "").rstrip("(.")
 
 
+_SWALLOWS = (
+    *(b"suppress(", b"unhandledRejection", b"uncaughtException", b".catch(() => {", b"rescue nil", b"recover()"),
+    *(b"catch_unwind", b"2>/dev/null", b"|| true", b"eval {", b"pcall("),
+)
+_NOTHING_DONE = (b"pass", b"continue", b"return", b"...", b"}", b"//", b"/*", b"next", b"end", b"nil", b"#")
+
+
 def swallowed_error(seen: FaultContext) -> str:
     """Return the line of a silent program that catches an error and does nothing with it."""
     lines = [line.strip() for line in seen.source.split(b"\n")] if is_silent(seen) and not seen.ended else []
     for number, (line, below) in enumerate(zip_longest(lines, lines[1:], fillvalue=b""), 1):
-        python = line.startswith(b"except") and (line if line[-1:] != b":" else below).endswith((b"pass", b"continue"))
-        if python or (b"catch" in line and (line.endswith(b"{}") or below.startswith(b"}"))):
+        python = line.startswith((b"except", b"rescue")) and (
+            below.startswith(_NOTHING_DONE) if line[-1:] == b":" or line[:1] == b"r" else line.endswith(_NOTHING_DONE)
+        )
+        caught = b"catch" in line and (line.endswith(b"{}") or (line[-1:] == b"{" and below.startswith(_NOTHING_DONE)))
+        if python or caught or any(words in line for words in _SWALLOWS):
             return f"line {number}: {line.decode(errors='replace').rstrip(':')}"
     return ""
+
+
+def compared_texts(seen: FaultContext) -> str:
+    """Return the line of a silent program in Java or C that compares a text with ==."""
+    lines = (
+        seen.source.split(b"\n") if is_silent(seen) and not seen.ended and language_of(seen) in ("java", "c") else []
+    )
+    found = ((number, line) for number, line in enumerate(lines, 1) if b'== "' in line or b'" ==' in line)
+    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in found), "")
+
+
+def missing_pool(seen: FaultContext) -> object:
+    """Return the call that makes a pool of workers, in a program that made too many of them."""
+    words = (b"Pool(", b"Executor(", b"newFixedThreadPool(", b"newCachedThreadPool(", b"new Worker(")
+    return next((word.decode().rstrip("(") for word in words if word in seen.source), "")
 
 
 def exit_call(seen: FaultContext) -> str:
@@ -562,8 +695,31 @@ def word_for_move(seen: FaultContext) -> object:
 
 # ---------------------------------------------------------------- the language
 
-_PROGRAMS = {"python": "python .py", "javascript": "node .js .mjs .cjs deno bun tsx", "java": "java .jar .class"}
-_SOURCES = {"c": ".c", "c++": ".cpp .cc .cxx", "go": ".go", "rust": ".rs", "java": ".java"}
+_PROGRAMS = {  # words of a command
+    "python": "python .py",
+    "javascript": "node .js .mjs .cjs deno bun tsx",
+    "kotlin": ".kt kotlin",
+    "java": "java .jar .class",
+    "perl": ".pl",
+    "ruby": ".rb",
+    "lua": ".lua luajit",
+    "php": ".php",
+    "c#": "dotnet .dll",
+    "haskell": "runghc runhaskell .hs",
+    "r": "Rscript .R",
+}
+_SOURCES = {  # ends of names of files
+    "c": ".c",
+    "c++": ".cpp .cc .cxx",
+    "go": ".go",
+    "rust": ".rs",
+    "kotlin": ".kt",
+    "java": ".java",
+    "c#": ".cs",
+    "haskell": ".hs",
+    "ocaml": ".ml",
+    "swift": ".swift",
+}
 
 
 def language_of(seen: FaultContext) -> str:

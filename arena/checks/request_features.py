@@ -40,6 +40,72 @@ def list_features(request: _Object) -> Iterator[str]:
         yield f"the event {event.get('event')}{' with a target' * ('target' in event)}"
 
 
+_ONLY = {  # a field that only some kinds of requests have: which
+    "pending": "requests of the kind turn have none",
+    "claim": "only the kinds challenge, prove and keep_shown have one",
+    "challenger": "only the kinds prove and keep_shown have one",
+    "drawn": "only the kind exchange has you.drawn",
+    "proven": "only the kind block has it",
+    "reason": "of requests only the kind lose has one",
+}
+_PLACES = {  # a field that is absent at some places: where it is
+    **_ONLY,
+    "target": "only coup, assassinate, steal, and other moves and events against a player have a target",
+    "action": "only moves of the kind turn, pending and some events have an action",
+    "role": "requests have roles in claim, and some events have one",
+    "players": "a request has them in state.players; only game_start has their names",
+    "coins": "it is in state.players, for each seat",
+    "influence": "it is in state.players, for each seat",
+    "seat": "your seat is in you; state.players is a list by seat",
+    "cards": "your cards are in you; in an event only you see your own",
+    "known": "you.known is absent while nothing is certain",
+    "kind": "only requests have one: game_start, game_over and error have none",
+    "legal": "only requests have it: game_start, game_over and error have none",
+    "winner": "only game_over has one, null after a draw",
+}
+
+
+def explain_field(name: str) -> str:
+    """Return which messages have a field of the protocol, or where it is; "" if the field isn't known."""
+    return _PLACES.get(name, "")
+
+
+def absent_fields(request: _Object, source: bytes) -> Iterator[str]:
+    """Yield the fields that a program reads and that this kind of request doesn't have, with the kinds that do."""
+    text, you = source.decode(errors="replace").lower(), request.get("you") or {}
+    for name, kinds in _ONLY.items():
+        read = any(mark in text for mark in (f'"{name}"', f"'{name}'", f".{name}.", f"->{name}", f".{name})"))
+        if read and request.get("legal") and name not in request and name not in you:
+            yield f"{name} ({kinds})"
+
+
+def describe_sizes(request: _Object) -> str:
+    """Return the numbers that differ from request to request: "1 own card, 3 players, 2 of them in the game, ..."."""
+    if not request.get("legal"):
+        return "before the first request"
+    cards, players = ((request.get(a) or {}).get(b) or [] for a, b in (("you", "cards"), ("state", "players")))
+    alive, legal = sum(bool(player.get("influence")) for player in players), request.get("legal") or []
+    words = (f"own card{'s' * (len(cards) != 1)}", "players", "of them in the game", "legal moves")
+    return ", ".join(
+        f"{number} {word}" for number, word in zip((len(cards), len(players), alive, len(legal)), words, strict=True)
+    )
+
+
+_CHOOSE = {  # what is legal at a kind of request
+    "turn": "it depends on coins, on who is out, and on your seat; a target is a seat",
+    "exchange": "keep as many cards as you have influence, out of your own and those that you drew",
+    "prove": "show the claimed role only if you hold it, else decline",
+    "block": "block with a role that legal has, or pass",
+    "lose": "lose a card that you hold",
+}
+
+
+def explain_legal(request: _Object) -> str:
+    """Return what to choose from at a request of this kind."""
+    kind = request.get("kind", "turn")
+    return _CHOOSE.get(kind, f"this is a request of the kind {kind}") if isinstance(kind, str) else ""
+
+
 def explain_illegal_move(request: _Object, move: object) -> str:
     """Return why a move isn't legal: its fields, its target, or what is legal instead; "" if that isn't known."""
     legal = request.get("legal")
@@ -60,6 +126,8 @@ def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> st
     actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
     if extra := sorted(move.keys() - {"action", "target"}):
         return f"the move has fields that no legal move has: {', '.join(extra)}"
+    if isinstance(target, str) and target.isdecimal():
+        return f"the target {json.dumps(target)} is a text, not the number of a seat"
     if type(target) is int and target == you.get("seat"):
         return f"the target {target} is the bot's own seat in this game"
     players = (request.get("state") or {}).get("players") or []

@@ -88,6 +88,21 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (line(b'{"id":41,"choice":true}', "bad_reply"), "an integer: true", '"choice":0'),
     (line(b'{"id":41,"choice":"0"}', "bad_reply"), 'an integer: "0"', "from 0"),
     (line(b'{"id":41,"choice":2}', "illegal_move"), "choice 2 isn't an index into legal (0 to 1)", "from 0"),
+    (
+        line(b'{"id":41,"choice":-1}', "illegal_move"),
+        "choice -1 isn't an index",
+        "a search that finds nothing gives -1",
+    ),
+    (line(b'{"id":41,"choice":0.5}', "bad_reply"), "an integer: 0.5", "round it"),
+    (
+        line(b'{"id":44,"choice":0}', "wrong_id", REQUEST.replace(b"41", b"300")),
+        "the id 44, which is 300 cut to 8 bits",
+        "copy the id",
+    ),
+    (end_with(f"{TRACEBACK}KeyError: 'target'"), "KeyError: 'target'", "only coup, assassinate, steal"),
+    (end_with(f"{TRACEBACK}ValueError: too many values to unpack (expected 2)"), "to unpack", "another length here"),
+    (time_out(Facts(unflushed=True), ("perl", "b.pl")), "doesn't flush", "$| = 1;"),
+    (end_with("Use of an undefined value in x at ./b.pl line 3."), "at ./b.pl line 3", "fix the error"),
     (end_with(f"{TRACEBACK}RuntimeError: can't start new thread"), "can't start new thread", "hello.limits.processes"),
     (
         FaultContext("timeout", stderr=b"OpenBLAS: pthread_create failed for 7 of 8"),
@@ -219,7 +234,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
     (replace(crash(6), stderr=b"terminate called after throwing"), "terminate called after", "fix the error"),
     (crash(6), "the bot crashed", "-fsanitize=address"),
     (crash(11), "the bot crashed: killed by signal", "-fsanitize=address"),
-    (end_with(f"{TRACEBACK}KeyError: 'duke'"), "ended with an error: KeyError: 'duke'", "read them with .get()"),
+    (end_with(f"{TRACEBACK}KeyError: 'duke'"), "ended with an error: KeyError: 'duke'", "read it with .get()"),
     (end_with(f"{TRACEBACK}my.Oops: no \x1b[2J"), r"my.Oops: no \x1b[2J", "fix the error"),
     (end_with(f"{TRACEBACK}ValueError: a\n\nDuring handling ...\n\n{TRACEBACK}TypeError: b"), "TypeError: b", "fix"),
     (
@@ -299,6 +314,15 @@ def test_a_move_of_the_request_before_is_named() -> None:
     assert "fits the request before" in diagnose_fault(replace(seen, before=before)).message
 
 
+def test_a_field_that_only_other_kinds_of_requests_have_is_named() -> None:
+    block = b'{"type":"request","id":41,"kind":"block","pending":{},"legal":[{"pass":true}]}'
+    seen = replace(time_out(Facts(500, 3)), sent=block, source=b"if (m.claim.role) m.pending.target")
+    assert diagnose_fault(seen).advice.endswith(
+        "reads: claim (only the kinds challenge, prove and keep_shown have one)"
+    )
+    assert "lacks" not in diagnose_fault(replace(seen, kinds=frozenset({"block"}))).advice
+
+
 @pytest.mark.parametrize("size", [512, 1024, 4096])
 def test_the_first_request_that_fills_a_buffer_is_named(size: int) -> None:
     """Without evidence of a cut, a wrong id in a long request has another cause."""
@@ -321,7 +345,6 @@ def test_an_unknown_cause_has_the_help_of_its_fault(code: str) -> None:
 @pytest.mark.parametrize(
     ("seen", "what"),
     [
-        (line(b'{"id":41}', "bad_reply"), FAULTS["bad_reply"].message),
         (
             FaultContext("bad_reply", "move must be an object", REQUEST, b'{"id":41,"move":"tax"}'),
             "move must be an object",

@@ -632,3 +632,54 @@ def test_a_bot_that_would_fail_without_altered_lines_isnt_said_to_depend_on_them
     failed = find_failure(run_check(tmp_path, answering(tires)))
     assert failed.check == "unknown things"
     assert failed.message == "the line is text, not a reply: ?"
+
+
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        (("game_start", 2), "keeps from earlier games"),
+        (("game_over", 1), "ended at the line before the request, of the type game_over"),
+    ],
+    ids=["kept", "at the end of a game"],
+)
+def test_another_process_shows_at_which_line_or_state_a_bot_fails(
+    tmp_path: Path, at: tuple[str, int], words: str
+) -> None:
+    def script(peer: ScriptPeer) -> None:
+        seen: list[str] = []
+        for line in peer.lines():
+            message = json.loads(line)
+            seen.append(message["type"])
+            if seen.count(at[0]) == at[1] and message["type"] in ("request", "game_over"):
+                peer.die(1)
+            if (reply := polite(message)) is not None:
+                peer.send(reply)
+
+    assert words in find_failure(run_check(tmp_path, script)).advice
+
+
+def test_a_program_that_ends_late_gets_a_note(tmp_path: Path) -> None:
+    over, late, calls = threading.Event(), threading.Event(), count()
+
+    def clock() -> float:
+        now = next(calls)
+        if over.is_set() and now > begun[0] + 100:
+            late.set()
+        return now / 100
+
+    begun = [0]
+
+    def script(peer: ScriptPeer) -> None:
+        answering()(peer)
+        begun[0] = next(calls)
+        over.set()
+        late.wait(PATIENT_S)
+
+    file = tmp_path / "bot.py"
+    file.write_text("")
+    argv = load_bots([str(file)])[0][0].argv
+    settings = checks.CheckSettings(
+        InProcessSandbox({argv[0]: script}), SandboxChoice("process"), tmp_path, timeouts=PATIENT, clock=clock
+    )
+    (step,) = [each for each in check_bot(str(file), settings) if each.check == "end of input"]
+    assert (step.severity, step.message) == (checks.Severity.NOTE, "exits later than 500 ms after its input ended")

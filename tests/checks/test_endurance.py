@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from arena.bots import load_bots
-from arena.checks import BotCheck, CheckSettings, CheckStep, Severity, Timeouts
+from arena.checks import BotCheck, CheckSettings, CheckStep, Endurance, Severity, Timeouts
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, Timing
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer
@@ -183,3 +184,27 @@ def test_a_growing_reply_is_named(tmp_path: Path) -> None:
     last = check(tmp_path, script)[-1]
     assert last.severity is Severity.FAIL
     assert "a line is over 64 KiB: the reply grew from" in last.message
+
+
+def test_cpu_time_that_grows_with_the_square_of_the_requests_is_extrapolated() -> None:
+    def growths(by_ms: Callable[[int], float]) -> list[str]:
+        usage = Endurance(SimpleNamespace(times=[]), MatchSettings(), [])  # type: ignore[arg-type]
+        for requests in range(10, 300, 10):
+            usage.rows.append((requests, (None,) * 4))
+            usage.cpu_ms.append(sum(map(by_ms, range(requests))))
+        return [f"{each.text}, at {each.limit_at:.0f}" for each in usage.growths()]
+
+    assert growths(lambda number: 5.0) == []
+    (text,) = growths(lambda number: 0.0005 * number**2)
+    assert text.startswith("the CPU time of a request grew from")
+    assert 1100 < int(text.rpartition(" ")[2]) < 1300
+
+
+def test_replies_that_take_a_fixed_time_on_a_busy_machine_are_a_warning(tmp_path: Path) -> None:
+    checking = BotCheck(CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path))
+    checking.times, checking.waits = [0.2] * 20, {"turn": [1.2] * 20}
+    step = checking.report_times()
+    assert step.severity is Severity.WARN
+    assert "1.20 s of wall time" in step.message
+    checking.waits = {"turn": [0.2, 1.2, 3.0] * 10}
+    assert checking.report_times().severity is Severity.OK
