@@ -26,7 +26,7 @@ from arena.escaping import escape_control
 from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
 
 _STATIC = Path(__file__).parent / "static"
-_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z]+)(?:\.min)?\.js";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z_]+)(?:\.min)?\.js";$', re.MULTILINE)
 _OMITTED = re.compile(r"^ *(?:(?://|/\*\*|\*[ /]).*\n)?", re.MULTILINE)  # indentation and comments, a fifth of the text
 _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE)
 _EXPORT_LIST = re.compile(r"\bexport\{([^}]*)\};\s*$")  # the last statement of a module of others
