@@ -34,6 +34,7 @@ from ladder.standings import STANDINGS_COLUMNS
 from ladder.web import ROUTERS, make_app
 from protocol import escape_bytes
 from protocol.event_text import EVENT_TEXTS
+from protocol.kits import coup_env
 from protocol.messages import LimitsPayload
 from protocol.payloads import RulesetPayload
 from tests.test_boundaries import ALLOWED_IMPORTS
@@ -52,6 +53,10 @@ This page lists the rulesets with a name, and the fields of every ruleset and of
 [Rules of the game](rules.md#presets) explains the presets, and `arena rules NAME` prints one with the differences from
 its document. The last column has the fields that differ from `coup`. `seats`, `deck` and `turn_limit` depend on the
 number of players.""",
+    "observations.md": """\
+This page lists the fields of an observation of the [learning environment](environment.md#what-an-agent-observes), in
+order. A field has one number for each word or role; numbers are counts, or 0 and 1. Player K sits K seats clockwise
+from the observer.""",
     "packages.md": """This page lists the packages, from top to bottom: a package uses packages below it.
 [Architecture](architecture.md) explains how they work together.""",
     "mistakes.md": """\
@@ -104,6 +109,14 @@ def rulesets_page() -> str:
             field["description"] += f" [Rules](rules.md#{FIELD_BY_NAME[name].section})"
     parts += [*shape("ruleset", schema), *shape("limits", LimitsPayload.model_json_schema())]
     return "\n\n".join(parts) + "\n"
+
+
+def observations_page() -> str:
+    """Return the table of the fields of an observation, of a game of two."""
+    fields = (field for field in coup_env.fields(2) if not field.name.startswith("player 0"))
+    rows = [f"| `{field.name.replace('player 1', 'player K')}` | {field.size} | {field.says} |" for field in fields]
+    table = "\n".join(["| field | numbers | meaning |", "|---|---|---|", *rows])
+    return "\n\n".join(["# Observations", NOTE, INTRODUCTIONS["observations.md"], table]) + "\n"
 
 
 def packages_page() -> str:
@@ -347,6 +360,7 @@ PAGES = {
     "reference/http-api.md": http_page,
     "reference/metrics.md": metrics_page,
     "reference/rulesets.md": rulesets_page,
+    "reference/observations.md": observations_page,
     "dev/packages.md": packages_page,
 }
 

@@ -611,17 +611,6 @@ TRAINING = blocks("python", document("docs/tutorials/train-a-policy.md"))
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", DOCUMENT, re.MULTILINE | re.DOTALL)
 
 
-def test_the_document_has_every_field() -> None:
-    rows = re.findall(r"^\| `([\w: ]+)` \| (\d+) \| (.*) \|$", DOCUMENT, re.MULTILINE)
-    fields = {
-        name.replace("player 1", "player K"): (str(place.stop - place.start), says)
-        for name, (place, says) in env(seats=2).fields.items()
-        if not name.startswith("player 0")
-    }
-    assert [name for name, *_ in rows] == list(fields)
-    assert {name: (count, says) for name, count, says in rows} == fields
-
-
 def test_the_loops_of_the_document_play_games() -> None:
     names: dict[str, Any] = {}
     exec(EXAMPLES[0], names)
