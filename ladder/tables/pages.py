@@ -28,9 +28,9 @@ class TableSlot:
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A table in a list. opened_by: the opener's pseudonym. move_time_s: people's time per move, None without a clock.
+    """A table in a list.
 
-    is_public: whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds
+    opened_by: the opener's pseudonym. move_time_s: a user's seconds for each move, None without a clock. is_public: whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds
     since 1970.
     """
 

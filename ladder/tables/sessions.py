@@ -35,20 +35,21 @@ FROZEN_REASON = "the ladder is frozen"
 class OpenTableRequest:
     """A request to open a table.
 
-    rules: a preset, None for the ladder's own. move_time_s: the time per move of people, None without a clock. bots:
-    names or version refs. me: whether the opener has a slot. program: the name of the opener's own program, if it has a
-    slot. people, programs: slots for others. allow_spectators: whether other viewers may watch. is_public: whether
-    others may join without the invitation link. starts_itself: whether the match begins once all places are taken;
-    otherwise the opener starts it. chat: when people may chat, at most as ladder.toml allows.
+    rules: a preset, None for the ladder's own. games: of the match. move_time_s: a user's seconds for each move, None
+    without a clock. bots: names or version refs. user_seats: seats for other users. program_seats: seats for their
+    remote bots. has_own_seat: whether the opener plays. program: the name of the opener's remote bot, None without one.
+    allow_spectators: whether other viewers may watch. chat: when players may chat, at most as ladder.toml allows.
+    is_public: whether others may join without the invitation link. starts_itself: whether the match begins once all
+    seats are taken; otherwise the opener starts it.
     """
 
     rules: str | None = None
     games: Annotated[int, Ge(1), Le(20)] = 1
     move_time_s: Annotated[int, Ge(5), Le(600)] | None = None
     bots: Annotated[tuple[str, ...], MaxLen(10)] = ()
-    people: Annotated[int, Ge(0), Le(10)] = 0
-    programs: Annotated[int, Ge(0), Le(10)] = 0
-    me: bool = False
+    user_seats: Annotated[int, Ge(0), Le(10)] = 0
+    program_seats: Annotated[int, Ge(0), Le(10)] = 0
+    has_own_seat: bool = False
     program: str | None = None
     allow_spectators: bool = True
     chat: ChatMode = ChatMode.OFF
@@ -88,8 +89,9 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
     """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
     now, most = ladder.clock(), ladder.settings.tables
     rules = get_rules(ladder, wanted.rules)
-    own = [store.PERSON] * wanted.me + [store.PROGRAM] * (wanted.program is not None)
-    kinds = [store.BOT] * len(wanted.bots) + own + [store.PERSON] * wanted.people + [store.PROGRAM] * wanted.programs
+    own = [store.PERSON] * wanted.has_own_seat + [store.PROGRAM] * (wanted.program is not None)
+    others = [store.PERSON] * wanted.user_seats + [store.PROGRAM] * wanted.program_seats
+    kinds = [store.BOT] * len(wanted.bots) + own + others
     if store.PERSON not in kinds and store.PROGRAM not in kinds:
         raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
     problem = rules.problem(len(kinds))
@@ -127,7 +129,7 @@ def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> Opened
         slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
         names = {store.PERSON: owner.pseudonym, store.PROGRAM: program}
         slots += [store.SessionSlot(kind, login=login, name=names[kind]) for kind in own]
-        slots += [store.SessionSlot(store.PERSON)] * wanted.people
+        slots += [store.SessionSlot(store.PERSON)] * wanted.user_seats
         slots += [_make_program_slot(number + 1, secret) for number, secret in enumerate(drawn.values())]
         id = store.insert_session(
             connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators,
@@ -283,7 +285,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, 
     if not refs:
         raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
     bots = draw_bots(refs, usual_seats(ladder.play.settings.rules) - 1)
-    return open_session(ladder, OpenTableRequest(bots=bots, me=True), login).session.id, None
+    return open_session(ladder, OpenTableRequest(bots=bots, has_own_seat=True), login).session.id, None
 
 
 def usual_seats(rules: Ruleset) -> int:

@@ -89,7 +89,7 @@ class ProgramInvite:
 
 @dataclass(frozen=True, slots=True)
 class CreatedTable:
-    """A new table. page: its path. program: the path of the socket for remote bots. invitation: the link for people.
+    """A new table. page: its path. program: the path of the socket for remote bots. invitation: the link for users.
 
     programs: the slots of remote bots; their tokens are shown only this once.
     """
@@ -130,8 +130,8 @@ def open_by_form(
     """Open a table for its opener and free seats, and redirect to it: bots are chosen there."""
     count_try(request, "table")
     wanted = OpenTableRequest(
-        rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, me=True,
-        people=usual_seats(get_rules(request.ladder, rules)) - 1, allow_spectators=allow_spectators,
+        rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, has_own_seat=True,
+        user_seats=usual_seats(get_rules(request.ladder, rules)) - 1, allow_spectators=allow_spectators,
         is_public=is_public, starts_itself=False, chat=chat,
     )  # fmt: skip
     return RedirectResponse(f"/tables/{open_session(request.ladder, wanted, request.actor).session.id}/play", 303)

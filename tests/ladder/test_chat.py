@@ -36,7 +36,7 @@ def allow(ladder: Ladder, mode: str, guests: bool = False) -> None:
 
 def table(ladder: Ladder, chat: ChatMode = ChatMode.ALWAYS) -> int:
     """Open ada's table with the guest Gus in slot 2; return its id."""
-    wanted = OpenTableRequest(bots=("one",), me=True, people=1, chat=chat)
+    wanted = OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1, chat=chat)
     made = open_session(ladder, wanted, "ada")
     join_table(ladder, made.session.id, ladder.invitation_code(made.session.id), None, "Gus")
     return made.session.id
@@ -94,9 +94,9 @@ def test_the_ladder_and_the_opener_turn_the_chat_on(ladder: Ladder) -> None:
 
 def test_an_opener_gets_at_most_what_the_ladder_allows(ladder: Ladder) -> None:
     allow(ladder, "between")
-    assert open_session(ladder, OpenTableRequest(me=True, bots=("one",), chat=ChatMode.ALWAYS), "ada").session.chat == (
-        "between"
-    )
+    assert open_session(
+        ladder, OpenTableRequest(has_own_seat=True, bots=("one",), chat=ChatMode.ALWAYS), "ada"
+    ).session.chat == ("between")
 
 
 def test_staff_mutes_a_user_everywhere_and_a_guest_at_one_table(ladder: Ladder) -> None:

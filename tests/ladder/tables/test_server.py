@@ -70,7 +70,7 @@ class TableSetup(PreparedBots):
         self.said: list[str] = []
         self.closed_boxes = 0
         self.loop = CountingLoop()
-        self.id = open_session(ladder, OpenTableRequest(me=True, people=1), "ada").session.id
+        self.id = open_session(ladder, OpenTableRequest(has_own_seat=True, user_seats=1), "ada").session.id
         self.then: Callable[[TableSession], TableSession | None] = lambda session: session
 
     def claim(self, id: int, runner: str) -> tuple[TableSession, TableSandboxes] | None:

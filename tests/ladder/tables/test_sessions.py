@@ -41,7 +41,7 @@ def ladder(place: Place) -> Iterator[Ladder]:
 
 
 def opened(ladder: Ladder, **wanted: object) -> tuple[int, dict[int, str]]:
-    table = tables.open_session(ladder, tables.OpenTableRequest(bots=("one",), me=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
+    table = tables.open_session(ladder, tables.OpenTableRequest(bots=("one",), has_own_seat=True, **wanted), "ada")  # type: ignore[arg-type]  # by name
     return table.session.id, table.secrets
 
 
@@ -59,7 +59,7 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
         return finding.message, finding.fix_command
 
     assert output()[0] == "none is open"
-    opened(ladder, people=1)
+    opened(ladder, user_seats=1)
     text, command = output()
     assert text == "1 open, 0 of them in a match; players: 1; no table server is running"
     assert command.startswith("arena ladder serve-tables ")
@@ -168,7 +168,7 @@ def test_a_table_of_a_copy_has_ended(ladder: Ladder, tmp_path: Path) -> None:
 
 
 def test_guests_play_where_the_ladder_allows_them(ladder: Ladder) -> None:
-    id, _ = opened(ladder, people=1)
+    id, _ = opened(ladder, user_seats=1)
     code = ladder.invitation_code(id)
     with pytest.raises(LadderError, match="Sign in first"):
         tables.join_table(ladder, id, code, None, "Gus")
@@ -192,7 +192,7 @@ def test_a_remote_bot_has_no_pseudonym_of_another_user(ladder: Ladder) -> None:
 
 
 def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
-    id, _ = opened(ladder, people=2)
+    id, _ = opened(ladder, user_seats=2)
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("allow_guests = false", "allow_guests = true"))
     for name in ("bob", "no-login"):
@@ -201,7 +201,7 @@ def test_a_guests_name_doesnt_show_which_logins_exist(ladder: Ladder) -> None:
 
 def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
     """The link doesn't own it; a reading token can't play."""
-    id, secrets = opened(ladder, people=1, program="mine", programs=1)
+    id, secrets = opened(ladder, user_seats=1, program="mine", program_seats=1)
     code = ladder.invitation_code(id)
     assert tables.join_table(ladder, id, code, "bob") is None
     assert tables.join_table(ladder, id, code, "bob") is None  # the second call of one whose answer was lost
@@ -228,7 +228,7 @@ def test_a_slot_belongs_to_one_account(ladder: Ladder) -> None:
 
 
 def test_no_match_starts_while_a_player_may_not_play(ladder: Ladder) -> None:
-    id, _ = opened(ladder, people=1, is_public=True)
+    id, _ = opened(ladder, user_seats=1, is_public=True)
     tables.join_table(ladder, id, "", "bob")
 
     def why() -> str | None:
@@ -258,10 +258,10 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
     set_suspended(ladder, "bob", True, "staff", "cheated")
     for wanted, output in (
         (tables.OpenTableRequest(bots=("one", "two")), "the table would have only bots"),
-        (tables.OpenTableRequest(bots=("one",), me=True, rules="chess"), "the preset"),
-        (tables.OpenTableRequest(bots=("none",), me=True), "no bot"),
-        (tables.OpenTableRequest(bots=("bob",), me=True), "accepted"),
-        (tables.OpenTableRequest(me=True), "2"),
+        (tables.OpenTableRequest(bots=("one",), has_own_seat=True, rules="chess"), "the preset"),
+        (tables.OpenTableRequest(bots=("none",), has_own_seat=True), "no bot"),
+        (tables.OpenTableRequest(bots=("bob",), has_own_seat=True), "accepted"),
+        (tables.OpenTableRequest(has_own_seat=True), "2"),
     ):
         with pytest.raises(LadderError, match=output):
             tables.open_session(ladder, wanted, "ada")
@@ -279,8 +279,8 @@ def test_a_table_that_is_not_allowed_is_refused_with_a_reason(ladder: Ladder) ->
 
 
 def test_the_opener_replaces_the_invitation_link(ladder: Ladder) -> None:
-    id, _ = opened(ladder, people=2)
-    other, _ = opened(ladder, people=2)
+    id, _ = opened(ladder, user_seats=2)
+    other, _ = opened(ladder, user_seats=2)
     old = ladder.invitation_code(id)
     assert tables.join_table(ladder, id, old, "bob") is None
     with pytest.raises(LadderError, match="didn't open table"):
@@ -300,7 +300,7 @@ def test_the_opener_replaces_the_invitation_link(ladder: Ladder) -> None:
 
 def test_each_match_remembers_its_players(ladder: Ladder) -> None:
     """Storing a match twice counts it once, and a player who comes later doesn't see the cards of an earlier match."""
-    id, _ = opened(ladder, people=1, is_public=True)
+    id, _ = opened(ladder, user_seats=1, is_public=True)
 
     def store(number: int, games: int, won: float) -> None:
         players = [(0, games - won), (1, won), (2, 0.0)]
@@ -325,8 +325,8 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
 
 def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
     """The opener needs none, and another table's link doesn't fit."""
-    id, _ = opened(ladder, people=1)
-    other, _ = opened(ladder, people=1)
+    id, _ = opened(ladder, user_seats=1)
+    other, _ = opened(ladder, user_seats=1)
     assert ladder.invitation_code(id) == ladder.invitation_code(id)
     for code in ("", "\u00e9", ladder.invitation_code(other)):
         with pytest.raises(LadderError, match="invitation link"):
@@ -340,7 +340,7 @@ def test_one_link_leads_to_the_free_places_of_a_table(ladder: Ladder) -> None:
 
 def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A number is never used again."""
-    id, _ = opened(ladder, people=1, is_public=True)
+    id, _ = opened(ladder, user_seats=1, is_public=True)
 
     def slots() -> list[tuple[int, str, str | None]]:
         return [(slot.number, slot.kind, slot.version_ref or slot.name) for slot in get(ladder, id).slots]
@@ -370,12 +370,12 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
 
 
 def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:
-    opened(ladder, people=1)
+    opened(ladder, user_seats=1)
     with pytest.raises(LadderError, match="Sign in"):
         tables.quick_play(ladder, None, "Gus")
     id, _ = tables.quick_play(ladder, "bob")
     assert [slot.kind for slot in get(ladder, id).slots] == ["bot"] * 3 + ["person"]
-    id, _ = opened(ladder, people=1, is_public=True)
+    id, _ = opened(ladder, user_seats=1, is_public=True)
     assert tables.quick_play(ladder, "bob") == (id, None)
     with pytest.raises(LadderError, match="Sign in"):
         tables.quick_play(ladder, None, "Gus")

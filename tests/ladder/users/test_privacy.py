@@ -49,7 +49,9 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             hand_in(made, LOGINS[name], f"{name}bot")
             queue_challenges(made, f"{name}bot", ["one"], LOGINS[name])
             users.issue_secret(made, LOGINS[name], "token", "prof")
-            open_session(made, OpenTableRequest(bots=("one",), me=True, program="mine", people=1), LOGINS[name])
+            open_session(
+                made, OpenTableRequest(bots=("one",), has_own_seat=True, program="mine", user_seats=1), LOGINS[name]
+            )
         create_final(made, "first", None, 2, "prof")
         serve(made)
         serve(made, 4)

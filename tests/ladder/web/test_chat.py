@@ -65,7 +65,7 @@ def test_staff_deletes_lines_and_mutes_with_a_reason(web: Pages) -> None:
 def test_players_are_ranked_by_wins_in_ended_matches(web: Pages) -> None:
     """A user of 20 games has a rate; a guest and a bot have no row."""
     ladder = web.ladder
-    wanted = OpenTableRequest(bots=("one",), me=True, people=1, rules="coup", games=20)
+    wanted = OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1, rules="coup", games=20)
     made = open_session(ladder, wanted, "ada").session.id
 
     won = [(0, 11.5), (1, 8.5), (2, 0.0)]

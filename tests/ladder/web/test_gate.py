@@ -85,7 +85,7 @@ FILLED = {
 @pytest.fixture
 def web(own: Term) -> Iterator[Pages]:
     with pages(own) as made:
-        open_session(made.ladder, OpenTableRequest(bots=("one",), me=True, people=1), "bob")
+        open_session(made.ladder, OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1), "bob")
         yield made
 
 
@@ -136,9 +136,11 @@ def test_each_socket_is_authorized_by_the_table(own: Term) -> None:
     sockets = {name.removeprefix("WS ") for name in GRANTS if name.startswith("WS ")}
     assert sockets == {"/tables/{id}/socket", "/tables/{id}/program"}
     with pages(own) as web:
-        opened = open_session(web.ladder, OpenTableRequest(bots=("one",), me=True, programs=1, people=1), "bob")
+        opened = open_session(
+            web.ladder, OpenTableRequest(bots=("one",), has_own_seat=True, program_seats=1, user_seats=1), "bob"
+        )
         shut = open_session(
-            web.ladder, OpenTableRequest(bots=("one",), me=True, people=1, allow_spectators=False), "bob"
+            web.ladder, OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1, allow_spectators=False), "bob"
         ).session.id
         at = f"/tables/{opened.session.id}"
         for kind in KINDS:

@@ -15,7 +15,7 @@ def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -
         context.add_cookies([{"name": "session", "value": site.session("ada"), "url": site.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
-        page.goto(f"{site.url}/tables/{site.open('ada', bots=['one'], me=True)['id']}")
+        page.goto(f"{site.url}/tables/{site.open('ada', bots=['one'], has_own_seat=True)['id']}")
         page.get_by_role("link", name="Go to your seat").click()
         page.locator(".felt").wait_for()
         played(page)

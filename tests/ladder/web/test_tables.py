@@ -37,7 +37,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedTables]:
 
 def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) -> None:
     """During the match its record and its players are hidden; afterwards the public sees no hidden card."""
-    opened = site.open("ada", bots=["one"], me=True, people=2, is_public=True)
+    opened = site.open("ada", bots=["one"], has_own_seat=True, user_seats=2, is_public=True)
     id = opened["id"]
     link = opened["invitation"]
     assert site.post(f"/tables/{id}/join", None, name="Eve")[0] == 404  # not a reader of the ladder
@@ -93,7 +93,7 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) ->
 def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: ServedTables) -> None:
     opened = site.open("bob", bots=["one"], program="far.py")
     assert opened["program"] == f"/tables/{opened['id']}/program"
-    by_token = site.open("bob", bots=["one"], programs=1)
+    by_token = site.open("bob", bots=["one"], program_seats=1)
     places = [(opened["id"], site.token("bob")), (by_token["id"], by_token["programs"][0]["token"])]
 
     async def play(id: int, token: str) -> int:
@@ -119,9 +119,9 @@ def test_a_program_plays_by_a_slots_token_and_by_its_owners_account(site: Served
 
 def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> None:
     """They are a session that staff ended, an account's token, and a slot's renewed token."""
-    opened = site.open("cleo", bots=["one"], me=True, programs=1)
+    opened = site.open("cleo", bots=["one"], has_own_seat=True, program_seats=1)
     id, program = opened["id"], opened["programs"][0]
-    challenge = site.open("cleo", bots=["one"], program="mine.py", people=1)["id"]
+    challenge = site.open("cleo", bots=["one"], program="mine.py", user_seats=1)["id"]
 
     def end(kind: str) -> None:
         with closing(open_ladder(site.served.folder)) as ladder:
@@ -164,7 +164,7 @@ def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> No
 
 
 def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTables) -> None:
-    opened = site.open("ada", me=True, people=1)
+    opened = site.open("ada", has_own_seat=True, user_seats=1)
 
     async def look_on() -> tuple[int, str] | None:
         async with site.player(opened["id"], "bob").there() as bob:
@@ -178,7 +178,7 @@ def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTab
 
 
 def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site: ServedTables) -> None:
-    opened = site.open("ada", bots=["one"], me=True)
+    opened = site.open("ada", bots=["one"], has_own_seat=True)
     id = opened["id"]
 
     async def play() -> None:

@@ -54,7 +54,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
     folder = ready(place)
 
     async def play(site: ServedTables) -> list[int]:
-        ids = [site.open("ada", bots=["one", "two"], me=True, games=GAMES)["id"] for _ in range(TABLES)]
+        ids = [site.open("ada", bots=["one", "two"], has_own_seat=True, games=GAMES)["id"] for _ in range(TABLES)]
         people = [site.player(id, "ada") for id in ids]
         async with AsyncExitStack() as stack:
             for person in people:
@@ -108,7 +108,7 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
         site = ServedTables(server, server.process)
 
         async def play() -> None:
-            id = site.open("ada", bots=["one"], me=True)["id"]
+            id = site.open("ada", bots=["one"], has_own_seat=True)["id"]
             wait_for(lambda: site.table(id, "ada")["unreachable"] is False)
             [first] = tables_of(server.process.pid)
             async with site.player(id, "ada").there() as ada:
@@ -122,7 +122,7 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
             assert site.line(id, "ada")["end_reason"] == "the table server died"
             assert "the table server died" in server.get(f"/tables/{id}", site.session("ada"))
             assert tables_of(server.process.pid) != [first]
-            another = site.open("ada", bots=["one"], me=True)["id"]
+            another = site.open("ada", bots=["one"], has_own_seat=True)["id"]
             async with site.player(another, "ada").there() as ada:
                 assert await ada.play(over)
 
@@ -147,7 +147,7 @@ def test_a_match_survives_a_database_restart_with_a_seat_at_another_server(place
     """Two servers share a database; games played during the restart are stored afterwards."""
     folder = ready(place, own_server.create("spring"))
     with serve_tables(place, folder) as site, serve_ladder(place, folder, "--no-runner") as other:
-        opened = site.open("ada", bots=["one"], me=True, people=1, games=2)
+        opened = site.open("ada", bots=["one"], has_own_seat=True, user_seats=1, games=2)
         id = opened["id"]
         site.sit("bob", opened["invitation"])
         there = ServedTables(other, site.table_server, site.sessions)
@@ -178,7 +178,7 @@ def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place:
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
     try:
         with serve_tables(place, folder) as site:
-            id = site.open("ada", bots=["one"], me=True, games=2)["id"]
+            id = site.open("ada", bots=["one"], has_own_seat=True, games=2)["id"]
             site.session("bob")
 
             async def play() -> list[int]:
