@@ -40,7 +40,7 @@ class LadderHealth:
 
 
 class HealthMonitor:
-    """Reads a ladder's health, from any thread.
+    """Read a ladder's health, from any thread.
 
     After half a minute without a reading, all runners on other machines count as alive.
     """

@@ -33,7 +33,7 @@ SETTINGS_POLL_S = 2.0
 
 
 class LadderRunner:
-    """Runs a ladder with a pool of workers: iterate over `events`, which ends after `stop` and the running tasks.
+    """Run a ladder with a pool of workers: iterate over `events`, which ends after `stop` and the running tasks.
 
     matches: the maximum number of matches, None for no limit. until: "idle", "decided" or None. silent_s: the time
     without a heartbeat after which another runner counts as dead, and its tasks return to the queue."""

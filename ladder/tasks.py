@@ -45,7 +45,7 @@ _MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds sl
 
 
 class RoundScheduler:
-    """Plans and queues rounds for one runner; several runners may queue rounds of the same ladder."""
+    """Plan and queue rounds for one runner; several runners may queue rounds of the same ladder."""
 
     def __init__(self, ladder: Ladder) -> None:
         self._ladder = ladder
@@ -253,17 +253,17 @@ class TaskSource:
 
     @property
     def more(self) -> bool:
-        """Whether `take` may still return a task."""
+        """Return whether `take` may still return a task."""
         return not self.stopping
 
     @property
     def exhausted(self) -> bool:
-        """Whether the maximum number of matches has been started."""
+        """Return whether the maximum number of matches has been started."""
         return self._left == 0
 
     @property
     def empty(self) -> bool:
-        """Whether no task was available at the last query."""
+        """Return whether no task was available at the last query."""
         return self._empty and not self._retries
 
     @property

@@ -357,12 +357,12 @@ class Task:
 
     @property
     def is_match(self) -> bool:
-        """Whether the task is a match."""
+        """Return whether the task is a match."""
         return isinstance(self.work, WorkItem)
 
     @property
     def is_check(self) -> bool:
-        """Whether the task is a check."""
+        """Return whether the task is a check."""
         return isinstance(self.work, VersionCheckJob)
 
 

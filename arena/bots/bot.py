@@ -33,7 +33,7 @@ class Bot:
 
     @property
     def is_model(self) -> bool:
-        """Whether a language model plays it, by `arena.models`: it is no program."""
+        """Return whether a language model plays it, by `arena.models`: it is no program."""
         return not self.argv
 
     @property

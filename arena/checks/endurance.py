@@ -47,7 +47,7 @@ class Growth:
 
     @property
     def is_full(self) -> bool:
-        """Whether the resource is nearly used up."""
+        """Return whether the resource is nearly used up."""
         return self.last > 0.9 * self.resource.limit
 
     @property

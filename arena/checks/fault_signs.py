@@ -69,12 +69,12 @@ class FaultContext:
 
     @property
     def boxed(self) -> bool:
-        """Whether the bot plays in an isolating sandbox."""
+        """Return whether the bot plays in an isolating sandbox."""
         return self.sandbox in ISOLATING_SANDBOXES
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended or never greeted, so that its last output may contain the reason."""
+        """Return whether the process has ended or never greeted, so that its last output may contain the reason."""
         return self.received is None and self.code in ("exited", "closed", "start_failed")
 
     @property
@@ -84,7 +84,7 @@ class FaultContext:
 
     @property
     def has_answered(self) -> bool:
-        """Whether the process has answered a request, so that it flushes its replies."""
+        """Return whether the process has answered a request, so that it flushes its replies."""
         number = self.asked.get("id")
         return type(number) is int and number > 1
 

@@ -33,7 +33,7 @@ class ServerRefusedError(Exception):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """Rejects redirects, so that no other server gets the token."""
+    """Reject redirects, so that no other server gets the token."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str

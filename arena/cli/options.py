@@ -65,7 +65,7 @@ _BREAKS = (":", "=")
 
 @add_completion_class
 class Bash(BashComplete):
-    """Joins the words before they are completed, and returns the missing part of the last word."""
+    """Join the words before they are completed, and return the missing part of the last word."""
 
     _before = ""  # the part of the last word that bash has already
 

@@ -95,7 +95,7 @@ class NarratedGames:
 
 
 class GameNarrator:
-    """Writes one game of a record as text, with all cards, or with those that one seat knows."""
+    """Write one game of a record as text, with all cards, or with those that one seat knows."""
 
     def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
         self.record = record
@@ -277,7 +277,7 @@ def _table(rows: Sequence[DecisionPair]) -> RenderableType:
 
 
 def _run_bot(bot: Bot, lines: bytes) -> bytes:
-    """Start the bot, send it all lines at once, and return its output. Kills the processes that it has started."""
+    """Start the bot, send it all lines at once, and return its output. It kills the processes that it started."""
     with tempfile.TemporaryFile() as printed:
         try:
             process = subprocess.Popen(

@@ -99,16 +99,16 @@ class _Table:
             self.most.append([sum(exact[count] for count in range(n + 1)) for n in range(6)])
         self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
 
-    def swapped(self, worlds: int, at: int, up: Sequence[int], backs: Iterable[int]) -> int:
-        """Return the worlds after hand `at`, with `up` face up, put back a card of one of `backs` and took any card."""
-        after, step, first = 0, 4 * at, self.first[at]
+    def swapped(self, worlds: int, hand: int, up: Sequence[int], backs: Iterable[int]) -> int:
+        """Return the worlds after a hand with `up` face up put back a card of `backs` and took any card."""
+        after, step, first = 0, 4 * hand, self.first[hand]
         rests = {}  # by the card that stays: the worlds before the draw, moved to index 0 of the hand
         for stays in up or _ROLES:
             rest = 0
             for back in backs:
                 rest |= worlds >> (_INDEX[stays][back] << step)
             rests[stays] = rest & first
-        if not at:
+        if not hand:
             for stays, rest in rests.items():
                 after |= rest * self.spread[stays]
         elif up:
@@ -119,12 +119,12 @@ class _Table:
                 after |= (rests[one] | rests[two]) << (place << step)
         return after
 
-    def redrawn(self, worlds: int, at: int) -> int:
-        """Return the worlds after hand `at` put back both cards and took any two; some have an impossible index."""
-        step = 4 * at
+    def redrawn(self, worlds: int, hand: int) -> int:
+        """Return the worlds after a hand put back both cards and took any two; some have an impossible index."""
+        step = 4 * hand
         for places in (8, 4, 2, 1):
             worlds |= worlds >> (places << step)
-        worlds &= self.first[at]
+        worlds &= self.first[hand]
         for places in (1, 2, 4, 8):
             worlds |= worlds << (places << step)
         return worlds
@@ -145,9 +145,9 @@ def _worlds_within(table: _Table, counts: tuple[int, ...]) -> int:
 
 
 @cache
-def _hiding_worlds(table: _Table, at: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Return, for each role, the worlds in which hand `at`, with `up` face up, hides (one card or more, two)."""
-    return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(table.least[at]))
+def _hiding_worlds(table: _Table, hand: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return, for each role, the worlds in which a hand with `up` face up hides (one card or more, two)."""
+    return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(table.least[hand]))
 
 
 def _common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:

@@ -43,7 +43,7 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 
 
 class ObservationEncoder(coup_env.Watcher):
-    """Encodes one game as numbers, from the initial state, the engine's events and views.
+    """Encode one game as numbers, from the initial state, the engine's events and views.
 
     `own`: a cache that later games may share.
     """

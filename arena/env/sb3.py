@@ -75,7 +75,7 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]  # where it isn't installed
         setattr(self.games, attr_name, value)
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Return that no game is wrapped."""
+        """Return False for each row: no game is wrapped."""
         return [False] * self.num_envs
 
     def close(self) -> None:

@@ -200,10 +200,10 @@ class _Course:
         why = {legal.words.index(move): self._fill(text) for move, text in texts.items()}
         return {**self._part(step), "right": legal.words.index(word), "why": why}
 
-    def _explain(self, why: Mapping[str, str], move: str) -> str:
+    def _explain(self, reasons: Mapping[str, str], move: str) -> str:
         verb, _, rest = move.partition(":")
         named = f"{verb}:{self.names[int(rest)]}" if rest.isdigit() else move
-        return why.get(named) or why.get(verb) or why.get("others", "")
+        return reasons.get(named) or reasons.get(verb) or reasons.get("others", "")
 
     def _fill(self, text: str) -> str:
         """Return a text with the numbers of the engine."""

@@ -107,7 +107,7 @@ class _Key:
 
 
 class ModelClient:
-    """Makes the calls of all model players of a run. `notify` gets remarks, in the client's thread."""
+    """Make the calls of all model players of a run. `notify` gets remarks, in the client's thread."""
 
     def __init__(self, budget: Budget, journal: Journal, notify: Callable[[str], object] = lambda text: None) -> None:
         self.journal = journal
@@ -153,10 +153,10 @@ class ModelClient:
         self._loop.close()
         self.journal.close()
 
-    def stop(self, why: str) -> None:
+    def stop(self, reason: str) -> None:
         """Make no more calls; those that were sent end first."""
-        self.stopped = self.stopped or why  # at once: the caller may look at it
-        self._loop.call_soon_threadsafe(self._stop, why)
+        self.stopped = self.stopped or reason  # at once: the caller may look at it
+        self._loop.call_soon_threadsafe(self._stop, reason)
 
     def redact(self, text: str) -> str:
         """Return a text of an endpoint without the keys of the run."""
@@ -169,8 +169,8 @@ class ModelClient:
 
     # --- the thread of the event loop
 
-    def _stop(self, why: str) -> None:
-        self.stopped = self.stopped or why
+    def _stop(self, reason: str) -> None:
+        self.stopped = self.stopped or reason
         self._stopping.set()
         self._changed.set()
 

@@ -76,7 +76,7 @@ def label_handles(shown: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 class FrameSerializer:
-    """Serializes the frames for one viewer: each has only the events that the frames before didn't have."""
+    """Serialize the frames for one viewer: each has only the events that the frames before didn't have."""
 
     def __init__(self) -> None:
         self._game: object = None  # the match and the game that are shown

@@ -377,7 +377,7 @@ def handles_of(key: bytes, bots: tuple[str, ...], settings: MatchSettings) -> tu
 def verify_record(record: Record) -> None:
     """Replay every game and check that events, result and faults are the same.
 
-    Also checks handles, the order of games and their starters, which follow from the key and the results. Raises
+    Also check handles, the order of games and their starters, which follow from the key and the results. Raises
     RecordError at the first difference.
     """
     header, forfeits, winner = record.header, Counter[int](), None

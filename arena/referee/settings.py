@@ -30,7 +30,7 @@ class Timing:
 
     @property
     def timed(self) -> bool:
-        """Whether there is a clock."""
+        """Return whether there is a clock."""
         return self.limit_ms < UNTIMED_MS
 
     @classmethod

@@ -53,7 +53,7 @@ class MoveEvaluation:
 
 
 class MoveEvaluator:
-    """Evaluates the decisions of one seat in one match, with the sample bot `strategist`."""
+    """Evaluate the decisions of one seat in one match, with the sample bot `strategist`."""
 
     def __init__(self) -> None:
         kind = sample("sample:strategist")

@@ -140,8 +140,8 @@ PoolEvent = JobCompleted[Job, MatchOutput] | JobFailed[Job] | WorkerMessages[Job
 class PausedError(Exception):
     """The run can't continue for now, and `match` ended as a failed attempt; the message is one line."""
 
-    def __init__(self, match: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, match: int, reason: str) -> None:
+        super().__init__(reason)
         self.match = match
 
 

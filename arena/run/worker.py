@@ -74,7 +74,7 @@ class OutOfSpaceError(Exception):
 
 
 class Worker:
-    """Plays jobs with bots from a cache. start_model: starts a language model, the bot with this index in a spec."""
+    """Play jobs with bots from a cache. start_model: starts a language model, the bot with this index in a spec."""
 
     def __init__(self, cache: BotCache, start_model: Callable[[referee.MatchSpec, int], Box] | None = None) -> None:
         self.cache = cache

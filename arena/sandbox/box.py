@@ -179,11 +179,11 @@ class Sandbox(Protocol):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether `Box.cpu_ns` and `Box.cpu_usage` of its boxes return numbers, with descendants included."""
+        """Return whether `Box.cpu_ns` and `Box.cpu_usage` of its boxes return numbers, with descendants included."""
 
     @property
     def can_freeze(self) -> bool:
-        """Whether `Box.freeze` freezes its boxes."""
+        """Return whether `Box.freeze` freezes its boxes."""
 
     @property
     def unenforced_limits(self) -> frozenset[str]:

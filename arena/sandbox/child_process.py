@@ -81,7 +81,7 @@ class ChildSandbox(Sandbox):
 
     @property
     def can_freeze(self) -> bool:
-        """Whether there are control groups."""
+        """Return whether there are control groups."""
         return self._groups is not None
 
     def close(self) -> None:

@@ -286,12 +286,12 @@ class InProcessSandbox(Sandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether its boxes report CPU usage, as passed to the constructor."""
+        """Return whether its boxes report CPU usage, as passed to the constructor."""
         return self._reports_wait_time
 
     @property
     def can_freeze(self) -> bool:
-        """Whether its boxes can be frozen, as passed to the constructor."""
+        """Return whether its boxes can be frozen, as passed to the constructor."""
         return self._can_freeze
 
     def start(self, program: Program, limits: Limits) -> InProcessBox:

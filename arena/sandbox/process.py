@@ -93,7 +93,7 @@ class ProcessSandbox(ChildSandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether this is Linux and its kernel reports the waiting time of tasks."""
+        """Return whether this is Linux and its kernel reports the waiting time of tasks."""
         return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
@@ -148,7 +148,7 @@ class ProcessBox(ChildBox):
     def exit(self) -> Exit | None:
         """Return how the program ended, or None while it runs; a dead program stays unreaped until `close` (Linux).
 
-        Kills a program that used up its CPU time. Raises SandboxError if the machine ran out of memory and its kernel
+        Kill a program that used up its CPU time. Raises SandboxError if the machine ran out of memory and its kernel
         killed a process of this box.
         """
         if self._exit is None:

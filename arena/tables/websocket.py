@@ -247,7 +247,7 @@ def _parse_close(line: bytes) -> tuple[int, str] | None:
 
 
 class StreamChannel:
-    """The table server's end of a relay: a Channel over a local stream from a web server."""
+    """The table server's end of a relay: a channel over a local stream from a web server."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader

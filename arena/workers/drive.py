@@ -62,7 +62,7 @@ class JobSource(Protocol[Job]):
 
     @property
     def more(self) -> bool:
-        """Whether `take` may still return a job later, although none is running now."""
+        """Return whether `take` may still return a job later, although none is running now."""
 
     def take(self) -> Job | None:
         """Return the job to start now, None if no job is left or all must wait."""
@@ -92,7 +92,7 @@ class RetryingJobs(Generic[Job]):
 
     @property
     def more(self) -> bool:
-        """Whether a failed job waits for its next attempt."""
+        """Return whether a failed job waits for its next attempt."""
         return bool(self._retries)
 
     def take(self) -> Job | None:

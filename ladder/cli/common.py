@@ -155,9 +155,9 @@ def _default_actor() -> str:
         return "unknown"
 
 
-def format_time(at: float | None) -> str:
+def format_time(timestamp: float | None) -> str:
     """Return a time on this machine's clock: 2026-11-22 17:05."""
-    return "-" if at is None else datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
+    return "-" if timestamp is None else datetime.fromtimestamp(timestamp).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def format_estimate(value: Estimate | None, times: float, digits: int) -> str:

@@ -72,7 +72,7 @@ MIN_GROWTH = 1.05  # of games between searches for collusion, which take longer 
 
 
 class StandingsUpdater:
-    """Computes and stores a ladder's standings, reading only newly ended matches in each update."""
+    """Compute and store a ladder's standings, reading only newly ended matches in each update."""
 
     def __init__(self, ladder: "Ladder") -> None:
         self._ladder = ladder
@@ -88,7 +88,7 @@ class StandingsUpdater:
 
     @property
     def decided(self) -> bool:
-        """Whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one."""
+        """Return whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one."""
         return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
 
     def update(self) -> int:

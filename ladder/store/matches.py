@@ -58,7 +58,7 @@ class MatchSummary:
 
     @property
     def voided(self) -> bool:
-        """Whether the match was taken out of the ratings."""
+        """Return whether the match was taken out of the ratings."""
         return self.outcome == PLAYED and self.kind in ("rated", "final") and not self.is_rated
 
 

@@ -137,7 +137,7 @@ class Version:
 
     @property
     def is_check_abandoned(self) -> bool:
-        """Whether the version is rejected because its check was abandoned."""
+        """Return whether the version is rejected because its check was abandoned."""
         return self.status == REJECTED and self.checked_at is None
 
 

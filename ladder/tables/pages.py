@@ -30,8 +30,9 @@ class TableSlot:
 class TableSummary:
     """A table in a list.
 
-    opened_by: the opener's pseudonym. move_time_s: a user's seconds for each move, None without a clock. is_public: whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds
-    since 1970.
+    opened_by: the opener's pseudonym. move_time_s: a user's seconds for each move, None without a clock. is_public:
+    whether a free seat needs no invitation link. status: open, playing (a match), ended. Times are seconds since
+    1970.
     """
 
     id: int

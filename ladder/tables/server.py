@@ -318,7 +318,7 @@ FAILED_REASON = "the server couldn't start the match"
 
 
 class TableServer:
-    """Plays the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
+    """Play the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
 
     def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
         self._ladder = ladder

@@ -47,7 +47,7 @@ class TeamChanges:
 
     @property
     def changed(self) -> bool:
-        """Whether anything has changed."""
+        """Return whether anything has changed."""
         return self.joined + self.left > 0
 
 

@@ -109,7 +109,7 @@ def import_users(
 
 
 class _PreviewError(Exception):
-    """Rolls an import back. The argument is the UserImport."""
+    """Roll an import back. The argument is the UserImport."""
 
 
 def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:

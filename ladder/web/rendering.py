@@ -273,16 +273,16 @@ def _etag(of: object) -> str:
     return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
 
 
-def format_time(at: float | None, show: Literal["", "exact", "both"] = "") -> Markup:
+def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = "") -> Markup:
     """Return a time as HTML in UTC; "-" for None.
 
     The browser's script shows it relative to now, with the time in the reader's zone on hover; if `exact`, that time;
     `both`: that time, and relative to now.
     """
-    if at is None:
+    if timestamp is None:
         return Markup("-")
-    text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
-    machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+    text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(timestamp))
+    machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(timestamp))
     return Markup('<time datetime="{}"{}>{} UTC</time>').format(
         machine, Markup(f' data-show="{show}"' if show else ""), text
     )

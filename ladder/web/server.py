@@ -108,7 +108,7 @@ def _warm_up(app: Any) -> None:
 
 
 class _DeadlineProtocol(H11Protocol):
-    """Closes a connection unless each request, also the first, is complete within IDLE_CONNECTION_S."""
+    """Close a connection unless each request, also the first, is complete within IDLE_CONNECTION_S."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -120,7 +120,7 @@ class _DeadlineProtocol(H11Protocol):
 
 
 class _StreamEndingServer(uvicorn.Server):
-    """Ends the change streams of open pages on exit. Uvicorn would wait for them and cut them off with a traceback."""
+    """End the change streams of open pages on exit. Uvicorn would wait for them and cut them off with a traceback."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         app: Any = self.config.app

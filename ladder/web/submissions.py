@@ -165,7 +165,7 @@ async def _drain(request: RequestContext, stream: AsyncIterator[bytes]) -> None:
 
 
 class _UploadedForm:
-    """Parses a form piece by piece: writes its files to a folder, and stores the fields of _KNOWN_FIELDS."""
+    """Parse a form piece by piece: write its files to a folder, and store the fields of _KNOWN_FIELDS."""
 
     def __init__(self, boundary: bytes, folder: Path, request: RequestContext) -> None:
         self._folder = folder

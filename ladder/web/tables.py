@@ -402,7 +402,7 @@ MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized ag
 
 
 class ChangePoller:
-    """Polls the ladder's revision in one task while at least one listener is in its `with` block."""
+    """Poll the ladder's revision in one task while at least one listener is in its `with` block."""
 
     def __init__(self, state: AppState) -> None:
         self.state = state

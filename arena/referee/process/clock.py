@@ -96,7 +96,7 @@ class Meter:
 
     @property
     def marked(self) -> bool:
-        """Whether the line's first reading was taken."""
+        """Return whether the line's first reading was taken."""
         return self._mark is not None
 
     def settle(self, now: float, referee_ns: int) -> None:

@@ -61,7 +61,7 @@ def judge_reply(reply: Reply, legal: int, find: Find, budget: PlayerBudget, allo
 
 
 def facts_of(reply: Reply) -> Facts:
-    """Return the known facts about the cause of a missing reply."""
+    """Return the facts that are known about why a reply is missing."""
     match reply:
         case TimedOut(own_s, cpu_s, stale):
             return Facts(round(own_s * 1000), None if cpu_s is None else round(cpu_s * 1000), stale)

@@ -186,7 +186,7 @@ class Seat:
 
     @property
     def blocked(self) -> bool:
-        """Whether bytes wait for the bot to read its input."""
+        """Return whether bytes wait for the bot to read its input."""
         return bool(self._unsent)
 
     def send(self, data: bytes) -> None:

@@ -53,7 +53,7 @@ class BubblewrapSandbox(ChildSandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether the kernel reports the waiting time of tasks."""
+        """Return whether the kernel reports the waiting time of tasks."""
         return processes.has_schedstat()
 
     @property
@@ -142,7 +142,7 @@ class BubblewrapBox(ChildBox):
     def exit(self) -> Exit | None:
         """Return how the program ended, or None while it runs; see `Box.exit`.
 
-        Kills a program that used up its CPU time. Raises SandboxError if bwrap was killed or the machine ran out of
+        Kill a program that used up its CPU time. Raises SandboxError if bwrap was killed or the machine ran out of
         memory.
         """
         if self._exit is None and self._closed:

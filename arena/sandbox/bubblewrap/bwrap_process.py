@@ -181,7 +181,7 @@ class BwrapProcess:
     def wait_dead(self, lease: user_ids.UserIdLease | None, deadline: float) -> bool:
         """Wait for the first process of a killed box, then for bwrap. Return whether both are dead, else reap later.
 
-        Releases the user id once the first process is dead: until then the box's processes count against that id.
+        Release the user id once the first process is dead: until then the box's processes count against that id.
         """
         gone = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):

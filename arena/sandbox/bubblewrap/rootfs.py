@@ -105,7 +105,7 @@ class MountedRootfs:
 
     @property
     def hides(self) -> bool:
-        """Whether `hide` can hide /proc on this kernel; then it must be called."""
+        """Return whether `hide` can hide /proc on this kernel; then it must be called."""
         return _can_hide_proc()
 
     def hide(self, init: int) -> None:

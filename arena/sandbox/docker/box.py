@@ -70,7 +70,7 @@ class DockerSandbox(Sandbox):
 
     @property
     def reports_wait_time(self) -> bool:
-        """Whether the kernel reports the waiting time of tasks."""
+        """Return whether the kernel reports the waiting time of tasks."""
         return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:

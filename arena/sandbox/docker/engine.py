@@ -254,7 +254,7 @@ class Engine:
 
     @property
     def shifts_ids(self) -> bool:
-        """Whether the engine maps its containers' user ids (rootless, userns-remap); then only 65,536 exist."""
+        """Return whether the engine maps its containers' user ids (rootless, userns-remap); then only 65,536 exist."""
         return any("rootless" in option or "userns" in option for option in self.info.get("SecurityOptions") or ())
 
     def check_runtime(self, runtime: str | None) -> None:
