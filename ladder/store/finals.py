@@ -44,7 +44,7 @@ class Final:
 
     @property
     def shows_results(self) -> bool:
-        """Whether all viewers may see its matches and standings."""
+        """Return whether all viewers may see its matches and standings."""
         return self.revealed or self.is_open
 
     @property

@@ -104,7 +104,7 @@ def list_live_runners(connection: Connection, table_servers: bool = False) -> li
 
 
 class LivenessCheck:
-    """Detects dead runners: those of this machine that have ended, and those without a new heartbeat for `silent_s`."""
+    """Detect dead runners: those of this machine that have ended, and those without a new heartbeat for `silent_s`."""
 
     def __init__(self, clock: Callable[[], float], silent_s: float = HEARTBEAT_TIMEOUT_S) -> None:
         self._clock = clock

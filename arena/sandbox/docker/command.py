@@ -42,7 +42,7 @@ def command_inside(program: Program) -> tuple[str, ...]:
 
 
 def language(words: Sequence[str]) -> str:
-    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler. Skips `env` and options."""
+    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler. It skips `env` and options."""
     for word in words:
         for part in word.split():
             name = os.path.basename(part)
