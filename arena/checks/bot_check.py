@@ -281,7 +281,7 @@ class BotCheck:
             try:
                 spec = _spec(rules, settings.match_settings, seats or settings.seats)
                 table = ScriptedTable(connection, spec, settings.timeouts)
-                self.usage = Endurance(connection, settings.match_settings, table.counts.kinds)
+                self.usage = Endurance(connection, settings.match_settings)
                 table.is_over = self.usage.measure
                 yield table
                 self.others |= table.counts.others
@@ -324,10 +324,6 @@ class BotCheck:
             yield self.check_exit(table.connection)
         if self.uncalled:
             yield self.report_uncalled_methods()
-        if not any(table.counts.choices) and len(table.counts.choices) >= _SUSPICIOUS_CHOICES:
-            self.step = "choices"
-            text = f"the bot always plays legal[0], {len(table.counts.choices)} times"
-            yield self.make_step(Severity.NOTE, text, "if this isn't intended, check that each method returns its move")
         self.step = "standard output"
         yield self.check_output(table.connection)
         self.step = "same seeds"
@@ -509,10 +505,11 @@ class BotCheck:
         table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
         yield replace(self.ok(text), timings=tuple(table_rows))
         turns = rows["turn"][1]
-        if self.others and "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
+        if "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
-            text = f"in its turns the bot always plays legal[0], {turns} times"
-            yield self.make_step(Severity.NOTE, text, "if this isn't intended, check that turn() returns its move")
+            text = f"{'in its turns ' * bool(self.others)}the bot always plays legal[0], {turns} times"
+            help = "if this isn't intended, check that turn(), and each other method, returns its move"
+            yield self.make_step(Severity.NOTE, text, help)
 
     # -- after the run
 

@@ -334,6 +334,15 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         silence(10400),
     ),
     (
+        signs.thread_error,
+        "no reply came, because a thread of the bot ended with an error: {name}",
+        "fix the error, which standard error shows; end the program when one of its threads fails",
+        replace(
+            silence(3, 41),
+            stderr=b"Exception in thread Thread-1 (work):\nTraceback (most recent call last):\nKeyError: 1",
+        ),
+    ),
+    (
         signs.compared_texts,
         "no reply came, and the program compares texts with ==, which compares addresses: {name}",
         "compare their characters: a.equals(b) in Java, strcmp(a, b) == 0 in C",
@@ -357,15 +366,6 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "no reply came to the first request of the kind {kind}: {detail}",
         "answer every request, also kinds that your program doesn't know: a reply with choice 0 is always legal",
         replace(silence(3, 41), kinds=frozenset({"turn", "block"})),
-    ),
-    (
-        signs.thread_error,
-        "no reply came, because a thread of the bot ended with an error: {name}",
-        "fix the error, which standard error shows; end the program when one of its threads fails",
-        replace(
-            silence(3, 41),
-            stderr=b"Exception in thread Thread-1 (work):\nTraceback (most recent call last):\nKeyError: 1",
-        ),
     ),
     (
         lambda seen: seen.code == "timeout" and seen.received is None and seen.facts.reads,

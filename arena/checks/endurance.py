@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from math import log, sqrt
-from statistics import linear_regression, mean, quantiles
+from statistics import linear_regression, mean
 from typing import NamedTuple
 
 from arena.checks.bot_connection import BotConnection
@@ -17,9 +17,8 @@ from protocol import LINE_LIMIT
 
 MATCH_REQUESTS = 700  # to one process; in recorded matches of 12 games a seat had 60 to 600
 _GAME_REQUESTS = 50  # of a seat in a long game, over which the time bank is spread
-_MIN_TIMES = 12  # of a kind of request, without the warm-up
-_TIME_FACTOR = 1.6  # by which the time grows at least; without it, 5 % of slow bots failed on a machine 20 % slower
-_CPU_ROWS, _CPU_FACTOR, _CPU_MS = 5, 1.3, 5.0  # of a third; the growth to the next third, and over all
+_TIME_ROWS, _TIME_FACTOR = 5, 1.3  # of a third of the rows; the least growth from one third to the next
+_CPU_MS, _OWN_MS = 5.0, 60.0  # the least growth; a busy machine hardly changes CPU time, and own time above 50 ms
 _STEP = 10  # requests between two measurements
 _WARM_UP = 0.15  # the share of the requests that isn't compared: runtimes grow at first
 _HORIZON = 3 * MATCH_REQUESTS  # a limit that comes later isn't reported
@@ -60,14 +59,10 @@ class Growth:
 
 @dataclass(slots=True)
 class Endurance:
-    """The measurements of one process. rows: the number of answered requests, and the value of each resource.
-
-    kinds: the kind of each answered request.
-    """
+    """The measurements of one process. rows: the number of answered requests, and the value of each resource."""
 
     connection: BotConnection
     settings: MatchSettings
-    kinds: Sequence[str]
     rows: list[tuple[int, tuple[float | None, ...]]] = field(default_factory=list)
     cpu_ms: list[float] = field(default_factory=list)  # so far, at each row
 
@@ -103,42 +98,33 @@ class Endurance:
         return False
 
     def growths(self) -> Iterator[Growth]:
-        """Yield the resources, and the times of kinds of request, that have grown steadily since the warm-up."""
+        """Yield the resources that have grown steadily since the warm-up, and the time of a request."""
         rows = self.rows[int(len(self.rows) * _WARM_UP) :]
         for index, resource in enumerate(self.resources()):
             points = [(count, value) for count, values in rows if (value := values[index]) is not None]
             if len(points) >= 3 and _is_rising([value for _, value in points]):
                 yield from _growth_of(resource, points)
-        times, timing = self.connection.times, self.settings.timing
-        for kind in sorted(set(self.kinds)):
-            asked = [(number, times[number] * 1000) for number, each in enumerate(self.kinds) if each == kind]
-            points = asked[int(len(asked) * _WARM_UP) :]
-            if len(points) >= _MIN_TIMES and _is_rising(values := [value for _, value in points]) and _climbs(values):
-                bank_ms = timing.bank_ms / (_GAME_REQUESTS * len(asked) / len(self.kinds))
-                limit = timing.limit_ms + bank_ms
-                yield from _growth_of(
-                    Resource(f"the time for a request of the kind {kind}", limit, 20, "{} ms"), points
-                )
-
-        yield from self._cpu_growth()
-
-    def _cpu_growth(self) -> Iterator[Growth]:
-        """Yield the growth of the CPU time of a request, which other programs of a busy machine hardly change.
-
-        It is extrapolated as a power of the number of requests: going through all earlier events takes the square.
-        """
         counts = [count for count, _ in self.rows]
-        spent = [(b - a) / (n - m) for (a, b), (m, n) in zip(pairwise(self.cpu_ms), pairwise(counts), strict=True)]
+        own_ms = [sum(self.connection.times[:count]) * 1000 for count in counts]
+        times = (*self._time_growth(counts, self.cpu_ms, _CPU_MS), *self._time_growth(counts, own_ms, _OWN_MS))
+        yield from times[:1]
+
+    def _time_growth(self, counts: list[int], spent_ms: list[float], least_ms: float) -> Iterator[Growth]:
+        """Yield the growth of the time of a request, from the time spent so far at each number of requests.
+
+        It is extrapolated as a power of that number: going through all earlier events takes the square.
+        """
+        spent = [(b - a) / (n - m) for (a, b), (m, n) in zip(pairwise(spent_ms), pairwise(counts), strict=True)]
         third = len(spent) // 3
-        if third < _CPU_ROWS:
+        if third < _TIME_ROWS:
             return
         first, middle, last = (mean(spent[place : place + third]) for place in (0, third, len(spent) - third))
         limit = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
-        if middle > _CPU_FACTOR * first and last > _CPU_FACTOR * middle and last - first > _CPU_MS:
+        if middle > _TIME_FACTOR * first and last > _TIME_FACTOR * middle and last - first > least_ms:
             before, now = counts[third + third // 2], counts[len(spent) - third + third // 2]
             power, by = log(last / middle) / log(now / before), (last - middle) / (now - before)
             limit_at = max(counts[-1], now * (limit / last) ** (1 / power))
-            yield Growth(Resource("the CPU time of a request", limit, _CPU_MS, "{} ms"), first, last, by, limit_at)
+            yield Growth(Resource("the time for a request", limit, least_ms, "{} ms"), first, last, by, limit_at)
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""
@@ -151,17 +137,6 @@ def _growth_of(resource: Resource, points: Sequence[tuple[int, float]]) -> Itera
     by = linear_regression(*zip(*points[-max(2, len(points) // 3) :], strict=True)).slope
     if last - first >= resource.least and 2 * by > (last - first) / (end - begin):
         yield Growth(resource, first, last, by, end + max(0.0, resource.limit - last) / by)
-
-
-def _climbs(values: Sequence[float]) -> bool:
-    """Return whether three quarters of each third are above the median of the third before, and the last far above.
-
-    A busier machine, or times that rise within each game, don't look like that.
-    """
-    third = len(values) // 3
-    parts = [quantiles(values[place : place + third]) for place in (0, third, len(values) - third)]
-    rises = all(after[0] > before[1] for before, after in pairwise(parts))
-    return rises and parts[-1][1] > _TIME_FACTOR * parts[0][1]
 
 
 def _is_rising(values: Sequence[float]) -> bool:

@@ -47,7 +47,7 @@ _ERRORS = (  # words of an error, remedy
     ("ConcurrentModif | changed size during | changed during iter", "loop over a copy: it changes within its loop"),
     (
         "NumberFormat | invalid literal | ParseIntError | strconv. | convert string | invalid digit | stoi",
-        "the text isn't a number: the field is absent here, or it was cut at the wrong place; use {dumps} to read it",
+        "the text isn't a number: the field is absent here, or was cut at the wrong place; a JSON library finds it",
     ),
     ("cannot unmarshal | invalid type: ", "the field has another type than in the program: see the request"),
     ("UnsupportedOperationException", "copy the list before you change it: List.of(...) and toList() can't be changed"),
@@ -191,15 +191,10 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     (
         signs.program_elsewhere,
-        "the program is in a subfolder: {name}",
-        "name that path in the run command; for Java add the folder: java -cp build MyBot, as after javac -d build",
+        "the bot's folder has the program as {name}",
+        "name that path in the run command, where capitals count; for Java add the folder: java -cp build MyBot, as "
+        "after javac -d build",
         end_with("Error: Could not find or load main class MyBot", argv="java MyBot", files="build/MyBot.class"),
-    ),
-    (
-        signs.near_program,
-        "the command runs in the bot's folder, which has no {name}",
-        "correct run in bot.toml: paths begin in that folder, and capitals count",
-        end_with("python3: can't open file '/bot/my/bot.py': [Errno 2] No", argv="python3 my/bot.py", files="bot.py"),
     ),
     (
         signs.own_program,
@@ -362,6 +357,12 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "the program ended itself, in {name}: {detail}",
         "don't end it there: one process plays all games of a match, until standard input ends",
         FaultContext("exited", facts=Facts(exit_code=0), source=b"if over:\n    sys.exit(0)"),
+    ),
+    (
+        lambda seen: seen.ended and seen.facts.exit_code and signs.is_shell(seen) and b"set -e" in seen.source,
+        "the script has ended, as set -e orders when a command fails: {detail}",
+        "write || true after commands that may fail, as grep does if it finds nothing, or leave set -e out",
+        replace(end_with(argv="sh run.sh"), source=b"set -e\nwhile read -r line; do\n"),
     ),
     (
         lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,

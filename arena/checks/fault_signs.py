@@ -17,9 +17,9 @@ from typing import Any
 from arena.bots import IN_BOXES
 from arena.checks.advice import advice_in
 from arena.checks.request_features import (
+    FIELD_PLACES,
     absent_fields,
     describe_sizes,
-    explain_field,
     explain_illegal_move,
     explain_legal,
     list_legal,
@@ -306,14 +306,6 @@ def own_program(seen: FaultContext) -> object:
     return next((word for word in seen.argv[1:] if name and os.path.basename(word) == name), "")
 
 
-def near_program(seen: FaultContext) -> str:
-    """Return the program that the command names by a wrong path, and the path at which the bot's folder has it."""
-    name = str(own_program(seen))
-    own = [path for path in sorted(seen.files) if name and not path.startswith("../")]
-    near = (path for path in own if path != name and (name.endswith(f"/{path}") or path.lower() == name.lower()))
-    return next((f"{name}, but {path}" for path in near), "")
-
-
 def split_name(seen: FaultContext) -> object:
     """Return the name of a file of the bot that the command splits at a space."""
     command = f" {' '.join(seen.argv)} "
@@ -328,10 +320,11 @@ def outside_path(seen: FaultContext) -> object:
 
 
 def program_elsewhere(seen: FaultContext) -> object:
-    """Return the path at which the bot's folder has the program that wasn't found."""
-    name = str(own_program(seen) or stderr_has("ClassNotFoundException: *")(seen)).rpartition("/")[2]
-    deeper = (path for path in sorted(seen.files) if "/" in path and not path.startswith("../"))
-    return name and next((path for path in deeper if path.rpartition("/")[2] in (name, f"{name}.class")), "")
+    """Return the path, or the name in other capitals, at which the bot's folder has the program that wasn't found."""
+    name = str(own_program(seen) or stderr_has("ClassNotFoundException: *")(seen))
+    ends = (base := name.lower().rpartition("/")[2], f"{base}.class")
+    own = (path for path in sorted(seen.files) if path != name and not path.startswith("../"))
+    return name and next((path for path in own if path.lower().rpartition("/")[2] in ends), "")
 
 
 def java_command(seen: FaultContext) -> str:
@@ -395,7 +388,10 @@ _ERRORS = ("Exception in thread ", "thread '", "panic: ", "terminate called ", "
 
 def last_error(seen: FaultContext) -> str:
     """Return the line of the last exception: after a Python traceback, or with the usual start of other languages."""
-    return _find_error(seen.stderr_lines) if seen.ended else ""
+    if not seen.ended or (error := _find_error(seen.stderr_lines)) or not seen.facts.exit_code:
+        return error if seen.ended else ""
+    last = "".join(seen.stderr_lines[-1:])
+    return last if any(word in last.lower() for word in ("error", "cannot", "fatal", "invalid", "unexpected")) else ""
 
 
 def key_error(seen: FaultContext) -> str:
@@ -476,7 +472,7 @@ def _number_after(line: str, mark: str) -> str:
 def field_help(error: str) -> str:
     """Return which messages have the field whose absence is an error."""
     name = error.partition("KeyError: '")[2].partition("'")[0]
-    known = explain_field(name)
+    known = FIELD_PLACES.get(name)
     return f"{name}: {known}" if known else "not each message, move and event has all fields, nor all rules your roles"
 
 

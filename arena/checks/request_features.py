@@ -40,19 +40,19 @@ def list_features(request: _Object) -> Iterator[str]:
         yield f"the event {event.get('event')}{' with a target' * ('target' in event)}"
 
 
-_ONLY = {  # a field that only some kinds of requests have: which
+_ONLY = {  # a field that only some requests have: which
     "pending": "requests of the kind turn have none",
     "claim": "only the kinds challenge, prove and keep_shown have one",
     "challenger": "only the kinds prove and keep_shown have one",
     "drawn": "only the kind exchange has you.drawn",
     "proven": "only the kind block has it",
-    "reason": "of requests only the kind lose has one",
+    "reason": "only the kind lose has one, and some events",
+    "role": "only claim and some events have one",
+    "target": "only coup, assassinate, steal, and other moves and events against a player have one",
 }
-_PLACES = {  # a field that is absent at some places: where it is
+FIELD_PLACES = {  # a field that is absent at some places: where it is
     **_ONLY,
-    "target": "only coup, assassinate, steal, and other moves and events against a player have a target",
     "action": "only moves of the kind turn, pending and some events have an action",
-    "role": "requests have roles in claim, and some events have one",
     "players": "a request has them in state.players; only game_start has their names",
     "coins": "it is in state.players, for each seat",
     "influence": "it is in state.players, for each seat",
@@ -65,17 +65,12 @@ _PLACES = {  # a field that is absent at some places: where it is
 }
 
 
-def explain_field(name: str) -> str:
-    """Return which messages have a field of the protocol, or where it is; "" if the field isn't known."""
-    return _PLACES.get(name, "")
-
-
 def absent_fields(request: _Object, source: bytes) -> Iterator[str]:
     """Yield the fields that a program reads and that this kind of request doesn't have, with the kinds that do."""
-    text, you = source.decode(errors="replace").lower(), request.get("you") or {}
+    text, words = source.decode(errors="replace").lower(), json.dumps(request)
     for name, kinds in _ONLY.items():
-        read = any(mark in text for mark in (f'"{name}"', f"'{name}'", f".{name}.", f"->{name}", f".{name})"))
-        if read and request.get("legal") and name not in request and name not in you:
+        marks = (f'"{name}"', f'"{name}\\', f"'{name}'", f".{name}.", f"->{name}", f".{name})")
+        if request.get("legal") and f'"{name}"' not in words and any(mark in text for mark in marks):
             yield f"{name} ({kinds})"
 
 

@@ -317,9 +317,7 @@ def test_a_move_of_the_request_before_is_named() -> None:
 def test_a_field_that_only_other_kinds_of_requests_have_is_named() -> None:
     block = b'{"type":"request","id":41,"kind":"block","pending":{},"legal":[{"pass":true}]}'
     seen = replace(time_out(Facts(500, 3)), sent=block, source=b"if (m.claim.role) m.pending.target")
-    assert diagnose_fault(seen).advice.endswith(
-        "reads: claim (only the kinds challenge, prove and keep_shown have one)"
-    )
+    assert "reads: claim (only the kinds challenge, prove and keep_shown have one), role" in diagnose_fault(seen).advice
     assert "lacks" not in diagnose_fault(replace(seen, kinds=frozenset({"block"}))).advice
 
 
