@@ -54,10 +54,11 @@ _PAST_TENSE = {
     "disable": "disabled the bot",
     "erase": "erased the data of a user",
     "extend": "changed the extension of the user",
-    "final": "changed a final",
+    "create": "created a final",
+    "final": "queued more matches of a final",
     "freeze": "froze the ladder",
     "import": "imported users",
-    "issue": "created a credential",
+    "issue": "created a {kind}",
     "leave": "withdrew the user",
     "merge": "merged two users",
     "mute": "muted a user or guest in the chat",
@@ -67,7 +68,7 @@ _PAST_TENSE = {
     "release": "released grades",
     "return": "readmitted the user",
     "reveal": "revealed a final",
-    "revoke": "revoked a credential",
+    "revoke": "revoked a {kind}",
     "team": "changed the user's team",
     "suspend": "suspended the user",
     "unfreeze": "unfroze the ladder",
@@ -76,13 +77,17 @@ _PAST_TENSE = {
     "unvoid": "counted the match again",
     "void": "voided the match",
 }
+_KINDS = {"link": "sign-in link", "join": "sign-up link", "team": "team invitation", "openid": "provider account"}
 
 
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:
     """Return a decision in words, such as "the ladder activated version 3"."""
     version = "a version" if act.version is None else f"version {act.version}"
     who = {None: "staff", LADDER_ACTOR: "the ladder"}.get(act.actor, act.actor)
-    return f"{who} {_PAST_TENSE.get(act.action, f'decided: {act.action}').format(version=version)}"
+    kind = act.reason.split(" ", 1)[0]  # of credentials
+    action = "create" if act.action == "final" and ": a final of " in act.reason else act.action
+    words = _PAST_TENSE.get(action, f"decided: {action}")
+    return f"{who} {words.format(version=version, kind=_KINDS.get(kind, kind))}"
 
 
 def summarize_decisions(

@@ -309,9 +309,10 @@ def require_checks_finished(
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
+        runs = store.has_live_runner(connection)
         raise LadderError(
             f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n"
-            f"Check them: arena ladder run {folder} --until idle"
+            + ("Wait until their checks have ended." if runs else f"Check them: arena ladder run {folder} --until idle")
         )
 
 

@@ -261,13 +261,10 @@ def get_user(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
     user = store.find_user(connection, login)
     if user is not None and user.waiting:
-        raise LadderError(
-            f"{escape_control(login)} waits for approval.\n"
-            "Approve or refuse the account first: arena ladder users approve LADDER"
-        )
+        raise LadderError(f"{escape_control(login)} waits for approval.\nApprove or refuse the account first.")
     if user is None:
         near = get_close_matches(login, [each.login for each in store.all_users(connection)], 1)
-        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import the roster: arena ladder users import"
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "Import a roster with this user first."
         raise LadderError(f'the ladder has no user "{escape_control(login)}".\n{hint}')
     return user
 
@@ -301,7 +298,7 @@ def get_bot(connection: Connection, name: str) -> store.BotRecord:
     bot = store.find_bot(connection, name)
     if bot is None:
         near = get_close_matches(name, [each.name for each in store.all_bots(connection)], 1)
-        hint = f"Did you mean {escape_control(near[0])}?" if near else "See arena ladder standings."
+        hint = f"Did you mean {escape_control(near[0])}?" if near else "Its name stands in the standings."
         raise LadderError(f'the ladder has no bot "{escape_control(name)}".\n{hint}')
     return bot
 
@@ -330,7 +327,9 @@ def get_accepted_version(connection: Connection, text: str) -> store.Version:
     if "@" in text:
         version = get_version(connection, text)
         if version.status != store.ACCEPTED or version.is_locked_out:
-            raise LadderError(f"{escape_control(version.version_ref)} isn't accepted.\nSee arena ladder bot.")
+            raise LadderError(
+                f"{escape_control(version.version_ref)} isn't accepted.\nThe bot's page shows its checks."
+            )
         return version
     fit = [
         each
@@ -338,7 +337,7 @@ def get_accepted_version(connection: Connection, text: str) -> store.Version:
         if each.status == store.ACCEPTED and not each.is_locked_out
     ]
     if not fit:
-        raise LadderError(f"{escape_control(text)} has no accepted version.\nSee arena ladder bot.")
+        raise LadderError(f"{escape_control(text)} has no accepted version.\nThe bot's page shows its checks.")
     return next((each for each in fit if each.is_active), fit[-1])
 
 

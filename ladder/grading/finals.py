@@ -84,7 +84,7 @@ def create_final(
     due = None if deadline is None else settings.deadline(deadline)
     now = ladder.clock()
     with ladder.database.read() as connection:
-        _require_new_final(connection, name, ladder.path)
+        _require_new_final(connection, name)
         require_checks_finished(connection, settings, due, now, ladder.path)
         versions = deadline_versions(connection, settings, due)
         open_to = describe_extended_users(connection, settings, due, now)
@@ -454,7 +454,7 @@ def _queue(
             file.write(planned.publication())
     except FileExistsError:
         with ladder.database.read() as connection:
-            _require_new_final(connection, final.name, ladder.path)
+            _require_new_final(connection, final.name)
         raise LadderError(
             f"{path} exists, but the final wasn't created.\nRemove the file, or use another name."
         ) from None
@@ -467,7 +467,7 @@ def _queue(
             final.key,
             final.created_at,
         ):  # not ours, whose answer was lost
-            _require_new_final(connection, final.name, ladder.path)
+            _require_new_final(connection, final.name)
         if made is None:
             made = store.insert_final(connection, final)
             queued = [[final.versions[bot] for bot in table] for table in tables]
@@ -506,9 +506,9 @@ def _get_final(connection: Connection, name: str) -> store.Final:
     return final
 
 
-def _require_new_final(connection: Connection, name: str, folder: Path) -> None:
+def _require_new_final(connection: Connection, name: str) -> None:
     if store.find_final(connection, name) is not None:
-        raise LadderError(f'the final "{name}" exists already.\nShow it: arena ladder final show {folder} {name}')
+        raise LadderError(f'the final "{name}" exists already.\nUse another name.')
 
 
 def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.Final:

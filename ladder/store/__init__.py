@@ -21,6 +21,7 @@ from ladder.store.connection import (
     Database,
     DatabaseError,
     DatabaseUnavailableError,
+    DataError,
     get_settings,
     insert_settings,
 )

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    case,
     delete,
     func,
     insert,
@@ -89,7 +90,7 @@ LADDER_ACTOR = "ladder"  # the actor of automatic decisions
 
 @dataclass(frozen=True, slots=True)
 class BotRecord:
-    """A bot, with its owner's login and pseudonym, and the id of its active version."""
+    """A bot, with its owner's login and pseudonym, and the id of the version that plays: none of a user that left."""
 
     id: int
     name: str
@@ -143,7 +144,7 @@ class Version:
 
 _BOT = select(
     bots.c.id, bots.c.name, bots.c.owner_id, users.c.login, users.c.pseudonym, bots.c.is_reference,
-    bots.c.active_version_id,
+    case((IS_ACTIVE_USER, bots.c.active_version_id)),
 ).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
 
 _PLAYS = and_(bots.c.active_version_id == versions.c.id, IS_ACTIVE_USER)

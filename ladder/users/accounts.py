@@ -88,9 +88,8 @@ def issue_secrets(
             is_new = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
             id = store.insert_credential(connection, credential)
             if is_new:
-                store.log_action(
-                    connection, store.AuditEntry(actor, "issue", f"{kind} {id}, to {scope}", now, user_id=user.id)
-                )
+                why = f"{kind} {id}, to {scope}" if kind == store.TOKEN else f"{kind} {id}"
+                store.log_action(connection, store.AuditEntry(actor, "issue", why, now, user_id=user.id))
             made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
 
@@ -371,8 +370,7 @@ def refuse_applicant(ladder: Ladder, login: str, actor: str, reason: str) -> boo
             return False
         if not user.waiting:
             raise LadderError(
-                f"{escape_control(login)} doesn't wait for approval.\n"
-                "To remove access, suspend the user: arena ladder suspend"
+                f"{escape_control(login)} doesn't wait for approval.\nTo remove access, suspend the user."
             )
         store.delete_applicant(connection, user.id)
         store.log_action(connection, store.AuditEntry(actor, "refuse", f"{login}: {reason}", ladder.clock()))
@@ -389,7 +387,5 @@ def _find_join_credential(connection: Connection, link: str, now: float) -> stor
 def _get_applicant(connection: Connection, login: str) -> store.User:
     user = store.find_user(connection, login)
     if user is None:
-        raise LadderError(
-            f'the ladder has no account "{escape_control(login)}".\nList its users: arena ladder users list LADDER'
-        )
+        raise LadderError(f'the ladder has no account "{escape_control(login)}".')
     return user

@@ -61,10 +61,8 @@ def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None
     if old.staff != new.staff:
         raise LadderError(f"one of {names} is staff.\nStaff can only be merged with staff.")
     if old.suspended != new.suspended:
-        raise LadderError(f"one of {names} is suspended.\nSuspend both or neither first: arena ladder suspend")
+        raise LadderError(f"one of {names} is suspended.\nSuspend both or neither first.")
     if new.id in signed_up and old.id not in signed_up:
         raise LadderError(f"{escape_control(new.login)} {SIGNED_UP}.\nMerge it into {escape_control(old.login)}.")
     if new.withdrawn and not old.withdrawn:
-        raise LadderError(
-            f"{escape_control(new.login)} left the course.\nReadmit the user first: arena ladder users withdraw --undo"
-        )
+        raise LadderError(f"{escape_control(new.login)} left the course.\nReinstate the user first.")

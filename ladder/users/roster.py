@@ -367,7 +367,7 @@ class UserMatcher:
         owner_ids = set().union(*(ids for _, ids in identities.values()))
         if len(owner_ids) > 1:
             conflict = ", ".join(f"{what} belongs to {self._logins(ids)}" for what, ids in identities.values())
-            raise ValueError(f"{conflict}: correct the line, or merge them with arena ladder users merge")
+            raise ValueError(f"{conflict}: correct the line, or merge the accounts")
         if not owner_ids:
             return None
         [user] = (self._owners[id] for id in owner_ids)

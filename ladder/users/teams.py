@@ -194,7 +194,7 @@ def _require_known_teams(connection: Connection, people: Sequence[tuple[store.Us
             members = ", ".join(escape_control(each.login) for each in current)
             raise LadderError(
                 f"the team {escape_control(current[0].team)} was formed by its members: {members}.\nNo user joined. "
-                "Name them as well in arena ladder teams join, or use another name for the team."
+                "Name them as well, or use another name for the team."
             )
 
 

@@ -60,10 +60,7 @@ def get_participant(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError, also for the login "staff"."""
     user = get_user(connection, login)
     if user.login == STAFF_USER.login:
-        raise LadderError(
-            "staff owns the reference bots, and can't be suspended or withdrawn.\n"
-            "Disable a bot instead: arena ladder disable"
-        )
+        raise LadderError("staff owns the reference bots, and can't be suspended or withdrawn.\nDisable a bot instead.")
     return user
 
 

@@ -15,7 +15,7 @@ from ladder.health import HealthMonitor
 from ladder.ladder import Ladder
 from ladder.permissions import ROUTES
 from ladder.settings import LadderError
-from ladder.store import DatabaseError
+from ladder.store import DatabaseError, DataError
 from ladder.web.documents import router as documents_router
 from ladder.web.grading_pages import finals_router, grades_router
 from ladder.web.health import PagesMetrics, RequestLog
@@ -107,6 +107,7 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.add_exception_handler(BotError, lambda http, problem: _error_response(http, 400, str(problem)))
     app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
+    app.add_exception_handler(DataError, lambda http, _: _error_response(http, 400, MALFORMED_REQUEST))  # as of NUL
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_internal_error)
     app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)

@@ -291,7 +291,7 @@ def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = ""
 def _format_duration(seconds: float) -> str:
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= 2 * size or (unit == "min" and seconds >= size):
-            return f"{seconds // size:.0f} {unit}"
+            return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
 
 

@@ -21,7 +21,7 @@ function relativeTime(at) {
   const seconds = (at - Date.now()) / 1_000;
   if (Math.abs(seconds) > FAR_S) return localTime(at).slice(0, 10);
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= 2 * size) ?? ["minute", 60];
-  const count = Math.trunc(Math.abs(seconds) / size);
+  const count = Math.round(Math.abs(seconds) / size);
   const words = `${count} ${unit}${count === 1 ? "" : "s"}`;
   return !count ? "now" : seconds < 0 ? `${words} ago` : `in ${words}`;
 }
@@ -82,6 +82,12 @@ addEventListener("hashchange", () => {
   follow();
   document.querySelector("iframe[data-follow]")?.scrollIntoView();
 });
+// A form may have been opened since the page was asked for.
+document.body.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.elt.id !== "main" || !busy(detail.elt)) return;
+  detail.shouldSwap = false;
+  later();
+});
 document.body.addEventListener("htmx:afterSwap", () => localTimes(document.getElementById("main")));
 document.addEventListener("visibilitychange", () => document.hidden || waits || later());
 if (document.querySelector("[data-feed]")) {
@@ -90,6 +96,7 @@ if (document.querySelector("[data-feed]")) {
   feed.addEventListener("chat", readChat);
   document.addEventListener("visibilitychange", readChat);
   setInterval(() => soon() && later(), 10_000); // some of its numbers change without an event
+  setInterval(later, 60_000); // and deadlines pass
 }
 
 function readChat() {

@@ -14,7 +14,7 @@ from ladder.home import describe_ladder
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
-from ladder.store import METADATA, extensions_in_force, list_audit_entries
+from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
 from ladder.users import import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
@@ -227,8 +227,11 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
         path.write_text("# new\n")
         submit_bot(ladder, path, login, login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
-    with pytest.raises(LadderError, match=r"1 version isn't checked yet \(b@1\)"):
-        create_final(ladder, "last", "first", 2, "teacher")
+    for runs, hint in ((False, "Check them: arena ladder run"), (True, "Wait until")):
+        if runs:
+            ladder.database.write(lambda connection: register_runner(connection, 1, ladder.clock()))
+        with pytest.raises(LadderError, match=rf"1 version isn't checked yet \(b@1\)\.\n{hint}"):
+            create_final(ladder, "last", "first", 2, "teacher")
 
 
 def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:

@@ -202,6 +202,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
     with ladder.database.read() as connection:
         assert ada not in [version.id for version in store.active_versions(connection)]
+        assert store.find_bot(connection, "ada").active_version_id is None  # type: ignore[union-attr]
         assert (
             store.get_version_by_id(connection, ada).is_locked_out,
             store.get_version_by_id(connection, ada).is_active,

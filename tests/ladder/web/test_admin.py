@@ -266,6 +266,7 @@ def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: 
     ]  # fmt: skip
     printed = own.arena("events").out
     assert "staff imported users: b.csv: 2 added, 0 changed" in printed
+    assert re.search("staff created a sign-in link: link [0-9]+\n", printed), printed
     pages = [staff.get(path).text for path in ("/admin/audit-log", "/admin/users/kay", "/admin/users/ada", "/admin")]
     assert [text for text in (printed, *pages) for secret in secrets if secret in text] == []
     assert "token" not in web.visitor("bob").get("/api/bots/late").text

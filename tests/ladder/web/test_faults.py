@@ -51,6 +51,15 @@ def test_two_servers_on_one_database_are_one_ladder(place: Place, postgres_url: 
         assert [server.get("/standings", session).count("a trial") for server in servers] == [1, 1]
 
 
+def test_a_text_that_the_database_cannot_store_is_rejected(place: Place, postgres_url: str) -> None:
+    """PostgreSQL stores no NUL."""
+    folder = ladder_in(place, postgres_url, fit=True)
+    with closing(open_ladder(folder)) as ladder, TestClient(make_app(ladder, "http://127.0.0.1:8000")) as client:
+        client.headers["Authorization"] = f"Bearer {token(folder)}"
+        answered = client.post("/bots/ada/challenges", data={"opponents": "a\0b"})
+        assert (answered.status_code, "invalid value" in answered.text) == (400, True)
+
+
 def test_a_database_restart_is_reported_and_loses_nothing(place: Place, own_server: Postgres) -> None:
     folder = ladder_in(place, own_server.create("spring"), fit=True)
     with serve_ladder(place, folder, "--no-runner") as server:
