@@ -61,6 +61,19 @@ class Endpoint:
     ended: threading.Event = field(default_factory=threading.Event)
 
 
+def hang(endpoint: Endpoint, limit_s: float = 60) -> threading.Event:
+    """Let the endpoint never answer any more; return an event that a request sets."""
+    came = threading.Event()
+
+    def wait(question: Question) -> Reply:
+        came.set()
+        endpoint.ended.wait(limit_s)
+        return play()
+
+    endpoint.policy = wait
+    return came
+
+
 @contextmanager
 def serving(policy: Policy = first_move) -> Iterator[Endpoint]:
     lock, now = threading.Lock(), [0]

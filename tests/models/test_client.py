@@ -3,7 +3,6 @@
 import json
 import shutil
 import tempfile
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, as_completed, wait
 from contextlib import closing, contextmanager
@@ -15,7 +14,7 @@ import pytest
 from arena.bots import load_bots
 from arena.models import Answer, Budget, Call, CallsStoppedError, Journal, ModelClient, ModelPlayer, Usage, load_player
 from tests.cases import each
-from tests.models.endpoint import KEY, Endpoint, Policy, Question, Reply, model_folder, play, serving
+from tests.models.endpoint import KEY, Endpoint, Policy, Question, Reply, hang, model_folder, play, serving
 
 WAIT_S = 30
 
@@ -254,14 +253,7 @@ def test_the_limits_of_a_key_hold_over_all_calls(tmp_path: Path) -> None:
 
 def test_a_call_is_cancelled_and_written_at_the_end(tmp_path: Path) -> None:
     with serving() as endpoint:
-        came = threading.Event()
-
-        def hang(question: Question) -> Reply:
-            came.set()
-            endpoint.ended.wait(WAIT_S)
-            return play()
-
-        endpoint.policy = hang
+        came = hang(endpoint)
         made = Setup(endpoint, tmp_path, budget())
         call = made.ask()
         assert came.wait(WAIT_S)

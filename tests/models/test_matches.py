@@ -7,7 +7,7 @@ import threading
 import zlib
 
 from tests.cli_workspace import Place, Ran
-from tests.models.endpoint import KEY, Endpoint, Question, Reply, model_folder, play, serving
+from tests.models.endpoint import KEY, Endpoint, Question, Reply, hang, model_folder, play, serving
 
 WAIT_S = 60
 # It prints all that a bot can find of a key: its own environment.
@@ -84,13 +84,13 @@ def test_a_killed_run_goes_on_within_its_budget(place: Place) -> None:
         assert start(place, "whole").code == 0
         calls, came = endpoint.answered, threading.Event()
 
-        def hang(question: Question) -> Reply:
+        def stop_once(question: Question) -> Reply:
             if question.number == calls + 25:
                 came.set()
                 endpoint.ended.wait(WAIT_S)
             return by_prompt(question)
 
-        endpoint.policy = hang
+        endpoint.policy = stop_once
         words = ["run", "m", "spy.py", "--games", "8", "--match-games", "4", "--seed", "1", "--out", "cut"]
         process = place.start(*words, MODEL_KEY=KEY)
         assert came.wait(WAIT_S)
@@ -109,14 +109,7 @@ def test_a_killed_run_goes_on_within_its_budget(place: Place) -> None:
 
 def test_ctrl_c_pauses_a_run(place: Place) -> None:
     with serving() as endpoint:
-        came = threading.Event()
-
-        def hang(question: Question) -> Reply:
-            came.set()
-            endpoint.ended.wait(WAIT_S)
-            return play()
-
-        endpoint.policy = hang
+        came = hang(endpoint)
         prepare(place, endpoint)
         process = place.start("run", "m", "spy.py", "--games", "8", "--out", "r", MODEL_KEY=KEY)
         assert came.wait(WAIT_S)
