@@ -6,6 +6,7 @@ page differs from the code.
 
 import ast
 import contextlib
+import dataclasses
 import inspect
 import io
 import json
@@ -27,6 +28,9 @@ from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
 from arena.coup import ABOUT, FIELD_BY_NAME, PRESETS, changed_fields, to_dict
 from arena.referee import FAULTS
+from arena.study import MEASURES, Reaction, Row
+from arena.study.design_file import StudyFile
+from arena.study.publication import TABLES
 from ladder.ladder import open_ladder
 from ladder.runner import RunnerMetrics
 from ladder.settings import LadderSettings, describe_setting
@@ -57,6 +61,10 @@ number of players.""",
 This page lists the fields of an observation of the [learning environment](environment.md#what-an-agent-observes), in
 order. A field has one number for each word or role; numbers are counts, or 0 and 1. Player K sits K seats clockwise
 from the observer.""",
+    "studies.md": """\
+This page specifies studies of language models: the file, the measures, and the tables of the report.
+[Run a study](../howto/models/study.md) shows how to use them. `arena study report` writes each table as CSV and as JSON
+Lines. In CSV, lists are JSON.""",
     "packages.md": """This page lists the packages, from top to bottom: a package uses packages below it.
 [Architecture](architecture.md) explains how they work together.""",
     "mistakes.md": """\
@@ -130,6 +138,27 @@ def packages_page() -> str:
         rows.append(f"| `{name}` | {cell(sentence)} |")
     table = "\n".join(["| package | purpose |", "|---|---|", *rows])
     return "\n\n".join(["# Packages", NOTE, INTRODUCTIONS["packages.md"], table]) + "\n"
+
+
+def studies_page() -> str:
+    """Return the file of a study, the measures, and the columns of its tables."""
+    schema = StudyFile.model_json_schema()
+    inner = schema.pop("$defs")
+    parts = ["# Studies", NOTE, INTRODUCTIONS["studies.md"], "## The file", *shape("study", schema)]
+    parts += shape("ConditionTable", inner["ConditionTable"])
+    rows = [
+        f"| `{name}` | {each.title} | {each.of} | {'yes' if each.compared else ''} |" for name, each in MEASURES.items()
+    ]
+    head = ["| measure | what | opportunities | compared |", "|---|---|---|---|"]
+    parts += ["## Measures", "\n".join([*head, *rows]), "## Tables"]
+    tables: dict[str, type[Any]] = {"all tables of a game": Row, **TABLES, "reactions": Reaction}
+    for name, kind in tables.items():
+        fields = [each.name for each in dataclasses.fields(kind)]
+        own = fields if kind is Row or not issubclass(kind, Row) else fields[len(dataclasses.fields(Row)) :]
+        general, meanings = split_description({"description": kind.__doc__, "properties": dict.fromkeys(own)})
+        parts += [f"### {name}", f"{general} Columns: {', '.join(map(code, own))}."]
+        parts.append("\n".join(f"- `{key}`: {text[:1].lower()}{text[1:]}" for key, text in meanings.items()))
+    return "\n\n".join(parts) + "\n"
 
 
 def list_commands(group: click.Command = cli, words: str = "arena") -> Iterator[tuple[str, click.Command]]:
@@ -361,6 +390,7 @@ PAGES = {
     "reference/metrics.md": metrics_page,
     "reference/rulesets.md": rulesets_page,
     "reference/observations.md": observations_page,
+    "reference/studies.md": studies_page,
     "dev/packages.md": packages_page,
 }
 

@@ -73,6 +73,13 @@ arena.compare.html_report: arena.rating arena.formatting arena.replay arena.comp
 arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
   arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
+arena.study: protocol.event_text arena.coup arena.sandbox arena.schedule arena.referee arena.bots arena.replay arena.run
+  arena.stats arena.compare
+arena.study.design_file: arena.escaping arena.bots
+arena.study.report: arena arena.formatting arena.referee arena.run arena.run.report arena.review arena.models
+arena.study.publication: arena.escaping arena.formatting arena.referee arena.replay arena.run arena.stats
+  arena.stats.plots arena.stats.report arena.study.report
+arena.study.forecast: arena.models arena.study.report
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
@@ -90,7 +97,8 @@ arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee
   arena.referee.process arena.bots arena.checks arena.replay arena.run arena.run.report arena.stats arena.stats.plots
   arena.stats.report arena.compare arena.compare.comparison arena.compare.report arena.compare.html_report arena.local
-  arena.review arena.exploit arena.play arena.lessons arena.models arena.tables arena.tables.live_match arena.connect
+  arena.review arena.study arena.study.design_file arena.study.report arena.study.publication arena.study.forecast
+  arena.exploit arena.play arena.lessons arena.models arena.tables arena.tables.live_match arena.connect
 ladder:
 ladder.store: arena.referee
 ladder.permissions:
@@ -380,6 +388,8 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "ladder.bots.pages",
         "arena.models.settings",
         "arena.run.report",
+        "arena.study.design_file",
+        "arena.study.report",
         "ladder.settings",
         "ladder.web.rendering",
         "arena.stats.report",

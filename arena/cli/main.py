@@ -18,6 +18,7 @@ from arena import __version__, is_compiled, is_compiled_stale, with_extra
 from arena.cli.console import fail, os_error_reason, print_note, usage_error
 
 _EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
+_EXTRAS["httpx"] = "models"
 _EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "multipart", "argon2", "authlib"), "web")
 
 
@@ -78,6 +79,7 @@ COMMANDS = {
     "arena.cli.rules": {"rules": "List the rulesets, or print the rules of one."},
     "arena.cli.run": {"run": "Play bots against each other and print the standings."},
     "arena.cli.stats": {"stats": "Print statistics on how bots play."},
+    "arena.cli.study": {"study": "Plan, play and report a study of language models."},
     "arena.cli.submit": {"submit": "Submit a bot to a ladder server and show its checks."},
     "arena.cli.verify": {"verify": "Replay records and verify events and results."},
     "arena.cli.watch": {"watch": "Watch bots play, turn by turn."},

@@ -546,15 +546,15 @@ def run(
         else:
             config, folder = resume_run(RunConfig, resume)
         this = Run(config, folder)
-        events = _open_pool(this, folder, jobs, budget)
-    status, problem = play_session(this, folder, partial(_play_with_progress, this, events))
+        events = open_pool(this, folder, jobs, budget)
+    status, problem = play_session(this, folder, partial(play_with_progress, this, events))
     _print_report(this, folder, as_json, as_csv, problem)
     if status == 130:
         print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
-def _open_pool(
+def open_pool(
     this: Run, folder: RunFolder, jobs: int | None, budget_file: Path | None
 ) -> Generator[PoolEvent, None, None]:
     """Return the pool of a run, which plays it as its events are taken. Raises BotError if a model can't play."""
@@ -570,7 +570,7 @@ def _open_pool(
     return events
 
 
-def _play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> None:
+def play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> None:
     """Play to the end; show the progress, and print each failed attempt at a match."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
     with show_progress(lambda: live, line) as redraw, closing(pool) as events:

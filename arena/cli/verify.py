@@ -9,6 +9,7 @@ from arena.cli.console import fail, json_option, print_json, print_text, usage_e
 from arena.compare.comparison import CompareConfig
 from arena.formatting import format_count
 from arena.run import RecordFileError, VerificationReport, verify_all
+from arena.study import StudyConfig
 
 STOPPED = 3  # exit code
 
@@ -25,7 +26,7 @@ def verify(path: Path, as_json: bool) -> None:
     docs/explanation/fairness-and-proofs.md explains the proof.
     """
     try:
-        replayed = verify_all(path, CompareConfig)
+        replayed = verify_all(path, CompareConfig, StudyConfig)
     except RecordFileError as problem:
         usage_error(str(problem))
     stopped = 0 if replayed.stopped is None else STOPPED

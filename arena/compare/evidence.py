@@ -94,17 +94,19 @@ class PairedResult:
 class Evidence:
     """The results of all blocks so far. `min_effect`: the difference that counts, 0 to 1.
 
-    `verdict`: that of the first block that decided.
+    `verdict`: that of the first block that decided. `forecasts`: whether `blocks_left` is used.
     """
 
-    def __init__(self, min_effect: float) -> None:
+    def __init__(self, min_effect: float, forecasts: bool = True) -> None:
         self.min_effect = min_effect
+        self._forecasts = forecasts
         self.verdict: Verdict | None = None
         self._bets: list[_Bet] = []
         self._halves: list[tuple[float, float]] = []  # win rates of OLD and NEW in each block
         self._pairs = self._discordant = 0
         self._total = self._squares = 0.0  # of the blocks' differences
         self._forecast = math.inf  # the expected number of blocks
+        self._most_wealth = 1.0  # of a bet on both verdicts
         claims = ((1, 0.0), (-1, 0.0), (1, -min_effect), (-1, min_effect))
         self._wealth: dict[tuple[int, float], tuple[float, float]] = dict.fromkeys(claims, _PARTS)
 
@@ -127,10 +129,13 @@ class Evidence:
         self._total += difference
         self._squares += difference**2
         self._wealth = {claim: _grow(parts, (bet,), *claim) for claim, parts in self._wealth.items()}
+        both = sum(self._wealth[1, 0.0]) + sum(self._wealth[-1, 0.0])
+        self._most_wealth = max(self._most_wealth, both / 2)
         if self.verdict is None:
             better, worse, *no_difference = (sum(parts) >= _DECISION_THRESHOLD for parts in self._wealth.values())
             self.verdict = "better" if better else "worse" if worse else "no difference" if all(no_difference) else None
-        self._update_forecast(self._variance(len(pairs)))
+        if self._forecasts:
+            self._update_forecast(self._variance(len(pairs)))
 
     def estimate(self, blocks: int | None = None) -> tuple[float, float, float]:
         """Return the difference and the ends of its interval after this many blocks; after all of them if None."""
@@ -158,6 +163,11 @@ class Evidence:
             high=high,
             pairing_gain=gain,
         )
+
+    @property
+    def p_value(self) -> float:
+        """Return the p-value of no difference, of both sides, which is valid at every interim result (Ville)."""
+        return 1 / self._most_wealth
 
     def describe_wealth(self) -> str:
         """Return how strong the evidence is: the wealth of the bets on either verdict."""

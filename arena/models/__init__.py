@@ -5,7 +5,16 @@ nothing.
 """
 
 from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
-from arena.models.journal import Journal, PlayerCalls, Usage
+from arena.models.journal import Journal, Line, PlayerCalls, Usage, read_calls
 from arena.models.matches import DEFAULT_MATCHES, ModelTable, keep_budget, load_players, play_with_models, report_calls
 from arena.models.model_check import check_model
-from arena.models.settings import Budget, KeyLimits, ModelPlayer, ModelSettings, Price, load_player, read_budget
+from arena.models.settings import (
+    Budget,
+    KeyLimits,
+    ModelPlayer,
+    ModelSettings,
+    Price,
+    load_player,
+    read_budget,
+    read_settings,
+)

@@ -17,6 +17,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import IO, Any
 
+FOLDER = "models"  # in the folder of a run
+_JOURNAL = "journal.jsonl"
 Line = dict[str, Any]
 CallKey = tuple[int, int, str, int, int]  # match, game, player, request, attempt
 
@@ -65,7 +67,7 @@ class Journal:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for line in _read_lines(folder / "reserved.jsonl"):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
-        lines = _read_lines(folder / "journal.jsonl")
+        lines = _read_lines(folder / _JOURNAL)
         self._last = max([0, *self.reserved, *(line["call"] for line in lines)])
         for line in lines:
             self._count(line)
@@ -73,7 +75,7 @@ class Journal:
                 self._replays[_key_of(line), line["digest"]] = line
         self.used = sum(self.reserved.values(), self.used)  # cut off
         self.reserved.clear()
-        self._files = [_open_to_append(folder / name) for name in ("journal.jsonl", "reserved.jsonl")]
+        self._files = [_open_to_append(folder / name) for name in (_JOURNAL, "reserved.jsonl")]
 
     def find(self, key: CallKey, digest: str) -> Line | None:
         """Return the line of the answered call of the same request with the same digest, None without one."""
@@ -127,6 +129,12 @@ def _key_of(line: Line) -> CallKey:
     return line["match"], line["game"], line["player"], line["request"], line["attempt"]
 
 
+def read_calls(folder: Path) -> list[Line]:
+    """Return the lines of the journal of a run's folder, in order; [] without a journal. Raises OSError."""
+    file = folder / FOLDER / _JOURNAL
+    return _parse_lines(file.read_bytes()) if file.exists() else []
+
+
 def _read_lines(file: Path) -> list[Line]:
     """Return the complete lines of a file, [] without a file; cut off an incomplete last one.
 
@@ -138,8 +146,12 @@ def _read_lines(file: Path) -> list[Line]:
     end = data.rfind(b"\n") + 1
     if end < len(data):
         os.truncate(file, end)
+    return _parse_lines(data[:end])
+
+
+def _parse_lines(data: bytes) -> list[Line]:
     lines = []
-    for line in data[:end].splitlines():
+    for line in data.splitlines():
         with suppress(ValueError):
             lines.append(json.loads(line))
     return lines

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from arena.bots import Bot, BotCache
 from arena.models.client import ModelClient
-from arena.models.journal import Journal, PlayerCalls
+from arena.models.journal import FOLDER, Journal, PlayerCalls
 from arena.models.player import ModelSeat
 from arena.models.settings import Budget, ModelPlayer, load_player, read_budget
 from arena.referee import ArenaError, MatchSpec
@@ -20,7 +20,6 @@ from arena.run.report import ModelCalls
 from arena.sandbox import Box, scratch_folder
 
 DEFAULT_MATCHES = 32  # at once
-_FOLDER = "models"
 _BUDGET = "budget.toml"
 
 
@@ -46,7 +45,7 @@ def keep_budget(folder: Path, given: Path | None) -> Budget:
 
     Raises BotError for an invalid file, OSError.
     """
-    kept = folder / _FOLDER / _BUDGET
+    kept = folder / FOLDER / _BUDGET
     if given is not None:
         budget = read_budget(given)
         kept.parent.mkdir(mode=0o700, exist_ok=True)
@@ -71,7 +70,7 @@ def play_with_models(
         cache = BotCache(scratch)
         for bot in run.config.bots:
             cache.link(bot)
-        journal = Journal(folder.path / _FOLDER, missing.__contains__)
+        journal = Journal(folder.path / FOLDER, missing.__contains__)
         client = stack.enter_context(closing(ModelClient(budget, journal, notify)))
         worker = Worker(cache, ModelTable(players, client).start)
         stack.callback(worker.close)
@@ -93,7 +92,7 @@ def play_with_models(
 
 def report_calls(folder: Path) -> list[ModelCalls]:
     """Return the calls of each model player of a run. Raises OSError."""
-    with closing(Journal(folder / _FOLDER, lambda match: False)) as journal:
+    with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
         return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
 
 

@@ -155,14 +155,22 @@ def read_budget(file: Path) -> Budget:
 
 def load_player(bot: Bot, budget: Budget) -> ModelPlayer:
     """Return the player of a model's folder. Raises BotError if it can't play, or a budget of money lacks its price."""
-    where = f"{bot.name}: [model] in {MANIFEST}"
-    settings = _validated(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), where)
+    settings = read_settings(bot)
     if budget.dollars is not None and settings.model not in budget.prices:
         raise BotError(
             f'{bot.name}: the budget is in dollars, but has no price for "{escape_control(settings.model)}".\n'
             f'Add it: [prices."{escape_control(settings.model)}"], with input and output'
         )
-    return ModelPlayer(bot.name, settings, _read_template(bot), _read_key(settings, where))
+    return ModelPlayer(bot.name, settings, _read_template(bot), _read_key(settings, _where(bot)))
+
+
+def read_settings(bot: Bot) -> ModelSettings:
+    """Return the settings of a model's folder. Raises BotError."""
+    return _validated(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), _where(bot))
+
+
+def _where(bot: Bot) -> str:
+    return f"{bot.name}: [model] in {MANIFEST}"
 
 
 def _read_template(bot: Bot) -> Template:

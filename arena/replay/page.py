@@ -106,11 +106,14 @@ def _source_list(texts: Sequence[str]) -> str:
     return " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
 
 
-LOG_BYTES = 2000  # of standard error for each game on average
+LOG_BYTES = 2000
 
 
-def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return {"events", "matches"}; a step is [turn, kind, answers, indices of events] and, if any, other fields."""
+def pack_matches(matches: Sequence[Mapping[str, Any]], log_bytes: int = LOG_BYTES) -> dict[str, Any]:
+    """Return {"events", "matches"}; a step is [turn, kind, answers, indices of events] and, if any, other fields.
+
+    log_bytes: of standard error for each game on average.
+    """
     places: dict[str, int] = {}
 
     def place(event: Mapping[str, Any]) -> int:
@@ -131,16 +134,16 @@ def pack_matches(matches: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     short = [
         {**match, "games": [game(each, max_chars) for each in match["games"]]}
         for match in matches
-        for max_chars in [_max_log_characters(match["games"])]
+        for max_chars in [_max_log_characters(match["games"], log_bytes)]
     ]
     return {"events": [json.loads(text) for text in places], "matches": short}
 
 
-def _max_log_characters(games: Sequence[Mapping[str, Any]]) -> int:
-    """Return the maximum length of each text of standard error, so that a match stays within LOG_BYTES per game."""
+def _max_log_characters(games: Sequence[Mapping[str, Any]], log_bytes: int) -> int:
+    """Return the maximum length of each text of standard error, so that a match stays within `log_bytes` per game."""
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     limit = max(map(len, texts), default=0)
-    while limit > 100 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > LOG_BYTES * len(games):
+    while limit > 100 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > log_bytes * len(games):
         limit //= 2
     return limit
 
@@ -159,13 +162,15 @@ def replay_page(
     front: str | None = None,
     review: Mapping[str, Any] | None = None,
     place: str | None = None,
+    log_bytes: int = LOG_BYTES,
 ) -> str:
     """Return the HTML of a page that shows matches from `make_replay_object`.
 
     The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
     a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
     these games, or that of `arena.review.review_person` on a player's own. place: where the page opens if its address
-    names no place, such as "#game=1&turn=16&seat=2". Raises ValueError if there is no game.
+    names no place, such as "#game=1&turn=16&seat=2". log_bytes: as of `pack_matches`. Raises ValueError if there is no
+    game.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("no game to show")
@@ -178,7 +183,7 @@ def replay_page(
             "Your browser doesn't run JavaScript here, so the games are shown as text.</p>\n",
             *(_match_html(match) for match in matches),
             "</main>\n</noscript>\n",
-            json_element("matches", pack_matches([match for match in matches if match["games"]])),
+            json_element("matches", pack_matches([match for match in matches if match["games"]], log_bytes)),
             json_element("words", EVENT_TEXTS),
             json_element("front", front),
             json_element("review", review),

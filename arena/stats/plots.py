@@ -32,7 +32,7 @@ _AXIS_MAXIMA = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class PlotRow:
     """A row of a plot. `difference`: from the other version's rate; None without one."""
 
     label: str
@@ -95,8 +95,8 @@ def _largest_table(pair: ComparedBot) -> str:
     """Return a table of the clear differences with what to try; "" without one."""
     rows = "".join(
         f"<tr><th scope='row'>{escape_html(each.text)}<p class='muted'>{escape_html(each.advice)}</p></th>"
-        + _number_cells(f"{each.rate:.0%}", f"{each.other_rate:.0%}", f"{each.field_rate:.0%}")
-        + _number_cells(*format_per_100_games(each))
+        + number_cells(f"{each.rate:.0%}", f"{each.other_rate:.0%}", f"{each.field_rate:.0%}")
+        + number_cells(*format_per_100_games(each))
         + "</tr>\n"
         for each in pair.largest
     )
@@ -104,7 +104,7 @@ def _largest_table(pair: ComparedBot) -> str:
     if not rows:
         return ""
     about = f"<p class='muted'>{escape_html(LARGEST_NOTE)}</p>\n"
-    return _details("Largest differences, and what to try", heads, rows, " open class='largest'") + about
+    return details_table("Largest differences, and what to try", heads, rows, " open class='largest'") + about
 
 
 # ---------------------------------------------------------------- sections
@@ -112,9 +112,11 @@ def _largest_table(pair: ComparedBot) -> str:
 
 def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     plots = list(_plots(name, bots, compared))
-    if not plots:
-        return ""
-    title, about = SECTIONS[name]
+    return rates_section(*SECTIONS[name], plots) if plots else ""
+
+
+def rates_section(title: str, about: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
+    """Return a section with a plot for each (caption, rows), and a table of all numbers. The plots share their axis."""
     end = _axis_maximum([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate])
     figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
     return (
@@ -125,7 +127,7 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
 
 def _plots(
     section: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]
-) -> Iterator[tuple[str, list[_Row]]]:
+) -> Iterator[tuple[str, list[PlotRow]]]:
     """Yield each plot of a section as (caption, rows); a single bot's plot has no caption."""
     names = list(dict.fromkeys(name for bot in bots for name in getattr(bot, section)))
     if len(bots) == 1:
@@ -138,9 +140,9 @@ def _plots(
         yield _display_name(section, name), rows
 
 
-def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> _Row:
+def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> PlotRow:
     differences = compared[bot.bot].differences if bot.bot in compared else {}
-    return _Row(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
+    return PlotRow(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
 
 
 def _display_name(section: str, name: str) -> str:
@@ -158,14 +160,31 @@ def _axis_maximum(rates: Sequence[Rate]) -> float:
 # ---------------------------------------------------------------- plots
 
 
-def _figure(title: str, caption: str, rows: Sequence[_Row], end: float) -> str:
+def _figure(title: str, caption: str, rows: Sequence[PlotRow], end: float) -> str:
+    head = f"<figcaption>{escape_html(caption)}</figcaption>" if caption else ""
+    return f"<figure>{head}{_drawing(title, rows, end)}</figure>\n"
+
+
+_SVG_STYLE = (
+    "text{font:12px sans-serif}.axis{fill:#555}.grid{stroke:#ccc}.range{stroke:#000;stroke-width:2.5}"
+    ".point{fill:#000}.before{fill:#fff;stroke:#000}"
+)
+
+
+def svg_file(title: str, rows: Sequence[PlotRow]) -> str:
+    """Return a plot as the text of an SVG file, in black and white."""
+    end = _axis_maximum([rate for row in rows for rate in (row.rate, row.other_rate) if rate])
+    drawing = _drawing(title, rows, end).replace("<title>", f"<style>{_SVG_STYLE}</style><title>", 1)
+    return f"<svg xmlns='http://www.w3.org/2000/svg' width='{_WIDTH}'{drawing.removeprefix('<svg')}\n"
+
+
+def _drawing(title: str, rows: Sequence[PlotRow], end: float) -> str:
     height = _ROW_HEIGHT * len(rows) + 22
     marks = "".join(_row_marks(place, row, end) for place, row in enumerate(rows))
     about = "; ".join(_describe_row(row) for row in rows)
     return (
-        f"<figure>{f'<figcaption>{escape_html(caption)}</figcaption>' if caption else ''}"
         f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{escape_html(title)}</title>"
-        f"<desc>{escape_html(about)}</desc>\n{_axis(height, end)}{marks}</svg></figure>\n"
+        f"<desc>{escape_html(about)}</desc>\n{_axis(height, end)}{marks}</svg>"
     )
 
 
@@ -180,7 +199,7 @@ def _axis(height: int, end: float) -> str:
     return "".join(lines)
 
 
-def _row_marks(place: int, row: _Row, end: float) -> str:
+def _row_marks(place: int, row: PlotRow, end: float) -> str:
     middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
     label = escape_control(row.label)
     short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
@@ -201,7 +220,7 @@ def _x_position(share: float, end: float) -> float:
     return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * min(share / end, 1), 1)
 
 
-def _describe_row(row: _Row) -> str:
+def _describe_row(row: PlotRow) -> str:
     before = "" if row.other_rate is None else f", reference {row.other_rate.value:.1%}"
     return f"{row.label} {row.rate.value:.1%}{before}{', clearly' if row.significant else ''}"
 
@@ -209,7 +228,7 @@ def _describe_row(row: _Row) -> str:
 # ---------------------------------------------------------------- tables
 
 
-def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
+def _table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
     both = any(row.other_rate is not None for _, rows in plots for row in rows)
     differ = ["difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]
     heads = ["", *(differ if both else ["rate", "95 %", "count"])]
@@ -220,26 +239,27 @@ def _table(title: str, plots: Sequence[tuple[str, Sequence[_Row]]]) -> str:
         for what, rows in plots
         for row in rows
     )
-    return _details(f"numbers of {title}", heads, body)
+    return details_table(f"numbers of {title}", heads, body)
 
 
 def _rate_cells(rate: Rate | None) -> str:
     if rate is None:
-        return _number_cells("-", "-", "-")
+        return number_cells("-", "-", "-")
     interval = "-" if rate.low is None or rate.high is None else f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
-    return _number_cells(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
+    return number_cells(f"{rate.value:.1%}", interval, f"{rate.count:g} of {rate.total}")
 
 
-def _difference_cells(row: _Row) -> str:
+def _difference_cells(row: PlotRow) -> str:
     difference = row.difference
     if difference is None:
-        return _number_cells("-", "-")
+        return number_cells("-", "-")
     value, low, high = astuple(difference.difference)
     interval = "-" if low is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
-    return _number_cells(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
+    return number_cells(f"{'* ' * row.significant}{100 * value:+.1f}", interval)
 
 
-def _number_cells(*texts: str) -> str:
+def number_cells(*texts: str) -> str:
+    """Return cells of a table's row; the texts are HTML."""
     return "".join(f"<td class='number'>{text}</td>" for text in texts)
 
 
@@ -251,19 +271,20 @@ def _decision_times_section(bots: Sequence[Profile], compared: Mapping[str, Comp
         for kind, took in bot.decision_times.items()
     )
     least, most = ["median", "99 % within"], ["median", "reference", "99 % within", "reference"]
-    table = _details("times", ["", "requests", *(most if compared else least)], rows, " open")
+    table = details_table("times", ["", "requests", *(most if compared else least)], rows, " open")
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 
 
 def _decision_time_cells(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
     if pair is None:
-        return _number_cells(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
+        return number_cells(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
     was = pair.other.decision_times.get(kind)
     median, p99 = ("-", "-") if was is None else (f"{was.median_ms:.2f}", f"{was.p99_ms:.2f}")
-    return _number_cells(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
+    return number_cells(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
 
 
-def _details(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
+def details_table(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
+    """Return a table that can be folded. body: its rows, as HTML. state: attributes, " open" if it isn't folded."""
     cells = "".join(f"<th scope='col' class='number'>{head}</th>" if head else "<td></td>" for head in heads)
     return (
         f"<details{state}><summary>{escape_html(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "

@@ -1,0 +1,267 @@
+"""Implement `arena study`: plan, play and report a study of language models."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from arena.bots import Bot
+from arena.cli import options
+from arena.cli.console import (
+    Column,
+    json_option,
+    make_table,
+    option,
+    print_json,
+    print_note,
+    print_parts,
+    show_progress,
+    treat_sigterm_as_sigint,
+    usage_error,
+)
+from arena.cli.run import (
+    RunOptions,
+    exit_before_first_game,
+    exit_on_refusal,
+    load_named_bots,
+    open_pool,
+    play_session,
+    play_with_progress,
+    prepare_run,
+    refuse_budget,
+    resume_command,
+    resume_run,
+)
+from arena.escaping import escape_control
+from arena.formatting import (
+    NO_VALUE,
+    format_count,
+    format_interval,
+    format_percent,
+    format_points,
+    format_points_interval,
+)
+from arena.models import DEFAULT_MATCHES, Budget, read_budget
+from arena.referee import MatchSettings, RecordError
+from arena.run import RecordFileError, Run, seed_key
+from arena.sandbox import SandboxChoice
+from arena.stats import ALL
+from arena.study import MEASURES, StudyConfig, bot_arguments, make_study_config
+from arena.study.design_file import StudyFile, read_study_file
+from arena.study.forecast import StudyPlan, plan_study
+from arena.study.publication import describe_difference, write_report
+from arena.study.report import StudyReport, make_study_report, read_study
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+@click.group()
+def study() -> None:
+    """Plan, play and report a study of language models.
+
+    FILE lists players, conditions, seats and games, in TOML. All players and conditions get the same deals.
+    """
+
+
+@study.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@option("--pilot", metavar="DIR", type=click.Path(path_type=Path), help="Study whose numbers are used.  [assumptions]")
+@option("--jobs", type=click.IntRange(1), default=DEFAULT_MATCHES, metavar="N", help="Games to play in parallel.")
+@json_option(StudyPlan)
+def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
+    """Print what a study takes and can show, before any call is made.
+
+    It needs no keys. A pilot is a small study with the same names of players: its calls, tokens, seconds and prices,
+    and the variation of its deals, replace assumptions.
+    """
+    with exit_on_refusal():
+        design = read_study_file(file)
+        bots = load_named_bots(bot_arguments(design), "process", models=True)
+        config = make_study_config(design, bots, MatchSettings(), SandboxChoice(), seed_key(design.seed))
+        budget = read_budget(Path(design.budget)) if design.budget else Budget()
+        try:
+            result = plan_study(config, budget, jobs, None if pilot is None else read_study(pilot))
+        except (RecordFileError, RecordError) as problem:
+            usage_error(str(problem))
+    if as_json:
+        print_json(result)
+    else:
+        print_parts(*_plan_parts(result))
+
+
+def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
+    games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
+    yield f"{games}, {format_count(result.deals, 'deal')}"
+    if result.uses:
+        cost = "no price" if result.dollars is None else f"${result.dollars:.2f}"
+        basis = f"from {result.pilot}" if result.pilot else "assumed; a pilot is better: --pilot DIR"
+        yield f"about {result.calls} calls, {result.tokens} tokens, {cost}, {result.hours:.1f} hours ({basis})"
+        rows = [
+            [
+                escape_control(use.player),
+                escape_control(use.condition),
+                *map(str, (use.games, use.calls, use.tokens)),
+                NO_VALUE if use.dollars is None else f"{use.dollars:.2f}",
+            ]
+            for use in result.uses
+        ]
+        numbers = (Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
+        yield make_table(["player", "condition", *numbers], rows)
+    rows = [
+        [MEASURES[each.measure].title, f"{100 * each.alone:.1f}", f"{100 * each.corrected:.1f}", str(each.comparisons)]
+        for each in result.differences
+    ]
+    yield ""
+    numbers = (Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
+    yield make_table(["clear in 80 % of studies, points", *numbers], rows)
+    for text in result.refused:
+        yield f"too much: {text}"
+
+
+@study.command(cls=options.GroupedCommand)
+@click.argument("file", metavar="FILE", required=False, type=click.Path(path_type=Path))
+@option(
+    "--jobs", type=click.IntRange(1), metavar="N", help="Games to play in parallel.  [32, without models the cores]"
+)
+@option(
+    "--budget",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --resume: the new budget of the study, in TOML.  [that of the study's file]",
+)
+@options.sandbox_options
+@option(
+    "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the study.  [arena-studies/<time>]"
+)
+@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the study in DIR.")
+def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path | None, **given: Any) -> None:
+    """Play a study.
+
+    Interrupt it at any time: --resume DIR continues it, and makes no answered call again. With a used-up budget, the
+    study can be reported, and continued with --resume DIR --budget FILE.
+    """
+    treat_sigterm_as_sigint()
+    with exit_before_first_game(None):
+        if resume is not None:
+            config, folder = resume_run(StudyConfig, resume)
+        elif file is None:
+            usage_error("name a study's file, or a folder: arena study run --resume DIR")
+        elif budget is not None:
+            usage_error("--budget is for --resume: the study's file names the budget")
+        else:
+            design = read_study_file(file)
+            budget = Path(design.budget) if design.budget else None
+            asked = RunOptions(
+                bots=bot_arguments(design),
+                seats=design.seats,
+                rules=next(iter(design.conditions.values())).rules,
+                seed=design.seed,
+                pass_env=(),
+                clock=None,
+                limits={},
+                budget=budget,
+                models=True,
+                **given,
+            )
+            config, folder = prepare_run(asked, partial(_plan_study, design), "arena-studies")
+        this = Run(config, folder)
+        events = open_pool(this, folder, jobs, budget)
+    status, _ = play_session(this, folder, partial(play_with_progress, this, events))
+    print_note(f"{this.progress.done} of {format_count(this.progress.plan.matches, 'game')} played")
+    if status == 130:
+        print_note(f"interrupted; resume with: {resume_command(config, folder)}")
+    print_note(f"report: arena study report {folder.path}")
+    sys.exit(status)
+
+
+def _plan_study(
+    design: StudyFile, asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice
+) -> StudyConfig:
+    """Return the config of a study, and print its size. Raises BotError if it can't be played."""
+    config = make_study_config(design, bots, settings, choice, seed_key(design.seed))
+    refuse_budget(bots, asked.budget)
+    plan = config.plan()
+    conditions = format_count(len(config.conditions), "condition")
+    print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
+    return config
+
+
+@study.command()
+@click.argument("path", metavar="DIR", type=click.Path(path_type=Path))
+@option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Folder of the files.  [report, in the study's folder]",
+)
+@option(
+    "--playouts",
+    type=click.IntRange(0),
+    default=2,
+    metavar="N",
+    help="Deals of which a game of each player is judged by playouts; a game takes about a second.",
+)
+@json_option(StudyReport)
+def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
+    """Compute all results of a study from its folder, and write them as files.
+
+    DIR is the folder of a study, whether it has ended or not. The report makes no call. It contains a page with plots,
+    tables as CSV and JSON Lines, all bluffs with their reasoning, and replays.
+    """
+    place = out or path / "report"
+    done = Counter[str]()
+
+    def line() -> str:
+        return ", ".join(f"{format_count(number, what)} read" for what, number in done.items()) or "reading"
+
+    with exit_on_refusal(), show_progress(line, line) as redraw:
+
+        def count(what: str) -> None:
+            done[what] += 1
+            redraw()
+
+        try:
+            found = read_study(path, lambda: count("game"))
+            result = make_study_report(found, playouts, lambda: count("judged game"))
+        except (RecordFileError, RecordError) as problem:
+            usage_error(str(problem))
+        write_report(found, result, place, lambda: count("replay"))
+    if as_json:
+        print_json(result, place)
+        return
+    print_parts(*_report_parts(result), f"page {place / 'report.html'}; tables, figures and replays are next to it")
+
+
+_SHOWN = {"win_rate": "games won", "bluffs": "bluffs of\nclaims", "challenges_right": "right\nchallenges"}
+_SHOWN |= {"statements_true": "true\nstatements", "answers": "useless\nanswers"}
+
+
+def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
+    """Yield the main measures of each condition, and the clear differences."""
+    games = format_count(result.games, "game")
+    yield f"{games}: {result.deals} of {format_count(result.planned_deals, 'deal')} in all conditions and rotations"
+    values = {(row.condition, row.player, row.measure): row for row in result.measures if row.name == ALL}
+    for condition in result.conditions:
+        names = [name for name in _SHOWN if any((condition, who, name) in values for who in result.players)]
+        rows = []
+        for player in (*result.players, *(result.anchors if result.design == "mixed" else ())):
+            found = [values.get((condition, player, name)) for name in names]
+            cells = [
+                f"{format_percent(None if each is None else each.value)} ({format_interval(each)})" for each in found
+            ]
+            rows.append([escape_control(player), *cells])
+        yield ""
+        yield make_table([escape_control(condition), *(Column(_SHOWN[name], number=True) for name in names)], rows)
+    yield ""
+    clear = [row for row in result.differences if row.clear]
+    for row in clear:
+        points = f"{format_points(row.difference)} points ({format_points_interval(row.low, row.high)})"
+        yield escape_control(f"{MEASURES[row.measure].title}, {describe_difference(row)}: {points}, p {row.holm_p:.3f}")
+    number = f"{len(clear)} of {format_count(len(result.differences), 'difference')}"
+    yield f"{number} are clear (p at most 0.05 by Holm's method, whenever you look)"
+    yield from result.notes

@@ -1,0 +1,9 @@
+"""Plan, play and report studies of language models: conditions, measures by deal, and differences of players.
+
+`arena.study.design_file`, `arena.study.forecast` and `arena.study.report` need pydantic or the extra `models`. This
+package must not know click, and prints nothing.
+"""
+
+from arena.study.config import Condition, Place, StudyConfig, bot_arguments, make_study_config
+from arena.study.measures import MEASURES, Cases, Difference, Key, Measure, Measured, compare_all, correct, measure_all
+from arena.study.tables import Reaction, Row

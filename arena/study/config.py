@@ -1,0 +1,175 @@
+"""Define the config of a study: a run whose matches are one game each, in deals that all conditions share.
+
+A deal is a key. Under it each table plays all its rotations, so that each bot gets each seat's cards, in all
+conditions. In the design `mixed`, a deal has the tables of one round of the schedule of players and anchors. In the
+design `anchors`, it has a table for each player with the same anchors, so that two players meet the same opponents.
+Matches are numbered deal by deal, so that an early end leaves whole deals."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+
+from arena.bots import Bot, BotError
+from arena.coup import Ruleset, derive_key, from_dict, to_dict
+from arena.referee import MatchSettings, MatchSpec
+from arena.run import FolderError, RunConfig, load_ruleset
+from arena.sandbox import SandboxChoice
+from arena.schedule import MatchPlan, PlannedMatch, keyed_shuffle, plan_matches
+
+if TYPE_CHECKING:
+    from arena.study.design_file import StudyFile
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition: its rules, and the bot of each player, then of each anchor, as indices in the config's bots."""
+
+    name: str
+    rules: Ruleset
+    bots: tuple[int, ...]
+
+
+class Place(NamedTuple):
+    """The place of a match in a study. bots: those of its table, as indices in the config's bots."""
+
+    deal: int
+    condition: Condition
+    rotation: int
+    bots: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StudyConfig(RunConfig):
+    """A study. players, anchors: their names. games: of each player in each condition, at least.
+
+    match_games: the rotations of a table, which equal the seats.
+    """
+
+    COMMAND: ClassVar[str] = "study run"
+
+    design: str = "mixed"
+    players: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+    def plan(self) -> MatchPlan:
+        """Return all matches. Raises ValueError, with the allowed values, if there is no such plan."""
+        return self._plan
+
+    def place_of(self, match: int) -> Place:
+        """Return the place of a match of the plan."""
+        plan = self.plan()
+        deal, left = divmod(match, plan.matches_per_round)
+        condition = left // (plan.matches_per_round // len(self.conditions))
+        return Place(deal, self.conditions[condition], match % self.seats, plan.tables[match].bots)
+
+    def games_of_deal(self) -> int:
+        """Return the number of games of a player in a deal of one condition."""
+        return self.seats * sum(0 in table for table in self._tables[0])
+
+    def key_of(self, match: int) -> bytes:
+        """Return the key of a match: all matches of a deal have the same."""
+        return derive_key(self.key, f"deal|{match // self.plan().matches_per_round}")
+
+    def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
+        """Return the spec of a match between these bots: one game of a rotation."""
+        place, spec = self.place_of(match), super().spec(match, bots)
+        settings = replace(self.settings, rules=place.condition.rules)
+        return replace(spec, settings=settings, seatings=spec.seatings[place.rotation : place.rotation + 1])
+
+    def to_json(self) -> dict[str, Any]:
+        conditions = [{"name": each.name, "rules": to_dict(each.rules), "bots": each.bots} for each in self.conditions]
+        return {**super().to_json(), "conditions": conditions}
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any]) -> Self:
+        """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
+        if config.get("command") == cls.COMMAND:
+            try:
+                conditions = tuple(
+                    Condition(each["name"], from_dict(each["rules"]), tuple(each["bots"]))
+                    for each in config["conditions"]
+                )
+                names = {name: tuple(config[name]) for name in ("players", "anchors")}
+                config = {**config, "conditions": conditions, **names}
+            except (KeyError, TypeError, ValueError) as problem:
+                raise FolderError(f"run.json was changed: {problem!r}; start a new study") from None
+        return super().from_json(config)
+
+    @cached_property
+    def _plan(self) -> MatchPlan:
+        played = (
+            tuple(condition.bots[each] for each in table)
+            for tables in self._tables
+            for condition in self.conditions
+            for table in tables
+            for _ in range(self.seats)
+        )
+        tables = tuple(PlannedMatch(match, bots) for match, bots in enumerate(played))
+        return MatchPlan(len(self._tables), len(tables) // len(self._tables), 1, tables)
+
+    @cached_property
+    def _tables(self) -> list[list[tuple[int, ...]]]:
+        """Return the tables of each deal, as indices of players, then of anchors."""
+        players, anchors = len(self.players), len(self.anchors)
+        if self.design == "anchors":
+            if anchors < self.seats - 1:
+                raise ValueError(f"{self.seats} seats and {anchors} anchors: at least {self.seats - 1} are needed")
+            shuffle = keyed_shuffle(self.key, "anchors")
+            met = [
+                shuffle(range(players, players + anchors), str(deal))[: self.seats - 1]
+                for deal in range(-(-self.games // self.seats))
+            ]
+            return [[(player, *others) for player in range(players)] for others in met]
+        shuffle = keyed_shuffle(self.key, "schedule")
+        total = -(-self.games * (players + anchors) // self.seats)
+        plan = plan_matches(players + anchors, self.seats, total, self.seats, shuffle)
+        tables = [table.bots for table in plan.tables]
+        return [tables[at : at + plan.matches_per_round] for at in range(0, len(tables), plan.matches_per_round)]
+
+
+def make_study_config(
+    study: "StudyFile", bots: tuple[Bot, ...], settings: MatchSettings, sandbox: SandboxChoice, key: bytes
+) -> StudyConfig:
+    """Return the config of a study. bots: those of `bot_arguments`. Raises BotError if there is no such plan."""
+    players, anchors = len(study.players), len(study.anchors)
+    names = [bot.name for bot in bots[: players + anchors]]
+    further = iter(range(players + anchors, len(bots)))
+    conditions = []
+    for name, table in study.conditions.items():
+        used = list(range(players + anchors))
+        for player in table.players:
+            if player not in names[:players]:
+                known = ", ".join(names[:players])
+                raise BotError(f"conditions.{name}.players: no player is called {player}.\nThe players are {known}.")
+            used[names.index(player)] = next(further)
+        rules = load_ruleset(table.rules)
+        if problem := rules.problem(study.seats):
+            raise BotError(f"conditions.{name}: {problem}")
+        conditions.append(Condition(name, rules, tuple(used)))
+    config = StudyConfig(
+        bots=bots,
+        seats=study.seats,
+        games=study.games,
+        match_games=study.seats,
+        key=key,
+        seed=study.seed,
+        settings=replace(settings, rules=conditions[0].rules),
+        sandbox=sandbox,
+        design=study.design,
+        players=tuple(names[:players]),
+        anchors=tuple(names[players:]),
+        conditions=tuple(conditions),
+    )
+    try:
+        config.plan()
+    except ValueError as problem:
+        raise BotError(f"{problem}.\nChange players, anchors, seats or games.") from None
+    return config
+
+
+def bot_arguments(study: "StudyFile") -> tuple[str, ...]:
+    """Return the arguments of all bots of a study: players, anchors, then those that play in a condition."""
+    further = (path for table in study.conditions.values() for path in table.players.values())
+    return (*study.players, *study.anchors, *further)

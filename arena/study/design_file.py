@@ -1,0 +1,79 @@
+"""Read the file of a study, in TOML. Paths in it are relative to its folder."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from arena.bots import BotError, read_toml
+from arena.escaping import escape_control
+
+MAX_GAMES = 100_000
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class ConditionTable(_Table):
+    """A condition: what all players play under."""
+
+    rules: str = Field("coup", description="a preset, or a ruleset's file")
+    players: dict[str, str] = Field(
+        default_factory=dict,
+        description="player -> the folder that plays in its place, such as one with another prompt",
+    )
+
+
+class StudyFile(_Table):
+    """The file of a study."""
+
+    players: list[str] = Field(min_length=1, description="folders of models or bots; NAME=FOLDER names one")
+    anchors: list[str] = Field([], description="bots of known strength, such as sample:honest")
+    design: Literal["mixed", "anchors"] = Field(
+        "mixed", description="mixed: players and anchors share tables; anchors: each player sits among anchors alone"
+    )
+    seats: int = Field(4, ge=2, le=10, description="players at a table")
+    games: int = Field(
+        ge=1, le=MAX_GAMES, description="of each player in each condition, rounded up to whole deals in all seats"
+    )
+    conditions: dict[str, ConditionTable] = Field(min_length=1, description="by name; all of them get the same deals")
+    budget: str | None = Field(None, description="the file of the budget, as for arena run --budget")
+    seed: int | None = Field(None, description="makes all deals repeatable; without one they are drawn")
+
+
+def read_study_file(file: Path) -> StudyFile:
+    """Return the content of a study's file, with all paths made absolute. Raises BotError, with problem and fix."""
+    where, folder = escape_control(file), file.absolute().parent
+    try:
+        study = StudyFile.model_validate(read_toml(file, "games = 48"))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        part = escape_control(".".join(map(str, problem["loc"])))
+        fields = ", ".join(StudyFile.model_fields)
+        raise BotError(f"{where}: {part}: {escape_control(problem['msg'])}.\nThe fields are {fields}.") from None
+    except ValueError as problem:
+        raise BotError(f"{where}: {problem}") from None
+    except OSError as problem:
+        raise BotError(f"{where} can't be read: {problem.strerror}.\nName a study's file.") from None
+    conditions = {
+        name: ConditionTable(
+            rules=str(folder / table.rules) if table.rules.endswith(".toml") or "/" in table.rules else table.rules,
+            players={player: _absolute(path, folder) for player, path in table.players.items()},
+        )
+        for name, table in study.conditions.items()
+    }
+    return study.model_copy(
+        update={
+            "players": [_absolute(argument, folder) for argument in study.players],
+            "anchors": [_absolute(argument, folder) for argument in study.anchors],
+            "conditions": conditions,
+            "budget": study.budget and str(folder / study.budget),
+        }
+    )
+
+
+def _absolute(argument: str, folder: Path) -> str:
+    """Return a bot's argument, `BOT` or `name=BOT`, with an absolute path unless it is a sample."""
+    name, sign, path = argument.rpartition("=")
+    return argument if path.startswith("sample:") else f"{name}{sign}{folder / Path(path).expanduser()}"

@@ -1,0 +1,160 @@
+"""Forecast what a study uses and which differences it can show, before it is played.
+
+A pilot is an earlier study with the same names of players: it gives the use of each player, and how much differences
+vary from deal to deal."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from arena.models import Budget, ModelSettings, read_settings
+from arena.study.config import StudyConfig
+from arena.study.measures import (
+    MEASURES,
+    PAIR_VARIANCE,
+    Cases,
+    measure_all,
+    pair_keys,
+    paired_rates,
+    smallest_difference,
+)
+from arena.study.report import Study
+
+_CALLS, _PROMPT, _OUTPUT, _SECONDS = 30, 2500, 400, 10  # a game; then tokens and seconds of a call
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a model player will use in a condition. dollars: null without a price."""
+
+    player: str
+    condition: str
+    model: str
+    games: int
+    calls: int
+    tokens: int
+    seconds: float
+    dollars: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """The differences of two rates, 0 to 1, that are clear in 80 % of studies.
+
+    alone: if this comparison were the only one of its measure. corrected: with Holm's correction for all `comparisons`.
+    """
+
+    measure: str
+    alone: float
+    corrected: float
+    comparisons: int
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPlan:
+    """The plan of a study. games: in all; games_each: of each player in each condition.
+
+    hours: within the limits of keys. pilot: the study whose numbers are used; null for assumptions. refused: which
+    parts of the budget aren't enough.
+    """
+
+    deals: int
+    games: int
+    games_each: int
+    uses: tuple[Use, ...]
+    calls: int
+    tokens: int
+    dollars: float | None
+    hours: float
+    differences: tuple[ShownDifference, ...]
+    pilot: str | None
+    refused: tuple[str, ...]
+
+
+def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | None = None) -> StudyPlan:
+    """Return the plan of a study that plays `jobs` games at once. Raises BotError."""
+    plan, cases = config.plan(), Cases()
+    for game in pilot.games if pilot else ():
+        cases.add_game(game)
+    before: dict[tuple[str, str], dict[str, float]] = {}
+    if pilot is not None:
+        for row in measure_all(cases, pilot.participants, pilot.conditions):
+            for where in (row.condition, ""):  # "": any condition, the first
+                before.setdefault((row.player, where), {}).setdefault(row.measure, row.value)
+    played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
+    uses, settings_of = [], []
+    for condition in config.conditions:
+        for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
+            if config.bots[bot].is_model:
+                settings = read_settings(config.bots[bot])
+                known = before.get((player, condition.name)) or before.get((player, ""), {})
+                uses.append(_use(player, condition.name, settings, played[condition.name, bot], known, budget))
+                settings_of.append(settings)
+    calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
+    prices = [use.dollars for use in uses]
+    dollars = None if None in prices else round(sum(price or 0.0 for price in prices), 2)
+    limited: dict[str, float] = {}  # hours by key
+    for use, settings in zip(uses, settings_of, strict=True):
+        if limits := budget.keys.get(settings.key_name):
+            most = (use.calls, limits.requests_per_minute), (use.tokens, limits.tokens_per_minute)
+            hours = [amount / limit / 60 for amount, limit in most if limit]
+            limited[settings.key_name] = limited.get(settings.key_name, 0.0) + max(hours, default=0.0)
+    needed = {"calls": calls, "tokens": tokens, "dollars": dollars}
+    refused = (
+        f"about {needed[name]:g} {name}, and the budget allows {most:g}"
+        for name in needed
+        if (most := getattr(budget, name)) is not None and (needed[name] or 0) > most
+    )
+    return StudyPlan(
+        deals=plan.rounds,
+        games=plan.games,
+        games_each=plan.rounds * config.games_of_deal(),
+        uses=tuple(uses),
+        calls=calls,
+        tokens=tokens,
+        dollars=dollars,
+        hours=round(max([sum(use.seconds for use in uses) / jobs / 3600, *limited.values()]), 2),
+        differences=tuple(_differences(config, cases, pilot)),
+        pilot=None if pilot is None else str(pilot.path),
+        refused=tuple(refused),
+    )
+
+
+def _use(
+    player: str, condition: str, settings: ModelSettings, games: int, known: Mapping[str, float], budget: Budget
+) -> Use:
+    price = budget.prices.get(settings.model)
+    dollars = known.get("dollars_game")
+    if dollars is None and price is not None:
+        share = known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT)) / (_PROMPT + _OUTPUT)
+        dollars = price.cost(round(share * _PROMPT), round(share * _OUTPUT))
+    return Use(
+        player,
+        condition,
+        settings.model,
+        games,
+        math.ceil(games * known.get("calls_game", _CALLS)),
+        math.ceil(games * known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))),
+        round(games * known.get("seconds_game", _CALLS * _SECONDS), 1),
+        None if dollars is None else round(games * dollars, 4),
+    )
+
+
+def _differences(config: StudyConfig, cases: Cases, pilot: Study | None) -> list[ShownDifference]:
+    """Return the differences that the study can show; without a pilot, of win rates alone."""
+    shown, deals = [], config.plan().rounds
+    for measure in (name for name, each in MEASURES.items() if each.compared):
+        spreads = []
+        for one, two in pair_keys(measure, config.players, pilot.conditions) if pilot else ():
+            gains = [own - other for own, other in paired_rates(cases, one, two)]
+            spreads += [variance(gains)] if len(gains) > 1 else []
+        spread = fmean(spreads) if spreads else 0.0
+        if not spread and measure == "win_rate":
+            spread = PAIR_VARIANCE / config.games_of_deal()
+        comparisons = len(list(pair_keys(measure, config.players, [each.name for each in config.conditions])))
+        if spread and comparisons:
+            alone, corrected = (smallest_difference(deals, spread, number) for number in (1, comparisons))
+            shown.append(ShownDifference(measure, alone, corrected, comparisons))
+    return shown

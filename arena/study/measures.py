@@ -1,0 +1,277 @@
+"""Measure players and conditions by deal, and compare them.
+
+A case belongs to a player, a condition, a measure and a deal. A measure is the sum of its counts divided by its number
+of opportunities. Its interval treats all cases of a deal as one observation: that of `arena.stats.Proportion` for
+shares, one of Student's t for amounts such as tokens.
+
+A difference is the mean over deals of the difference of two rates in the same deal, over the deals in which both have
+opportunities. `arena.compare.Evidence` tests it, with bets that aim at the difference that the study's size can show.
+So the answer is valid whenever it is looked at. Holm's method corrects the p-values of each measure for its number of
+comparisons: if nothing differs, a measure has any clear difference in at most 5 % of studies."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import isnan, log, nan, sqrt
+from typing import NamedTuple
+
+from arena.compare import Evidence
+from arena.stats import ALL, Proportion, student_t_quantile
+from arena.study.tables import GameTables
+
+LEVEL = 0.05  # of the corrected p-values
+PAIR_VARIANCE = 0.25  # of a difference in a pair of games, as comparisons of bots assume
+_MAX_STAKE = 0.98
+_PART = 0.9  # of the wealth that is staked for the difference that the study can show
+_ERRORS_OF_80 = 0.84  # standard errors
+
+
+class Measure(NamedTuple):
+    """A measure: its title, what it is a share or an amount of, and whether it is compared."""
+
+    title: str
+    of: str
+    compared: bool = False
+    is_share: bool = True
+
+
+MEASURES = {
+    "win_rate": Measure("games won", "of its games; a draw counts as a share", True),
+    "placement": Measure("opponents outlasted", "of its opponents; survivors of a draw outlast half of each other"),
+    "bluff_rate": Measure("bluffs per opportunity", "of its decisions that allow to claim a role that it lacks", True),
+    "bluffs": Measure("bluffs per claim", "of its claims of that role, to act or to block", True),
+    "bluffs_stood": Measure("bluffs that stood", "of its bluffs that the others could challenge"),
+    "challenges": Measure("challenges", "of the claims that it was asked about", True),
+    "challenges_right": Measure("right challenges", "of its challenges, those of a false claim", True),
+    "challenges_expected": Measure(
+        "right challenges by the odds",
+        "of its challenges, the mean probability that the claim was false, by the cards that it saw or knew",
+    ),
+    "blocks": Measure("blocks", "of the actions that it was asked about"),
+    "blocks_bluffed": Measure("blocks without the card", "of its blocks"),
+    "statements_true": Measure("true statements", "of its statements that it holds or lacks a role", True),
+    "doubts_true": Measure("true doubts", "of its statements that another player lacks a role"),
+    "challenged_announced": Measure(
+        "announced claims challenged", "of its claims of a role that it had said in this game to hold"
+    ),
+    "challenged_others": Measure("other claims challenged", "of its claims without such a statement"),
+    "answers": Measure(
+        "answers that were asked for again or replaced", "of its decisions with a call; a reason: of default moves"
+    ),
+    "cost": Measure("cost of a decision", "wins, estimated by playouts of a sample of its games", False, False),
+    "calls_game": Measure("calls a game", "of its games", False, False),
+    "tokens_decision": Measure("tokens a decision", "of its decisions with a call", False, False),
+    "tokens_game": Measure("tokens a game", "of its games", False, False),
+    "seconds_decision": Measure("seconds a decision", "of its decisions with a call", False, False),
+    "seconds_game": Measure("seconds a game", "of its games", False, False),
+    "dollars_decision": Measure("dollars a decision", "of its decisions with a call", False, False),
+    "dollars_game": Measure("dollars a game", "of its games", False, False),
+}  # fmt: skip
+
+
+class Key(NamedTuple):
+    """What cases belong to, but for their deal. name: of a part of the measure, such as a role."""
+
+    player: str
+    condition: str
+    measure: str
+    name: str = ALL
+
+
+class Cases:
+    """The cases of a study: by key and deal, the sum of the counts and the number of opportunities."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Key, dict[int, list[float]]] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+
+    def add(self, key: Key, deal: int, count: float, total: int = 1) -> None:
+        case = self.by_key[key][deal]
+        case[0] += count
+        case[1] += total
+
+    def add_game(self, game: GameTables) -> None:
+        """Add all cases of a game but those of playouts."""
+
+        def add(player: str, measure: str, count: float, *names: str) -> None:
+            for name in names or (ALL,):
+                self.add(Key(player, game.condition, measure, name), game.deal, count)
+
+        for player, won in game.worth.items():
+            add(player, "win_rate", won)
+            add(player, "placement", game.placement[player])
+        for each in game.decisions:
+            if each.could_bluff:
+                add(each.player, "bluff_rate", each.bluff)
+            if each.kind == "challenge":
+                add(each.player, "challenges", each.notation == "!")
+            if each.kind == "block":
+                add(each.player, "blocks", each.notation != "-")
+            if each.outcome is not None:
+                add(each.player, "answers", each.outcome != "played")
+                add(each.player, "answers", each.outcome == "default move", "default move")
+        for claim in game.claims:
+            add(claim.player, "bluffs", not claim.true, ALL, claim.role)
+            if claim.counted:
+                add(claim.player, f"challenged_{'announced' if claim.announced else 'others'}", claim.challenged)
+            if claim.counted and not claim.true:
+                add(claim.player, "bluffs_stood", bool(claim.stood))
+            if claim.block:
+                add(claim.player, "blocks_bluffed", not claim.true)
+        for challenge in game.challenges:
+            add(challenge.player, "challenges_right", challenge.right)
+            if challenge.chance_right is not None:
+                add(challenge.player, "challenges_expected", challenge.chance_right)
+        for statement in game.statements:
+            if statement.true is not None:
+                add(statement.player, f"{'doubts' if statement.says == 'doubt' else 'statements'}_true", statement.true)
+        self._add_calls(game)
+
+    def _add_calls(self, game: GameTables) -> None:
+        whole: dict[str, dict[str, float]] = {}
+        player_of = {decision.move: decision.player for decision in game.decisions}
+        for move, lines in game.calls.items():
+            player = player_of[move]
+            amounts = {
+                name: sum(nan if line["used"][part] is None else line["used"][part] for line in lines)
+                for part, name in enumerate(("calls", "tokens", "dollars"))
+            }
+            amounts["seconds"] = sum(line["seconds"] for line in lines)
+            self._add_amounts(player, game, amounts, "decision")
+            before = whole.get(player, {})
+            whole[player] = {name: amount + before.get(name, 0.0) for name, amount in amounts.items()}
+        for player, amounts in whole.items():
+            self._add_amounts(player, game, amounts, "game")
+
+    def _add_amounts(self, player: str, game: GameTables, amounts: Mapping[str, float], unit: str) -> None:
+        """Add amounts that are known, and measured by this unit."""
+        for name, amount in amounts.items():
+            if f"{name}_{unit}" in MEASURES and not isnan(amount):
+                self.add(Key(player, game.condition, f"{name}_{unit}"), game.deal, amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A measure of a player in a condition. name: the part, such as a role. total: its opportunities.
+
+    deals: those with an opportunity. value: count / total, 0 to 1 for shares. low: of the 95 % interval, clustered by
+    deal; null with fewer than two deals.
+    """
+
+    player: str
+    condition: str
+    measure: str
+    name: str
+    count: float
+    total: int
+    deals: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A compared measure: the first player and condition less the second. One of the two is the same in both.
+
+    deals: those in which both have opportunities. difference: the mean over them, -1 to 1. low: as high, an end that
+    holds with 95 % whenever the study is looked at; not corrected. p: of no difference, valid at any time. holm_p: p,
+    corrected for all comparisons of the measure. clear: whether holm_p is at most 0.05.
+    """
+
+    measure: str
+    player: str
+    condition: str
+    other_player: str
+    other_condition: str
+    deals: int
+    difference: float
+    low: float
+    high: float
+    p: float
+    holm_p: float
+    clear: bool
+
+
+def measure_all(cases: Cases, players: Sequence[str], conditions: Sequence[str]) -> Iterator[Measured]:
+    """Yield all measures: in the order of MEASURES, then by part, condition and player."""
+    orders = list(MEASURES), list(conditions), list(players)
+
+    def order(key: Key) -> tuple[int, bool, str, int, int]:
+        measure, condition, player = map(list.index, orders, (key.measure, key.condition, key.player))
+        return measure, key.name != ALL, key.name, condition, player
+
+    for key in sorted(cases.by_key, key=order):
+        rate = Proportion()
+        for count, total in cases.by_key[key].values():
+            rate.add(count, int(total))
+        value = rate.value
+        assert value is not None
+        interval = rate.interval
+        if interval is not None and not MEASURES[key.measure].is_share:
+            half = student_t_quantile(rate.matches - 1) * sqrt(rate.variance)
+            interval = value - half, value + half
+        low, high = interval or (None, None)
+        yield Measured(*key, rate.count, rate.total, rate.matches, value, low, high)
+
+
+def compare_all(
+    cases: Cases, players: Sequence[str], conditions: Sequence[str], deals: int, games: int
+) -> Iterator[Difference]:
+    """Yield the differences of players in each condition, and of conditions for each player.
+
+    deals, games: the planned deals, and the games of a player in a deal of a condition.
+    """
+    aim = smallest_difference(deals, PAIR_VARIANCE / games)
+    for measure in (name for name, each in MEASURES.items() if each.compared):
+        found = []
+        for one, two in pair_keys(measure, players, conditions):
+            evidence = Evidence(aim, forecasts=False)
+            for own, other in paired_rates(cases, one, two):
+                evidence.add([(other, own)] * games)
+            if evidence.blocks:
+                ends = (one.player, one.condition, two.player, two.condition, evidence.blocks, *evidence.estimate())
+                found.append((evidence.p_value, ends))
+        for (p, ends), corrected in zip(found, correct([p for p, _ in found]), strict=True):
+            yield Difference(measure, *ends, p, corrected, corrected <= LEVEL)
+
+
+def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> float:
+    """Estimate the smallest difference, 0 to 1, that is clear in 80 % of studies.
+
+    spread: the variance of a deal's difference. comparisons: of the measure, of which none is clear before.
+    """
+    needed = log(2 * comparisons / LEVEL / _PART)  # of the logarithm of the wealth, bets on both sides
+    for aim in (each / 1000 for each in range(1, 1000)):
+        stake = min(_MAX_STAKE, aim / (spread + aim**2))
+        growth = stake * aim - stake**2 * (spread + aim**2) / 2
+        if deals * growth - _ERRORS_OF_80 * stake * sqrt(deals * spread) >= needed:
+            return aim
+    return 1.0
+
+
+def pair_keys(measure: str, players: Sequence[str], conditions: Sequence[str]) -> Iterator[tuple[Key, Key]]:
+    """Yield the keys of each comparison: of players in each condition, then of conditions for each player."""
+    for where in conditions:
+        for one, two in combinations(players, 2):
+            yield Key(one, where, measure), Key(two, where, measure)
+    for who in players:
+        for one, two in combinations(conditions, 2):
+            yield Key(who, one, measure), Key(who, two, measure)
+
+
+def paired_rates(cases: Cases, one: Key, two: Key) -> Iterator[tuple[float, float]]:
+    """Yield both rates in each deal in which both have opportunities, in order of the deals."""
+    own, other = cases.by_key.get(one, {}), cases.by_key.get(two, {})
+    for deal in sorted(own.keys() & other.keys()):
+        (count, total), (other_count, other_total) = own[deal], other[deal]
+        yield count / total, other_count / other_total
+
+
+def correct(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected by Holm's method, in the same order."""
+    corrected, most = [0.0] * len(p_values), 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        most = max(most, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = most
+    return corrected

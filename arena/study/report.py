@@ -1,0 +1,204 @@
+"""Compute the report of a study from its folder alone: measures, differences, and the paragraph on methods.
+
+Only whole deals count, from the first one up to the first that isn't complete. So a study that was stopped, or whose
+budget is used up, has the same numbers as a shorter one."""
+
+import platform
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from arena import __version__
+from arena.formatting import format_count
+from arena.models import Line, read_calls, report_calls
+from arena.referee import Record, sent_lines
+from arena.review import MoveEvaluator, UnknownRulesError
+from arena.run import RunFolder, read_record_file, record_results
+from arena.run.report import ModelCalls
+from arena.study.config import Condition, StudyConfig
+from arena.study.measures import Cases, Difference, Key, Measured, compare_all, measure_all
+from arena.study.tables import CallRow, GameTables, list_calls, read_game
+
+VERSION: Literal[1] = 1
+Count = Annotated[int, Field(ge=0)]
+
+
+class StudyReport(BaseModel):
+    """The results of a study."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    version: Literal[1] = VERSION
+    study: str = Field(description="the study's folder")
+    design: Literal["mixed", "anchors"]
+    seats: int
+    players: list[str]
+    anchors: list[str]
+    conditions: dict[str, str] = Field(description="the ruleset of each condition")
+    planned_deals: Count
+    deals: Count = Field(description="that count: whole ones, up to the first that isn't complete")
+    games: Count = Field(description="of these deals")
+    measures: list[Measured]
+    differences: list[Difference]
+    calls: list[ModelCalls] = Field(description="all calls of the study, by bot")
+    notes: list[str] = Field(description="what the report leaves out, and why")
+    methods: str
+
+
+@dataclass(slots=True)
+class Study:
+    """A study's folder as read: its config, and the tables and record of each game that counts, in order."""
+
+    path: Path
+    config: StudyConfig
+    lines: list[Line]
+    games: list[GameTables] = field(default_factory=list)
+    deals: int = 0
+
+    @property
+    def conditions(self) -> list[str]:
+        return [condition.name for condition in self.config.conditions]
+
+    @property
+    def participants(self) -> list[str]:
+        """The players, then the anchors."""
+        return [*self.config.players, *self.config.anchors]
+
+    def record(self, match: int) -> Record:
+        """Return the record of a match. Raises RecordFileError."""
+        return read_record_file(RunFolder(self.path, record_results).record(match))
+
+    def call_rows(self) -> Iterator[CallRow]:
+        """Yield a row for each call of the journal."""
+        player_of = {
+            self.config.bots[bot].name: player
+            for condition in self.config.conditions
+            for bot, player in zip(condition.bots, self.participants, strict=True)
+        }
+        return list_calls(self.lines, self.games, player_of)
+
+
+def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Study:
+    """Read all games that count. Raises FolderError, RecordFileError, RecordError."""
+    folder = RunFolder(path, record_results)
+    study = Study(path, StudyConfig.from_json(folder.config()), read_calls(path))
+    by_match: dict[int, list[Line]] = defaultdict(list)
+    for line in study.lines:
+        by_match[line["match"]].append(line)
+    plan = study.config.plan()
+    for deal in range(plan.rounds):
+        matches = range(deal * plan.matches_per_round, (deal + 1) * plan.matches_per_round)
+        if not all(folder.record(match).exists() for match in matches):
+            break
+        for match in matches:
+            study.games.append(read_game(study.config, study.record(match), by_match[match]))
+            on_game()
+        study.deals += 1
+    return study
+
+
+def make_study_report(study: Study, playouts: int, on_game: Callable[[], object] = lambda: None) -> StudyReport:
+    """Return the report. playouts: the number of games of each player in each condition whose decisions are judged."""
+    config, cases, notes = study.config, Cases(), []
+    for game in study.games:
+        cases.add_game(game)
+    try:
+        judged = _add_costs(study, cases, playouts, on_game)
+    except UnknownRulesError as problem:
+        judged = 0
+        notes.append(f"No cost of decisions: {problem}.")
+    if judged:
+        notes.append(
+            f"The cost of decisions is an estimate, from {format_count(judged, 'game')}: playouts by the sample bot "
+            "strategist compare each move with the best one that it found."
+        )
+    if any(game.statements for game in study.games):
+        notes.append("Free texts, and statements on attacks, have no truth in the cards: they aren't judged.")
+    if study.deals < config.plan().rounds:
+        notes.append(f"{study.deals} of {format_count(config.plan().rounds, 'planned deal')} are complete, and count.")
+    return StudyReport(
+        study=str(study.path),
+        design=config.design,  # type: ignore[arg-type]
+        seats=config.seats,
+        players=list(config.players),
+        anchors=list(config.anchors),
+        conditions={condition.name: condition.rules.name for condition in config.conditions},
+        planned_deals=config.plan().rounds,
+        deals=study.deals,
+        games=len(study.games),
+        measures=list(measure_all(cases, study.participants, study.conditions)),
+        differences=list(
+            compare_all(cases, config.players, study.conditions, config.plan().rounds, config.games_of_deal())
+        ),
+        calls=report_calls(study.path) if study.lines else [],
+        notes=notes,
+        methods=_describe_methods(study),
+    )
+
+
+def _add_costs(study: Study, cases: Cases, playouts: int, on_game: Callable[[], object]) -> int:
+    """Judge one game of each player and condition in each of the first `playouts` deals; return their number."""
+    sampled: dict[tuple[str, str, int], list[GameTables]] = defaultdict(list)
+    for game in study.games:
+        if game.deal < playouts:
+            for player in game.worth:
+                if player in study.config.players:
+                    sampled[player, game.condition, game.deal].append(game)
+    for (player, condition, deal), games in sampled.items():
+        game = games[deal % len(games)]
+        record = study.record(game.match)
+        place = record.games[0].seating[list(game.worth).index(player)]
+        lines = list(sent_lines(record, place))
+        for evaluation in MoveEvaluator().judge(lines, frozenset((0,))):
+            cases.add(Key(player, condition, "cost"), deal, evaluation.cost)
+        on_game()
+    return len(sampled)
+
+
+def _describe_methods(study: Study) -> str:
+    """Return the paragraph on methods."""
+    config, plan = study.config, study.config.plan()
+    models = {line["player"]: line["model"] for line in study.lines}
+    key = f"seed {config.seed}" if config.seed is not None else "a random key"
+    bots = "; ".join(
+        f"{bot.name} ({f'model {models[bot.name]}, ' if bot.name in models else ''}files {bot.digest[:12]})"
+        for bot in config.bots
+    )
+    names = study.participants
+    conditions = "; ".join(
+        f"{each.name} (rules {each.rules.name}, talk {each.rules.talk}"
+        + "".join(f", {name} plays as {config.bots[bot].name}" for name, bot in _replaced(each, names))
+        + ")"
+        for each in config.conditions
+    )
+    design = (
+        "Each player sat among the same anchors, which no other player joined."
+        if config.design == "anchors"
+        else "Players and anchors shared tables, by a balanced schedule."
+    )
+    return (
+        f"The games were played with Coup Arena {__version__} and Python {platform.python_version()}, at "
+        f"{config.seats} seats. The deals follow from {key} (its key has the SHA-256 "
+        f"{sha256(config.key).hexdigest()[:12]}). Participants, with the digests of their files: {bots}. Conditions: "
+        f"{conditions}. {design} Each of {study.deals} deals ({plan.rounds} were planned) was played in all conditions "
+        f"and in all rotations of each table, {format_count(len(study.games), 'game')} in all. A match is one game, so "
+        "players carry nothing from game to game. Decisions that a model didn't answer in a usable form, after one "
+        "repetition, were played by a default move and are counted as such. Failures of providers are no decisions: "
+        "their games were played later. Intervals of rates have a level of 95 % and treat the games of a deal as one "
+        "observation (Wilson's interval with the variance between deals, and Student's t). Differences are means over "
+        "deals of paired differences. Their p-values and intervals come from bets on bounded means (Waudby-Smith and "
+        "Ramdas, 2024) and stay valid at every interim result; each end of such an interval has a level of 95 %. "
+        "Holm's method corrects the p-values for all comparisons of a measure. arena verify replays every game."
+    )
+
+
+def _replaced(condition: Condition, names: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yield each player in whose place another bot plays, and this bot's index."""
+    for number, name in enumerate(names):
+        if condition.bots[number] != number:
+            yield name, condition.bots[number]

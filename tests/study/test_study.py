@@ -1,0 +1,166 @@
+"""Studies with models: kills, outages and a used-up budget change no count, and a report needs no call."""
+
+import csv
+import json
+import os
+import signal
+import threading
+import zlib
+from random import Random
+from typing import Any
+
+from tests.cli_workspace import Place
+from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
+
+WAIT_S = 60
+FILE = """
+players = ["a", "b", "c"]
+seats = 3
+games = 6
+seed = 1
+budget = "budget.toml"
+[conditions.quiet]
+rules = "coup"
+[conditions.talk]
+rules = "open-table"
+players = { b = "bold" }
+"""
+
+
+def by_prompt(question: Question) -> Reply:
+    """Play a move, and talk, by the prompt alone; the model `useless` never answers."""
+    number = zlib.crc32(question.prompt.encode())
+    if not question.moves or (question.body["model"] == "useless" and number % 8 == 0):  # or it is asked again
+        return Reply("I pass.")
+    say = [{"says": "hold", "role": "duke"}] if "say" in str(question.body.get("response_format")) else []
+    return play(1 + number % len(question.moves), say=say)
+
+
+def prepare(place: Place, endpoint: Endpoint, calls: int = 9000) -> None:
+    for name in ("a", "b", "bold"):
+        model_folder(place.folder / name, endpoint.url)
+    model_folder(place.folder / "c", endpoint.url)
+    (place.folder / "c" / "bot.toml").write_text(f'[model]\nendpoint = "{endpoint.url}"\nmodel = "useless"\n')
+    budget = f"calls = {calls}\npatience_s = 0\n[prices.fake]\ninput = 1.0\noutput = 1.0\n"
+    (place.folder / "budget.toml").write_text(budget)
+    (place.folder / "study.toml").write_text(FILE)
+
+
+def start(place: Place, out: str) -> list[str]:
+    return ["study", "run", "study.toml", "--out", out, "--sandbox", "process", "--jobs", "4"]
+
+
+def report(place: Place, out: str) -> dict[str, Any]:
+    """Return the report without what calls that don't count change."""
+    ran = place.run("study", "report", out, "--playouts", "0", "--json")
+    assert ran.code == 0, ran.err
+    return {name: value for name, value in ran.json.items() if name not in ("study", "calls")}
+
+
+def without_seconds(found: dict[str, Any]) -> dict[str, Any]:
+    return {**found, "measures": [row for row in found["measures"] if "seconds" not in row["measure"]]}
+
+
+def rows(place: Place, out: str, table: str) -> list[dict[str, Any]]:
+    lines = (place.folder / out / "report" / "tables" / f"{table}.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_kills_and_an_outage_change_no_number(place: Place) -> None:
+    """Ten kills at random moments; then a refused key, which pauses the study."""
+    dice = Random(61)
+    with serving(by_prompt) as endpoint:
+        prepare(place, endpoint)
+        assert place.run(*start(place, "whole")).code == 0
+        whole = report(place, "whole")
+        calls = endpoint.answered
+        words = start(place, "cut")
+        for _ in range(10):
+            came, last = threading.Event(), len(endpoint.questions) + dice.randrange(5, calls // 12)
+
+            def hang(question: Question, last: int = last, came: threading.Event = came) -> Reply:
+                if question.number == last:
+                    came.set()
+                return by_prompt(question)
+
+            endpoint.policy = hang
+            process = place.start(*words)
+            assert came.wait(WAIT_S)
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            words = ["study", "run", "--resume", "cut", "--jobs", "4"]
+        first = len(endpoint.questions)
+        outage = Reply(status=401, raw=b"{}")
+        endpoint.policy = lambda question: outage if question.number == first + 9 else by_prompt(question)
+        paused = place.run(*words)
+        assert paused.code == 1
+        assert "arena study run --resume cut" in paused.err
+        assert place.run(*words).code == 0
+        made = len(endpoint.questions)
+        assert without_seconds(report(place, "cut")) == without_seconds(whole)
+        assert len(endpoint.questions) == made
+    assert place.run("verify", "cut").code == 0
+
+
+def test_tables_join_with_each_other_and_the_journal(place: Place) -> None:
+    with serving(by_prompt) as endpoint:
+        prepare(place, endpoint)
+        assert place.run(*start(place, "s")).code == 0
+    found = report(place, "s")
+    decisions = {(row["match"], row["move"]): row for row in rows(place, "s", "decisions")}
+    journal = {}
+    for line in (place.folder / "s" / "models" / "journal.jsonl").read_text().splitlines():
+        call = json.loads(line)
+        journal[call["call"]] = call
+    for row in decisions.values():
+        if row["call"] is None:
+            assert row["legal"] == 1
+            continue
+        call = journal[row["call"]]
+        assert (call["match"], call["turn"], call["seat"], call["kind"]) == tuple(
+            row[name] for name in ("match", "turn", "seat", "kind")
+        )
+        names = {"b": "bold"} if row["condition"] == "talk" else {}
+        assert call["player"] == names.get(row["player"], row["player"])
+    calls = rows(place, "s", "calls")
+    assert all(call["used"] for call in calls)
+    claims = {(row["match"], row["move"]): row for row in rows(place, "s", "claims")}
+    for challenge in rows(place, "s", "challenges"):
+        claim = claims[challenge["match"], challenge["claim_move"]]
+        assert challenge["right"] != claim["true"]
+        assert claim["challenged"]
+    for row in claims.values():
+        decision = decisions[row["match"], row["move"]]
+        assert decision["bluff"] != row["true"] == (row["role"] in row["hand"])
+    bluffs = [json.loads(line) for line in (place.folder / "s" / "report" / "bluffs.jsonl").read_text().splitlines()]
+    assert {(row["match"], row["move"]) for row in bluffs} == {key for key, row in claims.items() if not row["true"]}
+    assert {row["reasoning"] for row in bluffs if row["player"] != "c"} == {"I think."}
+    statements = rows(place, "s", "statements")
+    assert {row["condition"] for row in statements} == {"talk"}
+    hands = {key: row["hand"] for key, row in decisions.items()}
+    assert all(row["true"] == ("duke" in hands[row["match"], row["move"]]) for row in statements)
+    measures = {(row["player"], row["condition"], row["measure"], row["name"]): row for row in found["measures"]}
+    useless = [row for row in decisions.values() if row["player"] == "c" and row["condition"] == "talk" and row["call"]]
+    answers = measures["c", "talk", "answers", "default move"]
+    assert answers["total"] == len(useless)
+    assert answers["count"] == sum(row["outcome"] == "default move" for row in useless) > 0
+    assert measures["a", "quiet", "tokens_game", "all"]["total"] == 6
+    with (place.folder / "s" / "report" / "tables" / "claims.csv").open() as table:
+        assert [int(row["move"]) for row in csv.DictReader(table)] == [move for _, move in claims]
+    page = (place.folder / "s" / "report" / "replays" / "deal-0001.html").read_text()
+    assert page.count("I think.") > 100
+    assert "Coup Arena" in (place.folder / "s" / "report" / "report.html").read_text()
+
+
+def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
+    """They have the numbers that they have in the whole study."""
+    with serving(by_prompt) as endpoint:
+        prepare(place, endpoint)
+        assert place.run(*start(place, "whole")).code == 0
+        report(place, "whole")
+        (place.folder / "budget.toml").write_text(f"calls = {endpoint.answered * 3 // 4}\n")
+        stopped = place.run(*start(place, "short"))
+        assert "is used up" in stopped.err
+    found = report(place, "short")
+    assert (found["deals"], found["planned_deals"], found["games"]) == (1, 2, 6)
+    assert rows(place, "short", "claims") == [row for row in rows(place, "whole", "claims") if row["deal"] == 0]
