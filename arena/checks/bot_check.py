@@ -40,7 +40,7 @@ from arena.checks.bot_files import find_odd_file, list_files, list_siblings, rea
 from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep, excerpt
 from arena.checks.diagnosis import diagnose_fault
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import FaultContext, growth, growth_advice, helper_process, parse_object
+from arena.checks.fault_signs import IDLE, FaultContext, cpu_share, growth, growth_advice, helper_process, parse_object
 from arena.checks.host import Severity
 from arena.checks.request_features import list_features
 from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, Timeouts, request_kinds
@@ -372,14 +372,16 @@ class BotCheck:
     def look_again(self, table: ScriptedTable, seen: FaultContext) -> str:
         """Return advice from another process, which is sent the last games alone: what it fails at, or that it plays.
 
-        A program with random numbers may play differently, so it isn't started again.
+        A program with random numbers may play differently, and a slow one be late again, so neither is started again.
         """
         lines, sent = table.connection.sent_lines, seen.sent + b"\n"
         end = len(lines) - lines[::-1].index(sent) if sent in lines else len(lines)
         kinds = [str(parse_object(line).get("type")) for line in lines[:end]]
         starts = [place for place, kind in enumerate(kinds) if kind == "game_start"]
         asked = [place for place, kind in enumerate(kinds[:-1]) if kind == "request"]
-        if not starts or b"rand" in seen.source.lower():
+        is_slow = sum(table.connection.waits[-30:]) > self.settings.enough_s
+        hangs = seen.facts.reads and cpu_share(seen) <= IDLE
+        if not starts or is_slow or b"rand" in seen.source.lower() or (seen.code == "timeout" and not hangs):
             return ""
         if seen.ended and asked and (between := end - 2 - asked[-1]):
             first = max(place for place in starts if place < asked[-1])
