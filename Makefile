@@ -29,7 +29,7 @@ COMPILED_MODULES := $(wildcard *.so arena/*/*.so arena/*/*/*.so protocol/*.so pr
 COMPARED_RUN = $(abspath $(BIN))/python -c 'from arena.cli import main; main()' run --seed 1 --games 96 \
   sample:honest sample:opportunist sample:turtle --out
 
-.PHONY: run play ladder serve quick test test-all test-rest test-python test-compiled sanitized mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet site playground soak format clean
+.PHONY: run play ladder serve quick test test-all test-rest test-python test-compiled sanitized mutants attack setup check lint package wheel compiled notes coverage bench docs gauntlet puzzles site playground soak format clean
 
 # $(call tests,SELECTION) runs tests in several processes. Exit status 5 means that none was selected.
 tests = $(PYTEST) $(PARALLEL) -m "$(1)" $(ARGS) || [ $$? = 5 ]
@@ -65,6 +65,11 @@ ladder: $(VENV)/.ladder $(COMPILED)
 serve: $(VENV)/.web $(COMPILED)
 	$(begin_ladder)
 	$(BIN)/arena ladder serve $(LADDER) $(ARGS)
+
+# Adds puzzles to arena/lessons/puzzles.json until it has NUMBER; each takes seconds to minutes.
+NUMBER ?= 150
+puzzles: $(VENV)/.dev
+	nice -n 19 $(BIN)/python -m docs.make_puzzles $(NUMBER)
 
 # Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
 quick: $(VENV)/.dev

@@ -83,7 +83,7 @@ arena.study.forecast: arena.models arena.study.report
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee
-arena.lessons: arena.coup arena.referee arena.play arena.replay
+arena.lessons: protocol.event_text arena.coup arena.referee arena.play arena.replay
 arena.tables: arena.referee arena.play arena.replay
 arena.tables.live_match: arena.coup arena.sandbox arena.referee arena.referee.process arena.run arena.play
 arena.playground:

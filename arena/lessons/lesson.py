@@ -41,18 +41,22 @@ class Lesson:
 
     `table` is a frame's half that all frames share. Each of `parts` has the other half, `game`, with `title`, `say`,
     and `hint` as of `PlayerView.hint`. With an open request it has `right`, the index of the move that continues the
-    lesson, and `why`, by index the text on each other move.
+    lesson, and `why`, by index the text on each other move. theme: of a puzzle, "" for a lesson.
     """
 
     title: str
     about: str
     table: Table
     parts: tuple[Table, ...]
+    theme: str = ""
 
 
 def make_lesson(data: Mapping[str, Any]) -> Lesson:
     """Return a lesson from the values of its file. Raises LessonError."""
-    course = _Course(data)
+    names, cards = zip(*((player["name"], player["cards"]) for player in data["players"]), strict=True)
+    if any(len(hand) != coup.COUP.hand for hand in cards):
+        raise LessonError(f"each player has {coup.COUP.hand} cards")
+    course = Course(names, _StackedDeck([card for hand in cards for card in hand]))
     parts = tuple(course.play(data["steps"]))
     return Lesson(data["title"], data["about"], course.table, parts)
 
@@ -78,17 +82,17 @@ class _StackedDeck(coup.KeyedRng):
         return [*rest, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
 
 
-class _Course:
-    """A lesson that is being played: the state of its game, and what the learner has been sent."""
+class Course:
+    """A lesson that is being played: the state of its game, and what the learner has been sent.
 
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        self.names = tuple(player["name"] for player in data["players"])
+    names: of the players by seat; "you" is the learner. starter: the seat that begins.
+    """
+
+    def __init__(self, names: Sequence[str], chance: coup.KeyedRng, starter: int = 0) -> None:
+        self.names = tuple(names)
         seats, self.you = len(self.names), self.names.index(_LEARNER)
-        rules = coup.COUP
-        if any(len(player["cards"]) != rules.hand for player in data["players"]):
-            raise LessonError(f"each player has {rules.hand} cards")
-        self.chance = _StackedDeck([card for player in data["players"] for card in player["cards"]])
-        self.state = coup.deal_game(rules, seats, self.chance)
+        rules, self.chance = coup.COUP, chance
+        self.state = coup.deal_game(rules, seats, chance, starter)
         settings = MatchSettings(rules=rules, open_names=True)
         spec = MatchSpec(0, bytes(32), self.names, (tuple(range(seats)),), settings)
         self.feed = messages.MessageCursor(seats)
@@ -125,12 +129,12 @@ class _Course:
             return
         seat, word = self._move(step)
         if seat == self.you and "say" in step:
-            yield self._ask(step, word)
+            yield self.ask(step, word)
         if seat == self.you and word == "-":
             self.passed = self.state.board.phase  # the next step may be another player's move in the same window
             return
         moves = [word if asked == seat else "-" for asked in self._asked()]
-        self._apply(moves, step.get("draws", ()))
+        self.apply(moves, step.get("draws", ()))
 
     def _move(self, step: Mapping[str, Any]) -> tuple[int, str]:
         """Return the seat and the move of a step, in notation."""
@@ -156,14 +160,16 @@ class _Course:
                     return
                 who = " and ".join(self.names[asked] for asked in self._asked()) or "no player"
                 raise LessonError(f"{self.names[wanted[0]]} can't play {wanted[1]} now: {who} must move")
-            self._apply(["-"] * len(self._asked()), ())
+            self.apply(["-"] * len(self._asked()))
 
     def _can_play(self, seat: int, word: str) -> bool:
         answered = seat == self.you and self.state.board.phase is self.passed
         return seat in self._asked() and word in self._legal(seat) and not answered
 
-    def _apply(self, words: Sequence[str], draws: Sequence[str]) -> None:
-        self.chance.top = draws
+    def apply(self, words: Sequence[str], draws: Sequence[str] = ()) -> None:
+        """Let the asked seats make these moves. draws: the next cards of a stacked deck."""
+        if isinstance(self.chance, _StackedDeck):
+            self.chance.top = draws
         moves = [coup.parse_move(word) for word in words]
         self.state, events = coup.apply_moves(self.state, moves, self.chance)
         first = self.feed.count
@@ -183,11 +189,12 @@ class _Course:
         game = json.loads(self.serializer.serialize(self.frame(self.view.seen())))["game"]
         if game["ask"]:
             game["ask"]["blocks"] = []  # a lesson asks for them later, one question at a time
-        texts: Table = {name: self._fill(step[name]) for name in ("title", "say") if name in step}
+        texts: Table = {name: self.fill(step[name]) for name in ("title", "say") if name in step}
         texts |= {"cards": True} if step.get("cards") else {}
         return {"game": game, "hint": self.view.hint(), **texts}
 
-    def _ask(self, step: Mapping[str, Any], word: str) -> Table:
+    def ask(self, step: Mapping[str, Any], word: str) -> Table:
+        """Return the part with a request to the learner. word: the move that continues. Raises LessonError."""
         seat = coup.view_from_seat(self.state, self.you)
         self.requests += 1
         legal = make_legal_moves(coup.list_legal_moves(seat))
@@ -197,16 +204,16 @@ class _Course:
         missing = [move for move, text in texts.items() if not text]
         if missing:
             raise LessonError(f"no text says what is wrong with {', '.join(missing)}")
-        why = {legal.words.index(move): self._fill(text) for move, text in texts.items()}
+        why = {legal.words.index(move): self.fill(text) for move, text in texts.items()}
         return {**self._part(step), "right": legal.words.index(word), "why": why}
 
     def _explain(self, reasons: Mapping[str, str], move: str) -> str:
         verb, _, rest = move.partition(":")
         named = f"{verb}:{self.names[int(rest)]}" if rest.isdigit() else move
-        return reasons.get(named) or reasons.get(verb) or reasons.get("others", "")
+        return reasons.get(named) or reasons.get(move) or reasons.get(verb) or reasons.get("others", "")
 
-    def _fill(self, text: str) -> str:
-        """Return a text with the numbers of the engine."""
+    def fill(self, text: str) -> str:
+        """Return a text with the numbers of the engine. Raises LessonError."""
         view = coup.view_from_seat(self.state, self.you)
 
         def number(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Make the page of all lessons, one file that works without a network, and the three ways to begin."""
+"""Make the page of all lessons and puzzles, one file that works without a network, and the three ways to begin."""
 
 import tomllib
 from collections.abc import Sequence
@@ -10,13 +10,14 @@ from urllib.parse import quote
 
 from arena.coup import COUP, make_rules_object
 from arena.lessons.lesson import Lesson, LessonError, make_lesson
+from arena.lessons.puzzle import load_puzzles
 from arena.replay import html_page, style_sheets, table_page
 
 
 @cache
 def load_lessons() -> tuple[Lesson, ...]:
-    """Return the lessons of this package in their order. Raises LessonError."""
-    return tuple(map(_load, sorted(Path(__file__).parent.glob("*.toml"))))
+    """Return the lessons of this package in their order, then the puzzles. Raises LessonError."""
+    return (*map(_load, sorted(Path(__file__).parent.glob("*.toml"))), *load_puzzles())
 
 
 def _load(path: Path) -> Lesson:

@@ -5,6 +5,7 @@ import { plain, read } from "./dom.js";
 import { remember, remembered, rememberedValue } from "./memory.js";
 import { h } from "./preact.min.js";
 
+const DAY_MS = 86_400_000;
 const PACES = { slow: 1.75, normal: 1, fast: 0.5, instant: 0 }; // as those of the server
 
 /** The names of the lessons that this browser has finished. */
@@ -31,7 +32,7 @@ export class LessonLine {
     this.lesson = this.lessons[this.number];
     this.place = 0;
     this.run += 1;
-    const list = { done: finished(), play: this.play, lessons: this.lessons.map(({ title, about }) => ({ title, about })) };
+    const list = { done: finished(), play: this.play, lessons: this.lessons.map(({ title, about, theme }) => ({ title, about, theme })) };
     this.tell({ list: this.lesson ? null : list });
     if (this.lesson) this.show();
   }
@@ -101,18 +102,25 @@ export function coachMoves({ coach }, act) {
 
 /** The list of all lessons. */
 export function lessonsView({ lessons, done, play }) {
-  const item = ({ title, about }, place) =>
+  const puzzles = lessons.filter(({ theme }) => theme);
+  const daily = puzzles[Math.floor(Date.now() / DAY_MS) % puzzles.length];
+  const numbered = (lesson) => item(lesson, lessons.indexOf(lesson));
+  const themes = [...new Set(puzzles.map(({ theme }) => theme))].map((theme) => [theme, puzzles.filter((puzzle) => puzzle.theme === theme)]);
+  const solved = (part) => `${part.filter(({ title }) => done.includes(title)).length} of ${part.length} solved`;
+  const item = ({ title, about, theme }, place) =>
     h(
       "li",
       { key: title },
-      h("a", { class: "panel lesson", href: `#${place + 1}` }, h("span", { class: done.includes(title) ? "number done" : "number" }, done.includes(title) ? "✓" : String(place + 1)), h("span", {}, h("b", {}, title), h("span", { class: "muted" }, about)), done.includes(title) ? h("span", { class: "unseen" }, "finished") : null),
+      h("a", { class: "panel lesson", href: `#${place + 1}` }, h("span", { class: done.includes(title) ? "number done" : "number" }, done.includes(title) ? "✓" : theme ? "?" : String(place + 1)), h("span", {}, h("b", {}, title), h("span", { class: "muted" }, about)), done.includes(title) ? h("span", { class: "unseen" }, "finished") : null),
     );
   return h(
     "main",
     { class: "lessons" },
     h("h2", {}, "Learn by playing"),
     h("p", { class: "muted" }, "Begin with a guided game. Then each lesson takes a minute or two."),
-    h("ol", {}, lessons.map(item)),
+    h("ol", {}, lessons.filter(({ theme }) => !theme).map(numbered)),
+    daily ? [h("h2", {}, "Puzzle of the day"), h("ol", {}, numbered(daily)), h("h2", {}, "All puzzles")] : null,
+    themes.map(([theme, part]) => h("details", { key: theme }, h("summary", {}, theme, h("span", { class: "muted" }, ` · ${solved(part)}`)), h("ol", {}, part.map(numbered)))),
     play ? h("p", {}, h("a", { class: "move first", href: play }, "Play now")) : null,
   );
 }

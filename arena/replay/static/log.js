@@ -44,6 +44,10 @@ export class Following extends Component {
     return scrollHeight - scrollTop - clientHeight < NEAR_PX;
   }
 
+  componentDidMount() {
+    this.componentDidUpdate(null, null, true);
+  }
+
   componentDidUpdate(before, state, follows) {
     if (follows) this.list.current.scrollTop = this.list.current.scrollHeight;
   }

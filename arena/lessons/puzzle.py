@@ -1,0 +1,76 @@
+"""Make puzzles of recorded positions: one decision that is clearly better, with what was measured.
+
+`make puzzles` makes `puzzles.json`. Each has the key of its match and the moves before the decision, so that the engine
+deals the cards and plays it again. The page has only what the solver's seat is sent. `results` has for each move the
+share of games that it won, and their number.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from arena import coup
+from arena.lessons.lesson import Course, Lesson, LessonError
+from arena.referee import make_legal_moves
+from protocol.event_text import describe_move
+
+_OTHERS = ("Mia", "Leo", "Eve")
+_SHOWN = 3  # other moves
+_MEASURED = (
+    "Measured in {} whole games from here on, with strong bots in all seats. The cards that you don't see were dealt "
+    "again for each game, as likely as they are after all claims."
+)
+
+
+def load_puzzles() -> tuple[Lesson, ...]:
+    """Return the puzzles of this package in their order. Raises LessonError."""
+    found = json.loads((Path(__file__).parent / "puzzles.json").read_text("utf-8"))
+    return tuple(make_puzzle(data, number) for number, data in enumerate(found, 1))
+
+
+def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
+    """Return a puzzle from its values. Raises LessonError if the rules don't allow it."""
+    names = list(_OTHERS[: data["players"] - 1])
+    names.insert(data["seat"], "you")
+    course = Course(names, coup.KeyedRng(bytes.fromhex(data["key"]), data["game"]), data["starter"])
+    words = data["moves"].split()
+    while words:
+        asked = len(course.state.board.phase.asked)
+        course.apply(words[:asked])
+        words = words[asked:]
+    board, right = course.state.board, data["right"]
+    legal = make_legal_moves(coup.list_legal_moves(coup.view_from_seat(course.state, data["seat"])))
+    if right not in legal.words or set(data["results"]) != set(legal.words):
+        raise LessonError(f"puzzle {number}: the moves are {', '.join(legal.words)}")
+    texts = {word: describe_move(move, names) for word, move in zip(legal.words, legal.payloads(), strict=True)}
+    shares = {word: f"{won:.0%}".replace("%", "\u00a0%") for word, (won, _) in data["results"].items()}
+    others = sorted(set(shares) - {right}, key=lambda word: data["results"][word][0], reverse=True)
+    games = data["results"][right][1]
+    why = {word: f"This move wins {shares[word]} of the games. Another move wins more." for word in others}
+    theme, reason = _explain(course, right, names)
+    first = course.ask({"say": "Which move wins most often?", "why": why}, right)
+    shown = [f"**{texts[right]}** {shares[right]}", *(f"{texts[word]} {shares[word]}" for word in others[:_SHOWN])]
+    results = f"Games won: {', '.join(shown)}."
+    say = "\n\n".join(filter(None, (course.fill(reason), results, _MEASURED.format(games))))
+    game = {**first["game"], "ask": None, "events": []}
+    last = {"game": game, "hint": first["hint"], "title": "That is the best move", "say": say}
+    about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
+    return Lesson(f"Puzzle {number}", about, course.table, (first, last), theme)
+
+
+def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
+    """Return the theme of a position, and what speaks for the right move, with numbers for `Course.fill`."""
+    phase, hand = course.state.board.phase, course.state.hands[course.you]
+    if isinstance(phase, coup.ChallengeWindow):
+        claim = phase.claim
+        odds = f"By the cards that you see, {names[claim.seat]} holds the {claim.role} with a chance of "
+        return "Challenge or pass?", f"{odds}{{odds {names[claim.seat]} {claim.role}}}."
+    verb, _, rest = right.partition(":")
+    claims = {row.action.value: row.claim for row in coup.COUP.actions}
+    role = rest if verb == "block" else claims.get(verb)
+    bluff = role is not None and role not in hand
+    reason = f"You don't hold the {role}: it is a bluff." if bluff else ""
+    if isinstance(phase, coup.BlockWindow):
+        return "Block or pass?", reason
+    return ("Bluffs" if bluff else "Actions"), reason

@@ -1,0 +1,89 @@
+"""Puzzles: positions of recorded games, as the solver's seat knows them. Source: arena/lessons/puzzle.py."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena import coup
+from arena.lessons import LessonError, learn_page, load_lessons, make_puzzle
+from arena.local import play, sample
+from arena.referee import sent_lines
+from docs import make_puzzles
+from tests.chromium import Reader
+
+
+def puzzle(number: int) -> dict[str, Any]:
+    """Return a puzzle at the beginning of a game of three."""
+    state = coup.deal_game(coup.COUP, 3, coup.KeyedRng(bytes([number]) * 32, 0))
+    words = map(coup.format_move, coup.list_legal_moves(coup.view_from_seat(state, 0)))
+    results = {word: [0.5 if word == "tax" else 0.2, 100] for word in words}
+    place = {"key": bytes([number]).hex() * 32, "game": 0, "starter": 0, "players": 3, "seat": 0, "moves": ""}
+    return {**place, "right": "tax", "results": results}
+
+
+def test_hidden_cards_change_no_byte_of_a_puzzle() -> None:
+    hands = [coup.deal_game(coup.COUP, 3, coup.KeyedRng(bytes([number]) * 32, 0)).hands for number in range(60)]
+    pairs = [(one, other) for one in range(60) for other in range(one) if hands[one][0] == hands[other][0]]
+    assert any(hands[one] != hands[other] for one, other in pairs)
+    for one, other in pairs[:20]:
+        assert make_puzzle(puzzle(one), 1) == make_puzzle(puzzle(other), 1)
+
+
+def test_a_puzzle_that_the_rules_dont_allow_is_refused() -> None:
+    with pytest.raises(LessonError, match="puzzle 1: the moves are income, "):
+        make_puzzle({**puzzle(1), "right": "assassinate:1"}, 1)
+
+
+def test_each_puzzle_has_one_best_move_and_an_explanation_of_the_others() -> None:
+    found = [lesson for lesson in load_lessons() if lesson.theme]
+    assert found
+    for each in found:
+        asked, solved = each.parts
+        moves = {choice for option in asked["game"]["ask"]["options"] for choice, _ in option["choices"]}
+        assert moves == {asked["right"], *asked["why"]}
+        assert all(seat["own"] or not any(seat["cards"]) for seat in asked["game"]["seats"] if not seat["out"])
+        assert "Games won: " in solved["say"]
+
+
+def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, axe: Callable[[Any], list[str]]) -> None:
+    path = tmp_path / "learn.html"
+    path.write_text(learn_page(lessons=[make_puzzle(puzzle(3), 1)]), "utf-8")
+    page = reader.open(path, width=390, height=844, reduced_motion="reduce")
+    assert axe(page) == []
+    page.locator("h2:has-text('Puzzle of the day') + ol a").click()
+    page.get_by_text("Which move wins most often?").wait_for()
+    for name, text in (("income", "This move wins 20"), ("tax", "That is the best move")):
+        page.locator(".moves:not(.early)").get_by_role("button", name=name).click()
+        page.get_by_text(text).wait_for()
+    page.get_by_role("link", name="All lessons").click()
+    page.get_by_text("1 of 1 solved").wait_for()
+
+
+def test_fresh_deals_keep_what_the_player_sees_and_the_better_move_wins_more_of_them() -> None:
+    """The bots that play the deals to their ends are honest here, so a claim that can't be true is easy to doubt."""
+    bots = {"one": "sample:bluffer", "two": "sample:turtle"}
+    [record] = play(bots, 12, seed=3, records=True).records
+    proposer = make_puzzles.Proposer()
+    lines = list(sent_lines(record, 1))
+    for found in proposer.judge(lines, frozenset(range(12))):
+        if found.cost > 0.3 and found.request["kind"] in make_puzzles.KINDS:
+            break
+    seat = record.games[found.game].seating.index(1)
+    honest: Any = sample("sample:honest")
+    players: list[Any] = [honest(), honest()]
+    for player in players:
+        player.reply({"type": "hello", "protocol": 1, "ruleset": {}, "bot_seed": "0" * 32, "match": {}, "limits": {}})
+    position = make_puzzles.Position(record, seat, found, proposer.sitting, players)
+    for _ in range(10):
+        deal = position.deal()
+        assert deal.hands[seat] == position.state.hands[seat]
+        cards = [*deal.deck, *(card for hand in (*deal.hands, *deal.board.revealed) for card in hand)]
+        assert set(Counter(cards).values()) == {3}
+    won = {
+        word: sum(position.play_out(position.deal(), word, number) for number in range(40))
+        for word in position.legal.words
+    }
+    assert won[position.right] > min(won.values())
