@@ -70,8 +70,8 @@ arena.compare.divergence: protocol.event_text arena.coup arena.rating arena.refe
 arena.compare.report: arena.escaping arena.rating arena.formatting arena.referee arena.run arena.stats
   arena.compare.comparison arena.compare.divergence
 arena.compare.html_report: arena.rating arena.formatting arena.replay arena.compare.divergence arena.compare.report
-arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating arena.referee
-  arena.run arena.stats arena.compare
+arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating
+  arena.referee arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
 arena.study: protocol.event_text arena.coup arena.sandbox arena.schedule arena.referee arena.bots arena.replay arena.run
   arena.stats arena.compare
