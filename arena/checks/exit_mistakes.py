@@ -191,8 +191,8 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     (
         signs.program_elsewhere,
-        "the bot's folder has the program as {name}",
-        "name that path in the run command, where capitals count; for Java add the folder: java -cp build MyBot, as "
+        "the run command has a wrong path: the bot's folder, in which it runs, has the program as {name}",
+        "name that path in bot.toml, where capitals count; for Java add the folder: java -cp build MyBot, as "
         "after javac -d build",
         end_with("Error: Could not find or load main class MyBot", argv="java MyBot", files="build/MyBot.class"),
     ),
