@@ -113,12 +113,12 @@ def test_a_browser_asks_for_files_of_the_site_alone(site: Path, browser: Reader)
     assert wrong == []
 
 
-def test_the_first_page_shows_a_game_and_three_ways_in_on_one_screen(site: Path, browser: Reader) -> None:
+def test_the_first_page_shows_a_game_and_five_ways_in_on_one_screen(site: Path, browser: Reader) -> None:
     for width, height in ((1280, 800), (390, 844)):
         page = browser.open(site / "index.html", width=width, height=height)
         page.frame_locator(".front-game iframe").locator(".seat").nth(3).wait_for()
         boxes = [part.bounding_box() for part in page.locator("h1, .front-ways a, .front-game iframe").all()]
-        assert len(boxes) == 5
+        assert len(boxes) == 7
         assert [box for box in boxes if box["y"] < 0 or box["y"] + box["height"] > height] == [], width
     wrong, browser.wrong = browser.wrong, []
     assert wrong == []
