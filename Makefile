@@ -187,11 +187,12 @@ playground: $(VENV)/.run
 	$(BIN)/python -m arena.playground.build build/playground
 
 # Compares 100,000 random games with a second implementation of the rules, and as many in C with those in Python, for which
-# `make compiled` comes first: about half an hour on two cores.
+# `make compiled` comes first: about half an hour on two cores. It also simulates 2,000 studies of language models.
 soak: $(VENV)/.dev
 	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
+	$(BIN)/python -m tests.study.simulation 2000
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format .

@@ -53,7 +53,7 @@ from arena.stats import ALL
 from arena.study import MEASURES, StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import StudyFile, read_study_file
 from arena.study.forecast import StudyPlan, plan_study
-from arena.study.publication import describe_difference, write_report
+from arena.study.publication import describe_difference, format_p, write_report
 from arena.study.report import StudyReport, make_study_report, read_study
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     print_parts(*_report_parts(result), f"page {place / 'report.html'}; tables, figures and replays are next to it")
 
 
+_MAX_CLEAR = 10  # differences in the terminal
 _SHOWN = {"win_rate": "games won", "bluffs": "bluffs of\nclaims", "challenges_right": "right\nchallenges"}
 _SHOWN |= {"statements_true": "true\nstatements", "answers": "useless\nanswers"}
 
@@ -259,9 +260,12 @@ def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
         yield make_table([escape_control(condition), *(Column(_SHOWN[name], number=True) for name in names)], rows)
     yield ""
     clear = [row for row in result.differences if row.clear]
-    for row in clear:
+    for row in clear[:_MAX_CLEAR]:
         points = f"{format_points(row.difference)} points ({format_points_interval(row.low, row.high)})"
-        yield escape_control(f"{MEASURES[row.measure].title}, {describe_difference(row)}: {points}, p {row.holm_p:.3f}")
+        what = f"{MEASURES[row.measure].title}, {describe_difference(row)}"
+        yield escape_control(f"{what}: {points}, p {format_p(row.holm_p)}")
+    if len(clear) > _MAX_CLEAR:
+        yield f"and {len(clear) - _MAX_CLEAR} more on the page"
     number = f"{len(clear)} of {format_count(len(result.differences), 'difference')}"
     yield f"{number} are clear (p at most 0.05 by Holm's method, whenever you look)"
     yield from result.notes

@@ -175,11 +175,16 @@ def svg_file(title: str, rows: Sequence[PlotRow]) -> str:
     """Return a plot as the text of an SVG file, in black and white."""
     end = _axis_maximum([rate for row in rows for rate in (row.rate, row.other_rate) if rate])
     drawing = _drawing(title, rows, end).replace("<title>", f"<style>{_SVG_STYLE}</style><title>", 1)
-    return f"<svg xmlns='http://www.w3.org/2000/svg' width='{_WIDTH}'{drawing.removeprefix('<svg')}\n"
+    size = f"width='{_WIDTH}' height='{_height(rows)}'"
+    return f"<svg xmlns='http://www.w3.org/2000/svg' {size}{drawing.removeprefix('<svg')}\n"
+
+
+def _height(rows: Sequence[PlotRow]) -> int:
+    return _ROW_HEIGHT * len(rows) + 22
 
 
 def _drawing(title: str, rows: Sequence[PlotRow], end: float) -> str:
-    height = _ROW_HEIGHT * len(rows) + 22
+    height = _height(rows)
     marks = "".join(_row_marks(place, row, end) for place, row in enumerate(rows))
     about = "; ".join(_describe_row(row) for row in rows)
     return (

@@ -176,24 +176,34 @@ def describe_difference(row: Difference) -> str:
     return f"{row.player} - {row.other_player}, {row.condition}"
 
 
+def format_p(p: float) -> str:
+    """Return a p-value with three digits."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def _difference_table(rows: Sequence[Difference]) -> str:
     about = (
         "In points, by deal. A star is a clear difference: its p-value, corrected for all comparisons of the measure, "
         "is at most 0.05. Looking at interim results doesn't change that. The intervals aren't corrected."
     )
-    body = "".join(
-        f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
-        + number_cells(
-            f"{'* ' * row.clear}{format_points(row.difference)}",
-            format_points_interval(row.low, row.high),
-            f"{row.holm_p:.3f}",
-            str(row.deals),
+
+    def table(title: str, shown: Sequence[Difference], state: str = "") -> str:
+        body = "".join(
+            f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
+            + number_cells(
+                f"{'* ' * row.clear}{format_points(row.difference)}",
+                format_points_interval(row.low, row.high),
+                format_p(row.holm_p),
+                str(row.deals),
+            )
+            + "</tr>\n"
+            for row in shown
         )
-        + "</tr>\n"
-        for row in rows
-    )
-    table = details_table("all differences", ["", "difference", "95 % ends", "p, Holm", "deals"], body, " open")
-    return f"<p class='muted'>{about}</p>\n{table}"
+        return details_table(title, ["", "difference", "95 % ends", "p, Holm", "deals"], body, state)
+
+    clear = [row for row in rows if row.clear]
+    first = table("clear differences", clear, " open") if clear else "<p>No difference is clear.</p>\n"
+    return f"<p class='muted'>{about}</p>\n{first}{table('all differences', rows)}"
 
 
 def _amount_table(rows: Sequence[Measured]) -> str:
