@@ -21,6 +21,7 @@ from ladder.tables.sessions import (
     find_table_server,
     get_rules,
     is_invited,
+    is_opened_by_guest,
     join_table,
     list_table_bots,
     open_session,

@@ -427,8 +427,9 @@ class TableServer:
             return
         slot, login = None if hello.place is None else str(hello.place), hello.login
         manages = login is not None and login == hosted.session.login
-        if manages and not hosted.table.bots:
-            with suppress(store.DatabaseError):  # the opener can't add bots then
+        starts = manages or (slot is not None and not hosted.session.starts_itself)  # while the opener is away
+        if starts and not hosted.table.bots:
+            with suppress(store.DatabaseError):  # no bots can be added then
                 bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
                 hosted.table.bots = [asdict(bot) for bot in bots]
         if hosted.ending:

@@ -7,7 +7,7 @@ the holder of its token, or to the account that the slot names. Slots change onl
 import hmac
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Ge, Le, MaxLen
@@ -20,8 +20,8 @@ from arena.formatting import format_count
 from ladder import store
 from ladder.bots import list_bots
 from ladder.chat import limit_chat_mode
-from ladder.ladder import Ladder, get_accepted_version, get_acting_user, get_version
-from ladder.permissions import PUBLIC_VIEWER, Viewer
+from ladder.ladder import STAFF_USER, Ladder, get_accepted_version, get_acting_user, get_version
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import ChatMode, LadderError
 from ladder.standings import view_standings
 from ladder.users import hash_secret, is_pseudonym
@@ -262,16 +262,17 @@ def _guest_name(connection: Connection, session: store.TableSession, name: str) 
     return shown
 
 
-def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, str | None]:
-    """Join the oldest public table with a free seat, else open one with bots, for users only.
+def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool = False) -> tuple[int, str | None]:
+    """Join the oldest public table with a free seat, else open one with bots.
 
-    Return the table's id, and a guest's new secret. Raises LadderError.
+    invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret. Raises
+    LadderError.
     """
 
     def read(connection: Connection) -> list[store.TableSession]:
         return store.find_sessions(connection, store.list_session_ids(connection, False))
 
-    for session in ladder.database.read_with_retry(read):
+    for session in () if invites else ladder.database.read_with_retry(read):
         seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == store.PERSON)
         if session.is_public and not seated and any(slot.is_free for slot in session.slots):
             try:
@@ -279,13 +280,42 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "") -> tuple[int, 
             except LadderError:
                 if login is None:  # the name, or no guests
                     raise
-    if login is None:
-        raise LadderError("no table has a free seat.\nSign in to open one, or try again later.")
-    refs = [bot.name for bot in list_table_bots(ladder)]
-    if not refs:
-        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
-    bots = draw_bots(refs, usual_seats(ladder.play.settings.rules) - 1)
-    return open_session(ladder, OpenTableRequest(bots=bots, has_own_seat=True), login).session.id, None
+    others = usual_seats(ladder.play.settings.rules) - 1
+    if invites:
+        wanted = OpenTableRequest(user_seats=others, starts_itself=False)
+    else:
+        refs = [bot.name for bot in list_table_bots(ladder)]
+        if not refs:
+            raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
+        wanted = OpenTableRequest(bots=draw_bots(refs, others))
+    if login is not None:
+        return open_session(ladder, replace(wanted, has_own_seat=True), login).session.id, None
+    return _open_for_guest(ladder, wanted, name)
+
+
+def _open_for_guest(ladder: Ladder, wanted: OpenTableRequest, name: str) -> tuple[int, str]:
+    """Open a table of the staff with a seat for a guest, who takes it. Raises LadderError."""
+    if not ladder.settings.tables.allow_guests:
+        raise LadderError("this ladder allows no guests.\nSign in to open a table.")
+    most = ladder.settings.tables.max_total // 2
+    counts = ladder.database.read_with_retry(store.count_open_sessions)
+    if counts.get(STAFF_USER.login, 0) >= most:
+        raise LadderError(f"guests have opened {most} tables, and no more are allowed.\nTry again later.")
+    session = open_session(ladder, replace(wanted, user_seats=wanted.user_seats + 1), STAFF_USER.login).session
+    try:
+        secret = join_table(ladder, session.id, ladder.invitation_code(session.id), None, name)
+    except LadderError:
+        close_session(ladder, session.id, STAFF_VIEWER)
+        raise
+    assert secret is not None, "guests have one"
+    return session.id, secret
+
+
+def is_opened_by_guest(session: store.TableSession) -> bool:
+    """Return whether a table was opened for a guest: the staff's, with no user at it."""
+    return session.login == STAFF_USER.login and all(
+        each.login is None for each in session.slots if each.kind == store.PERSON
+    )
 
 
 def usual_seats(rules: Ruleset) -> int:

@@ -41,6 +41,7 @@ from ladder.tables import (
     find_table_server,
     get_rules,
     is_invited,
+    is_opened_by_guest,
     join_table,
     list_players,
     list_tables,
@@ -138,10 +139,12 @@ def open_by_form(
 
 
 @tables_router.post("/tables/quick", include_in_schema=False)
-def play_quickly(request: CurrentContext, name: Annotated[str, Form()] = "") -> Response:
-    """Join the oldest public table with a free seat, or open one with bots; redirect to it."""
+def play_quickly(
+    request: CurrentContext, name: Annotated[str, Form()] = "", invites: Annotated[bool, Form()] = False
+) -> Response:
+    """Join the oldest public table with a free seat, or open one with bots, or one for people; redirect to it."""
     count_try(request, "table")
-    return _redirect_to_place(request, *quick_play(request.ladder, request.viewer.login, name.strip()))
+    return _redirect_to_place(request, *quick_play(request.ladder, request.viewer.login, name.strip(), invites))
 
 
 @tables_router.post("/api/tables", status_code=201)
@@ -271,7 +274,8 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
     home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
     code = _invitation_code(request, access.session) if access.session.is_public or manages else link
     join = f"/tables/{id}/join?link={quote(code)}" if code else None
-    invitation = _make_invitation(request, access.session) if manages else None
+    invites = manages or (access.slot is not None and is_opened_by_guest(access.session))
+    invitation = _make_invitation(request, access.session) if invites else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
     reviews = request.viewer.login is not None  # no replay shows a guest's cards
     text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation, reviews=reviews)

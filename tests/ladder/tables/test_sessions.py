@@ -14,7 +14,7 @@ from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.maintenance import check_ladder, restore_backup, write_backup
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.settings import LadderError
+from ladder.settings import SETTINGS_FILE, LadderError
 from ladder.store import (
     TableSession,
     claim_session,
@@ -371,14 +371,30 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
 
 def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:
     opened(ladder, user_seats=1)
-    with pytest.raises(LadderError, match="Sign in"):
-        tables.quick_play(ladder, None, "Gus")
     id, _ = tables.quick_play(ladder, "bob")
     assert [slot.kind for slot in get(ladder, id).slots] == ["bot"] * 3 + ["person"]
     id, _ = opened(ladder, user_seats=1, is_public=True)
     assert tables.quick_play(ladder, "bob") == (id, None)
-    with pytest.raises(LadderError, match="Sign in"):
+    with pytest.raises(LadderError, match="no guests"):
         tables.quick_play(ladder, None, "Gus")
+
+
+def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladder) -> None:
+    settings = ladder.path / SETTINGS_FILE
+    lines = settings.read_text("utf-8").replace("allow_guests = false", "allow_guests = true")
+    settings.write_text(lines.replace("max_total = 20", "max_total = 4"), "utf-8")
+    with pytest.raises(LadderError, match="has this name"):
+        tables.quick_play(ladder, None, "pseudonym of ada")
+    for invites, kinds in ((False, ["bot"] * 3 + ["person"]), (True, ["person"] * 4)):
+        id, secret = tables.quick_play(ladder, None, "Gus", invites)
+        table = get(ladder, id)
+        assert [slot.kind for slot in table.slots] == kinds
+        access = tables.find_table_access(ladder, id, PUBLIC_VIEWER, secret)
+        assert access is not None
+        assert table.slots[access.slot or 0].name == "Gus (guest)"
+        assert tables.is_opened_by_guest(table)
+    with pytest.raises(LadderError, match="guests have opened 2 tables"):
+        tables.quick_play(ladder, None, "Zoe")
 
 
 def test_users_with_an_open_page_are_online_for_two_minutes(ladder: Ladder) -> None:
