@@ -115,7 +115,7 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
         calls=calls,
         tokens=tokens,
         dollars=dollars,
-        hours=round(max([sum(use.seconds for use in uses) / jobs / 3600, *limited.values()]), 2),
+        hours=round(max([sum(use.seconds for use in uses) / min(jobs, plan.games) / 3600, *limited.values()]), 2),
         differences=tuple(_differences(config, cases, pilot)),
         pilot=None if pilot is None else str(pilot.path),
         refused=tuple(refused),

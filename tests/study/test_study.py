@@ -9,6 +9,8 @@ import zlib
 from random import Random
 from typing import Any
 
+from arena.run import read_records
+from arena.stats import StatsAccumulator
 from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 
@@ -147,9 +149,36 @@ def test_tables_join_with_each_other_and_the_journal(place: Place) -> None:
     assert measures["a", "quiet", "tokens_game", "all"]["total"] == 6
     with (place.folder / "s" / "report" / "tables" / "claims.csv").open() as table:
         assert [int(row["move"]) for row in csv.DictReader(table)] == [move for _, move in claims]
+    counted = StatsAccumulator()
+    for record, _ in read_records(place.folder / "s", print):
+        counted.add(record)
+    for measure, section in (("challenges", "challenges"), ("blocks", "blocks")):
+        both = [measures["a", condition, measure, "all"] for condition in ("quiet", "talk")]
+        made = counted.bots["a"].tallies[section, "made"]
+        assert (sum(row["count"] for row in both), sum(row["total"] for row in both)) == (made.count, made.total)
+    planned = place.call("study", "plan", "study.toml", "--pilot", "s", "--json").json
+    assert planned["calls"] == len(calls)
+    assert planned["tokens"] == sum(call["tokens"] for call in calls)
+    assert {row["measure"]: row["comparisons"] for row in planned["differences"]}["bluffs"] == 9
     page = (place.folder / "s" / "report" / "replays" / "deal-0001.html").read_text()
     assert page.count("I think.") > 100
     assert "Coup Arena" in (place.folder / "s" / "report" / "report.html").read_text()
+
+
+def test_a_plan_says_what_a_study_takes_before_a_call(place: Place) -> None:
+    """Limits of a key need more hours than the answers; keys and endpoints aren't used."""
+    with serving() as endpoint:
+        prepare(place, endpoint, 500)
+        with (place.folder / "budget.toml").open("a") as budget:
+            budget.write(f'[keys."{endpoint.url}"]\nrequests_per_minute = 1\n')
+        planned = place.call("study", "plan", "study.toml", "--json").json
+        assert not endpoint.questions
+    assert (planned["deals"], planned["games"], planned["games_each"]) == (2, 12, 6)
+    assert planned["calls"] == 12 * 3 * 30
+    assert planned["hours"] == 18.0
+    assert planned["dollars"] is None  # `useless` has no price
+    assert planned["refused"] == ["about 1080 calls, and the budget allows 500"]
+    assert [row["measure"] for row in planned["differences"]] == ["win_rate"]
 
 
 def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
