@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.tables import MAX_CHAT_CHARACTERS, MAX_CHAT_LINES_PER_MINUTE, MAX_SHOWN_LINES
 from ladder import store
-from ladder.ladder import Ladder, get_acting_user
+from ladder.ladder import Ladder, get_acting_user, transaction
 from ladder.permissions import hide_fields
 from ladder.settings import ChatMode, LadderError
 from ladder.view_context import ViewContext
@@ -98,22 +98,18 @@ def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage
 ChatAction = Literal["delete_line", "mute", "unmute"]
 
 
-def moderate_chat(ladder: Ladder, id: int, action: ChatAction, actor: str, reason: str) -> bool:
+@transaction
+def moderate_chat(connection: Connection, ladder: Ladder, id: int, action: ChatAction, actor: str, reason: str) -> bool:
     """Delete a line, or mute or unmute its writer; return False if this applies already. Raises LadderError."""
-
-    def act(connection: Connection) -> bool:
-        line = store.find_chat_message(connection, id)
-        if line is None:
-            raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
-        if action == "delete_line":
-            new = store.delete_chat_message(connection, id)
-        else:
-            new = store.set_writer_muted(connection, line, action == "mute")
-        if new:
-            store.log_action(
-                connection,
-                store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=line.user_id),
-            )
-        return new
-
-    return ladder.database.write(act)
+    line = store.find_chat_message(connection, id)
+    if line is None:
+        raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
+    if action == "delete_line":
+        new = store.delete_chat_message(connection, id)
+    else:
+        new = store.set_writer_muted(connection, line, action == "mute")
+    if new:
+        store.log_action(
+            connection, store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=line.user_id)
+        )
+    return new

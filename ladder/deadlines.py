@@ -19,7 +19,7 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store
 from ladder.clock import DAY_S, parse_time
-from ladder.ladder import Ladder, get_user
+from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import Deadline, LadderError, LadderSettings
 
 
@@ -316,7 +316,9 @@ def require_checks_finished(
         )
 
 
+@transaction
 def extend_deadline(
+    connection: Connection,
     ladder: Ladder,
     login: str,
     name: str,
@@ -341,13 +343,9 @@ def extend_deadline(
     at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
     if at <= due:
         raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
-
-    def act(connection: Connection) -> bool:
-        user_id = _require_late_days(connection, settings, login, name, late_days)
-        new = store.Extension(user_id, name, at, late_days, reason)
-        return _put_extension(ladder, connection, new, deadline, actor, confirmed)
-
-    return ladder.database.write(act)
+    user_id = _require_late_days(connection, settings, login, name, late_days)
+    new = store.Extension(user_id, name, at, late_days, reason)
+    return _put_extension(ladder, connection, new, deadline, actor, confirmed)
 
 
 def _require_late_days(connection: Connection, settings: LadderSettings, login: str, name: str, late_days: int) -> int:
@@ -364,15 +362,14 @@ def _require_late_days(connection: Connection, settings: LadderSettings, login: 
     return user.id
 
 
-def withdraw_extension(ladder: Ladder, login: str, name: str, actor: str, reason: str, confirmed: bool = True) -> bool:
+@transaction
+def withdraw_extension(
+    connection: Connection, ladder: Ladder, login: str, name: str, actor: str, reason: str, confirmed: bool = True
+) -> bool:
     """End a user's extension of a deadline; return False if the user has none. Raises as `extend_deadline` does."""
     deadline = ladder.settings.deadline(name)
-
-    def act(connection: Connection) -> bool:
-        none = store.Extension(get_user(connection, login).id, name, None, 0, reason)
-        return _put_extension(ladder, connection, none, deadline, actor, confirmed)
-
-    return ladder.database.write(act)
+    none = store.Extension(get_user(connection, login).id, name, None, 0, reason)
+    return _put_extension(ladder, connection, none, deadline, actor, confirmed)
 
 
 def _put_extension(

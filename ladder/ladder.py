@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection
 from sqlalchemy.engine import make_url
@@ -257,6 +258,21 @@ def require_sandbox(ladder: Ladder) -> None:
         )
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def transaction(body: Callable[Concatenate[Connection, "Ladder", _P], _T]) -> "Callable[Concatenate[Ladder, _P], _T]":
+    """Return a function that calls `body` in a transaction, and again as `Database.write` does; callers omit the
+    connection."""
+
+    @wraps(body)
+    def call(ladder: "Ladder", /, *args: _P.args, **named: _P.kwargs) -> _T:
+        return ladder.database.write(lambda connection: body(connection, ladder, *args, **named))
+
+    return call
+
+
 def get_user(connection: Connection, login: str) -> store.User:
     """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
     user = store.find_user(connection, login)
@@ -391,18 +407,13 @@ class ActionResult:
     changed: bool
 
 
-def set_frozen(ladder: Ladder, frozen: bool, actor: str, reason: str) -> bool:
+@transaction
+def set_frozen(connection: Connection, ladder: Ladder, frozen: bool, actor: str, reason: str) -> bool:
     """Stop or resume starting rated matches; return False if this applies already.
 
     Checks, challenges and finals continue in a frozen ladder, and running matches are finished.
     """
-
-    def act(connection: Connection) -> bool:
-        if store.is_frozen(connection) == frozen:
-            return False
-        store.log_action(
-            connection, store.AuditEntry(actor, "freeze" if frozen else "unfreeze", reason, ladder.clock())
-        )
-        return True
-
-    return ladder.database.write(act)
+    if store.is_frozen(connection) == frozen:
+        return False
+    store.log_action(connection, store.AuditEntry(actor, "freeze" if frozen else "unfreeze", reason, ladder.clock()))
+    return True

@@ -15,7 +15,7 @@ from arena.referee import GameResult, RecordError, read_record
 from arena.replay import make_replay_object
 from ladder import store
 from ladder.audit_log import DecisionSummary, summarize_decisions
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, transaction
 from ladder.permissions import hide_fields
 from ladder.settings import LadderError
 from ladder.view_context import ViewContext
@@ -244,29 +244,25 @@ def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
     )  # fmt: skip
 
 
-def set_void(ladder: Ladder, match: int, void: bool, actor: str, reason: str) -> bool:
+@transaction
+def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, actor: str, reason: str) -> bool:
     """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
 
     Raises LadderError for a match that isn't rated.
     """
-
-    def act(connection: Connection) -> bool:
-        line = store.find_match_summary(connection, match)
-        if line is None:
-            raise LadderError(
-                f"the ladder has no match {match}.\n"
-                f"List its matches: arena ladder matches {escape_control(ladder.path)}"
-            )
-        if line.outcome != store.PLAYED:
-            raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
-        if line.kind not in (store.RATED, "final"):
-            raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
-        if line.voided == void:
-            return False
-        store.log_action(
-            connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
+    line = store.find_match_summary(connection, match)
+    if line is None:
+        raise LadderError(
+            f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
-        store.set_match_rated(connection, match, not void)
-        return True
-
-    return ladder.database.write(act)
+    if line.outcome != store.PLAYED:
+        raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
+    if line.kind not in (store.RATED, "final"):
+        raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
+    if line.voided == void:
+        return False
+    store.log_action(
+        connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
+    )
+    store.set_match_rated(connection, match, not void)
+    return True

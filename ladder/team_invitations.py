@@ -11,24 +11,21 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store, users
 from ladder.bots import bots_of_party, disable_bot_row, is_bot_disabled
-from ladder.ladder import Ladder, get_acting_user, get_user
+from ladder.ladder import Ladder, get_acting_user, get_user, transaction
 from ladder.settings import LadderError
 
 
-def form_team(ladder: Ladder, login: str, name: str) -> None:
+@transaction
+def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> None:
     """Create a team with this user as its first member. Raises LadderError, also for the name of another team."""
     _max_members(ladder)
-
-    def act(connection: Connection) -> None:
-        own = users.current_memberships(connection).get(login)
-        others = {
-            each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team
-        }
-        if name.strip().casefold() in others:
-            raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
-        _join(ladder, connection, login, name, users.FORMED)
-
-    ladder.database.write(act)
+    own = users.current_memberships(connection).get(login)
+    others = {
+        each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team
+    }
+    if name.strip().casefold() in others:
+        raise LadderError(f'the team "{escape_control(name.strip())}" exists.\nAsk a member for an invitation.')
+    _join(ladder, connection, login, name, users.FORMED)
 
 
 def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:
@@ -57,26 +54,23 @@ def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
     return ladder.database.read_with_retry(read)
 
 
-def accept_invitation(ladder: Ladder, login: str, secret: str) -> None:
+@transaction
+def accept_invitation(connection: Connection, ladder: Ladder, login: str, secret: str) -> None:
     """Add a user to the team of an invitation, and disable the user's bots beyond the team's quota.
 
     Raises LadderError, also if the team is full.
     """
     most = _max_members(ladder)
-
-    def act(connection: Connection) -> None:
-        inviter = _get_inviter(ladder, connection, secret)
-        if sum(each.team == inviter.team for each in users.current_memberships(connection).values()) >= most:
-            raise LadderError(
-                f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
-            )
-        surplus = _surplus_bots(ladder, connection, login, inviter)
-        _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
-        for bot in surplus:
-            why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
-            disable_bot_row(connection, bot, login, why, ladder.clock())
-
-    ladder.database.write(act)
+    inviter = _get_inviter(ladder, connection, secret)
+    if sum(each.team == inviter.team for each in users.current_memberships(connection).values()) >= most:
+        raise LadderError(
+            f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
+        )
+    surplus = _surplus_bots(ladder, connection, login, inviter)
+    _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
+    for bot in surplus:
+        why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
+        disable_bot_row(connection, bot, login, why, ladder.clock())
 
 
 def _surplus_bots(

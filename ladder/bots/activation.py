@@ -6,7 +6,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.ladder import Ladder, get_acting_user, get_bot, make_viewer, require_unsuspended
+from ladder.ladder import Ladder, get_acting_user, get_bot, make_viewer, require_unsuspended, transaction
 from ladder.settings import LadderError
 
 
@@ -30,7 +30,9 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
     return activate_version(ladder, name, number, login, "its owner's choice", check)
 
 
+@transaction
 def activate_version(
+    connection: Connection,
     ladder: Ladder,
     name: str,
     number: int,
@@ -42,30 +44,24 @@ def activate_version(
 
     `check` is called first, and may raise. Raises LadderError.
     """
-
-    def act(connection: Connection) -> bool:
-        bot = get_bot(connection, name)
-        versions = store.versions_of(connection, bot.id)
-        wanted = next((each for each in versions if each.number == number), None)
-        if wanted is None:
-            raise LadderError(
-                f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}."
-            )
-        check(connection, bot, wanted)
-        if wanted.status != store.ACCEPTED:
-            raise LadderError(
-                f"{escape_control(wanted.version_ref)} isn't accepted: "
-                f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
-                "Activate an accepted version."
-            )
-        if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
-            return False  # a newer one that waits would take its place
-        now = ladder.clock()
-        stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
-        store.set_active_version(connection, wanted, actor, reason, now)
-        return True
-
-    return ladder.database.write(act)
+    bot = get_bot(connection, name)
+    versions = store.versions_of(connection, bot.id)
+    wanted = next((each for each in versions if each.number == number), None)
+    if wanted is None:
+        raise LadderError(f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}.")
+    check(connection, bot, wanted)
+    if wanted.status != store.ACCEPTED:
+        raise LadderError(
+            f"{escape_control(wanted.version_ref)} isn't accepted: "
+            f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+            "Activate an accepted version."
+        )
+    if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
+        return False  # a newer one that waits would take its place
+    now = ladder.clock()
+    stop_version(connection, bot.active_version_id, f"{wanted.version_ref} is active", now)
+    store.set_active_version(connection, wanted, actor, reason, now)
+    return True
 
 
 def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:

@@ -47,7 +47,7 @@ from ladder.grading.final_states import (
     name_owner,
     summarize_final,
 )
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, transaction
 from ladder.maintenance import make_empty_folder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import Baseline, Deadline, LadderError
@@ -280,19 +280,16 @@ def _plan_extra_round(
     return final, []
 
 
-def retry_final(ladder: Ladder, name: str, actor: str) -> FinalState:
+@transaction
+def retry_final(connection: Connection, ladder: Ladder, name: str, actor: str) -> FinalState:
     """Queue the abandoned matches of a final again, with the same deals. Raises LadderError."""
-
-    def act(connection: Connection) -> FinalState:
-        final = _get_final(connection, name)
-        if final.revealed:
-            raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
-        if count := store.requeue_abandoned(connection, final.id):
-            why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
-            store.log_action(connection, store.AuditEntry(actor, "final", why, ladder.clock()))
-        return summarize_final(connection, final)
-
-    return ladder.database.write(act)
+    final = _get_final(connection, name)
+    if final.revealed:
+        raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
+    if count := store.requeue_abandoned(connection, final.id):
+        why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
+        store.log_action(connection, store.AuditEntry(actor, "final", why, ladder.clock()))
+    return summarize_final(connection, final)
 
 
 def reveal_final_results(

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from ladder import store
 from ladder.clock import DAY_S
-from ladder.ladder import Ladder, get_user, make_viewer
+from ladder.ladder import Ladder, get_user, make_viewer, transaction
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
 from ladder.users.pseudonyms import draw_pseudonym
@@ -195,15 +195,12 @@ def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
     return user
 
 
-def log_failed_sign_in(ladder: Ladder, reason: str, login: str | None) -> None:
+@transaction
+def log_failed_sign_in(connection: Connection, ladder: Ladder, reason: str, login: str | None) -> None:
     """Record a failed sign-in as an event, with the login only if it exists: other text may be a password."""
-
-    def act(connection: Connection) -> None:
-        user = store.find_user(connection, login) if login else None
-        details = reason if user is None else f"{user.login}: {reason}"
-        store.record_event(connection, store.SIGN_IN_FAILED, ladder.clock(), details=details)
-
-    ladder.database.write(act)
+    user = store.find_user(connection, login) if login else None
+    details = reason if user is None else f"{user.login}: {reason}"
+    store.record_event(connection, store.SIGN_IN_FAILED, ladder.clock(), details=details)
 
 
 def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
@@ -274,15 +271,12 @@ def revoke_credential(ladder: Ladder, id: int, actor: str, reason: str, login: s
     return ladder.database.write(act)
 
 
-def sign_out(ladder: Ladder, session: str) -> None:
+@transaction
+def sign_out(connection: Connection, ladder: Ladder, session: str) -> None:
     """Revoke the session with this secret; do nothing if it is unknown."""
-
-    def act(connection: Connection) -> None:
-        entry = store.find_credential(connection, hash_secret(session))
-        if entry is not None and entry.kind == store.SESSION:
-            store.expire_credential(connection, entry.id)
-
-    ladder.database.write(act)
+    entry = store.find_credential(connection, hash_secret(session))
+    if entry is not None and entry.kind == store.SESSION:
+        store.expire_credential(connection, entry.id)
 
 
 def hash_secret(secret: str) -> str:
@@ -344,39 +338,31 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     return ladder.database.write(act)
 
 
-def approve_applicant(ladder: Ladder, login: str, actor: str) -> bool:
+@transaction
+def approve_applicant(connection: Connection, ladder: Ladder, login: str, actor: str) -> bool:
     """Approve an account, and remove its unverified email; return False if the account is approved already.
 
     A roster or staff can set another email. Raises LadderError if the account doesn't exist."""
-
-    def act(connection: Connection) -> bool:
-        user = _get_applicant(connection, login)
-        if not user.waiting:
-            return False
-        store.set_user_approved(connection, user.id)
-        why = f"{login} signed up, and is approved"
-        store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
-        return True
-
-    return ladder.database.write(act)
+    user = _get_applicant(connection, login)
+    if not user.waiting:
+        return False
+    store.set_user_approved(connection, user.id)
+    why = f"{login} signed up, and is approved"
+    store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
+    return True
 
 
-def refuse_applicant(ladder: Ladder, login: str, actor: str, reason: str) -> bool:
+@transaction
+def refuse_applicant(connection: Connection, ladder: Ladder, login: str, actor: str, reason: str) -> bool:
     """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
-
-    def act(connection: Connection) -> bool:
-        user = store.find_user(connection, login)
-        if user is None:
-            return False
-        if not user.waiting:
-            raise LadderError(
-                f"{escape_control(login)} doesn't wait for approval.\nTo remove access, suspend the user."
-            )
-        store.delete_applicant(connection, user.id)
-        store.log_action(connection, store.AuditEntry(actor, "refuse", f"{login}: {reason}", ladder.clock()))
-        return True
-
-    return ladder.database.write(act)
+    user = store.find_user(connection, login)
+    if user is None:
+        return False
+    if not user.waiting:
+        raise LadderError(f"{escape_control(login)} doesn't wait for approval.\nTo remove access, suspend the user.")
+    store.delete_applicant(connection, user.id)
+    store.log_action(connection, store.AuditEntry(actor, "refuse", f"{login}: {reason}", ladder.clock()))
+    return True
 
 
 def _find_join_credential(connection: Connection, link: str, now: float) -> store.Credential | None:

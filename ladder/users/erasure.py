@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.referee import read_record, write_record
 from ladder import store
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
 from ladder.users.withdrawal import get_participant, stop_versions
 
@@ -19,34 +19,31 @@ class UnfinishedTasksError(LadderError):
 _LATER = "; the data can be erased when its matches have ended and its finals are revealed"
 
 
-def erase_user(ladder: Ladder, login: str, actor: str, reason: str, later: bool = False) -> str:
+@transaction
+def erase_user(connection: Connection, ladder: Ladder, login: str, actor: str, reason: str, later: bool = False) -> str:
     """Withdraw a user and erase the personal data for good; return the login that replaces the old one.
 
     Results stay under the pseudonym. Raises LadderError as `set_withdrawn` and for staff, and UnfinishedTasksError
     unless `later`: then the user is only withdrawn until `list_erasable` returns it, and keeps the login.
     """
-
-    def act(connection: Connection) -> str:
-        user, now = get_participant(connection, login), ladder.clock()
-        if user.staff:
-            raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
-        store.set_user_withdrawn(connection, user.id, True)
-        stop_versions(connection, user, "its owner left the course", now)
-        if store.has_unfinished_tasks(connection, user.id):
-            if later:
-                store.log_action(connection, store.AuditEntry(actor, "leave", reason + _LATER, now, user_id=user.id))
-                return user.login
-            raise UnfinishedTasksError(
-                f"a bot of {escape_control(login)} is being checked, or plays, perhaps at a table or in a final that "
-                "isn't revealed.\n"
-                "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
-            )
-        erased = store.erase_user_rows(connection, user.id, now, _rename_player)
-        for action in ("leave", "erase"):
-            store.log_action(connection, store.AuditEntry(actor, action, reason, now, user_id=user.id))
-        return erased
-
-    return ladder.database.write(act)
+    user, now = get_participant(connection, login), ladder.clock()
+    if user.staff:
+        raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
+    store.set_user_withdrawn(connection, user.id, True)
+    stop_versions(connection, user, "its owner left the course", now)
+    if store.has_unfinished_tasks(connection, user.id):
+        if later:
+            store.log_action(connection, store.AuditEntry(actor, "leave", reason + _LATER, now, user_id=user.id))
+            return user.login
+        raise UnfinishedTasksError(
+            f"a bot of {escape_control(login)} is being checked, or plays, perhaps at a table or in a final that "
+            "isn't revealed.\n"
+            "Nothing was erased. Withdraw the user now, and erase the data when this has ended."
+        )
+    erased = store.erase_user_rows(connection, user.id, now, _rename_player)
+    for action in ("leave", "erase"):
+        store.log_action(connection, store.AuditEntry(actor, action, reason, now, user_id=user.id))
+    return erased
 
 
 def list_erasable(connection: Connection) -> list[str]:

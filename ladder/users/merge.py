@@ -6,13 +6,14 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
 from ladder.users.roster import SIGNED_UP, list_signed_up
 from ladder.users.withdrawal import get_participant
 
 
-def merge_users(ladder: Ladder, old: str, new: str, actor: str, reason: str) -> bool:
+@transaction
+def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, actor: str, reason: str) -> bool:
     """Merge user `old` into `new`; return False if they are merged already.
 
     Bots, challenges, tables, chat lines, extensions and team memberships move to `new`; results stay. Waiting rated
@@ -22,31 +23,26 @@ def merge_users(ladder: Ladder, old: str, new: str, actor: str, reason: str) -> 
     Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
     one is suspended, if only `new` is withdrawn, or if only `new` was made by a sign-up link.
     """
-
-    def act(connection: Connection) -> bool:
-        into = get_participant(connection, new)
-        merged = next((each for each in store.all_users(connection, merged=True) if each.login == old), None)
-        if merged is not None and merged.merged_into is not None:
-            if merged.merged_into == into.id:
-                return False
-            became = get_participant(connection, old)
-            raise LadderError(
-                f"{escape_control(old)} is already merged into {escape_control(became.login)}.\nMerge "
-                f"{escape_control(became.login)} instead."
-            )
-        before = get_participant(connection, old)
-        _check(before, into, list_signed_up(connection, [before, into]))
-        now = ladder.clock()
-        store.log_action(
-            connection,
-            store.AuditEntry(actor, "merge", f"{before.login} is {into.login}: {reason}", now, user_id=into.id),
+    into = get_participant(connection, new)
+    merged = next((each for each in store.all_users(connection, merged=True) if each.login == old), None)
+    if merged is not None and merged.merged_into is not None:
+        if merged.merged_into == into.id:
+            return False
+        became = get_participant(connection, old)
+        raise LadderError(
+            f"{escape_control(old)} is already merged into {escape_control(became.login)}.\nMerge "
+            f"{escape_control(became.login)} instead."
         )
-        store.leave_team(connection, before.id, now)  # the remaining user keeps their own
-        store.merge_user_rows(connection, before, into, now)
-        store.cancel_unplayable(connection, now)
-        return True
-
-    return ladder.database.write(act)
+    before = get_participant(connection, old)
+    _check(before, into, list_signed_up(connection, [before, into]))
+    now = ladder.clock()
+    store.log_action(
+        connection, store.AuditEntry(actor, "merge", f"{before.login} is {into.login}: {reason}", now, user_id=into.id)
+    )
+    store.leave_team(connection, before.id, now)  # the remaining user keeps their own
+    store.merge_user_rows(connection, before, into, now)
+    store.cancel_unplayable(connection, now)
+    return True
 
 
 def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control, escape_csv_cell
 from ladder import store
 from ladder.clock import format_local_time, require_past
-from ladder.ladder import Ladder, get_user
+from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import LadderError
 from ladder.users.roster import (
     SIGNED_UP,
@@ -69,17 +69,14 @@ def join_teams(
     return ladder.database.write(act)
 
 
-def leave_teams(ladder: Ladder, logins: Sequence[str], actor: str, reason: str) -> TeamChanges:
+@transaction
+def leave_teams(connection: Connection, ladder: Ladder, logins: Sequence[str], actor: str, reason: str) -> TeamChanges:
     """Remove users from their teams. Raises LadderError for an unknown login."""
-
-    def act(connection: Connection) -> TeamChanges:
-        now, left, teams = ladder.clock(), 0, current_memberships(connection)
-        for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
-            left += teams.pop(user.login, None) is not None
-            leave_current_team(connection, user, actor, reason, now)
-        return TeamChanges(0, left, 0)
-
-    return ladder.database.write(act)
+    now, left, teams = ladder.clock(), 0, current_memberships(connection)
+    for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
+        left += teams.pop(user.login, None) is not None
+        leave_current_team(connection, user, actor, reason, now)
+    return TeamChanges(0, left, 0)
 
 
 def leave_current_team(connection: Connection, user: store.User, actor: str, reason: str, now: float) -> None:

@@ -4,56 +4,48 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.ladder import STAFF_USER, Ladder, get_user
+from ladder.ladder import STAFF_USER, Ladder, get_user, transaction
 from ladder.settings import LadderError
 
 
-def set_suspended(ladder: Ladder, login: str, suspended: bool, actor: str, reason: str) -> bool:
+@transaction
+def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended: bool, actor: str, reason: str) -> bool:
     """Suspend a user, or undo it; return False if this applies already.
 
     Bots of a suspended user don't play, submissions are rejected, and nothing counts for grades. Queued matches with
     them are cancelled, except in finals, where results of others depend on them. Raises LadderError for an unknown
     login and for the login "staff".
     """
-
-    def act(connection: Connection) -> bool:
-        user = get_participant(connection, login)
-        if user.suspended == suspended:
-            return False
-        now = ladder.clock()
-        store.log_action(
-            connection, store.AuditEntry(actor, "suspend" if suspended else "unsuspend", reason, now, user_id=user.id)
-        )
-        store.set_user_suspended(connection, user.id, suspended)
-        if suspended:
-            stop_versions(connection, user, "its owner is suspended", now)
-        return True
-
-    return ladder.database.write(act)
+    user = get_participant(connection, login)
+    if user.suspended == suspended:
+        return False
+    now = ladder.clock()
+    store.log_action(
+        connection, store.AuditEntry(actor, "suspend" if suspended else "unsuspend", reason, now, user_id=user.id)
+    )
+    store.set_user_suspended(connection, user.id, suspended)
+    if suspended:
+        stop_versions(connection, user, "its owner is suspended", now)
+    return True
 
 
-def set_withdrawn(ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
+@transaction
+def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
     The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
     """
-
-    def act(connection: Connection) -> bool:
-        user = get_participant(connection, login)
-        if user.withdrawn == gone:
-            return False
-        if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
-            raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
-        now = ladder.clock()
-        store.log_action(
-            connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id)
-        )
-        store.set_user_withdrawn(connection, user.id, gone)
-        if gone:
-            stop_versions(connection, user, "its owner left the course", now)
-        return True
-
-    return ladder.database.write(act)
+    user = get_participant(connection, login)
+    if user.withdrawn == gone:
+        return False
+    if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
+        raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
+    now = ladder.clock()
+    store.log_action(connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id))
+    store.set_user_withdrawn(connection, user.id, gone)
+    if gone:
+        stop_versions(connection, user, "its owner left the course", now)
+    return True
 
 
 def get_participant(connection: Connection, login: str) -> store.User:
