@@ -1,7 +1,6 @@
-"""Write the generated pages of docs: PAGES lists them.
+"""Write the generated pages of docs and both schemas (PAGES), and the parts of other files that follow from the code.
 
-It also copies the texts of events into the kits that tell them. `make docs` runs it; tests/test_docs.py fails while a
-page differs from the code.
+`make docs` runs it; tests/test_docs.py fails while a page or a part differs from the code.
 """
 
 import ast
@@ -12,7 +11,7 @@ import io
 import json
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, cast, get_args
@@ -26,7 +25,7 @@ from pydantic.fields import FieldInfo
 from arena import __version__
 from arena.checks import MISTAKES, diagnose_fault
 from arena.cli import cli
-from arena.coup import ABOUT, FIELD_BY_NAME, PRESETS, changed_fields, to_dict
+from arena.coup import ABOUT, COUP, FIELD_BY_NAME, PRESETS, Action, ActionRule, changed_fields, replace_fields, to_dict
 from arena.referee import FAULTS
 from arena.study import MEASURES, Reaction, Row
 from arena.study.design_file import StudyFile
@@ -36,11 +35,11 @@ from ladder.runner import RunnerMetrics
 from ladder.settings import LadderSettings, describe_setting
 from ladder.standings import STANDINGS_COLUMNS
 from ladder.web import ROUTERS, make_app
-from protocol import escape_bytes
+from protocol import escape_bytes, messages, payloads, records
 from protocol.event_text import EVENT_TEXTS
 from protocol.kits import coup_env
 from protocol.messages import LimitsPayload
-from protocol.payloads import RulesetPayload
+from protocol.payloads import Role, RulesetPayload, TargetedAction, UntargetedAction
 from tests.test_boundaries import ALLOWED_IMPORTS
 
 DOCS = Path(__file__).parent
@@ -392,16 +391,26 @@ PAGES = {
     "reference/observations.md": observations_page,
     "reference/studies.md": studies_page,
     "dev/packages.md": packages_page,
+    "reference/records.schema.json": records.schema_text,
+    "../protocol/schema.json": messages.schema_text,
 }
 
 KITS = DOCS.parent / "protocol" / "kits"
 
 
-def with_event_texts(kit: str, language: str) -> str:
+def with_generated_parts(path: Path) -> str:
+    """Return the text of a document or of a kit's file, with its generated parts made again."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return with_current_facts(text)
+    return with_types(text) if path.suffix == ".ts" else with_words(with_event_texts(text, path.suffix))
+
+
+def with_event_texts(kit: str, suffix: str) -> str:
     """Return a kit's source with the texts of event_texts.json, but none that tells whether a card was held."""
     texts = EVENT_TEXTS["events"].items()
     rows = [(name, text) for name, text in texts if text and not name.endswith((".held", ".lacking"))]
-    if language == "python":
+    if suffix == ".py":
         table = "".join(f'    "{name}": "{text}",\n' for name, text in rows)
         return re.sub(r"(_WORDS = \{\n).*?(?=\}\n)", lambda found: found[1] + table, kit, count=1, flags=re.DOTALL)
     table = "const TABLE = `"
@@ -414,6 +423,68 @@ def with_event_texts(kit: str, language: str) -> str:
     return re.sub(r"const TABLE = `.*?(?=`;)", lambda _: table, kit, count=1, flags=re.DOTALL)
 
 
+def with_words(kit: str) -> str:
+    """Return a kit's source with the actions and the keys of moves of all rules, the words that it knows."""
+    moves = (model for model in vars(payloads).values() if getattr(model, "__name__", "").endswith("Move"))
+    keys = dict.fromkeys(field.alias or key for move in moves for key, field in move.model_fields.items())
+    kit = re.sub(r"\bincome foreign_aid [a-z_ ]+(?= [\"\\])", " ".join(Action), kit)
+    return re.sub(
+        r"\bpass challenge [a-z_ ]+?(?= ?\")", " ".join(key for key in keys if key not in ("action", "target")), kit
+    )
+
+
+def with_types(source: str) -> str:
+    """Return coup_kit.d.ts with the types of a role and of a ruleset."""
+    roles = " | ".join(f'"{role}"' for role in get_args(Role.__value__))
+    fields = RulesetPayload.model_json_schema()["properties"]
+    lines = [""]
+    for text in (f"{name}: {typescript_type(field)};" for name, field in fields.items()):
+        if len(lines[-1]) + len(text) > WIDTH:
+            lines.append("")
+        lines[-1] += f" {text}" if lines[-1] else f"  {text}"
+    source = re.sub(r"(?<=export type Role = ).*(?= \| \(string)", roles, source)
+    table = "\n".join(lines)
+    return re.sub(r"(?<=type Ruleset = Readonly<\{\n).*?(?=\n\}>;)", table, source, flags=re.DOTALL)
+
+
+def typescript_type(schema: dict[str, Any]) -> str:
+    """Return the type of a ruleset's field; its only object is the deck."""
+    if "enum" in schema:
+        return " | ".join(f'"{value}"' for value in schema["enum"])
+    words = {"integer": "number", "object": "Readonly<Partial<Record<Role, number>>>"}
+    return words.get(schema["type"], str(schema["type"]))
+
+
+def actions_table() -> Iterator[str]:
+    """Yield the actions of all rules, with the field of a ruleset that adds them."""
+    added_by: dict[Action, str] = {}
+    rows: dict[Action, list[ActionRule]] = {}
+    for field in ("", *(name for name in RulesetPayload.model_fields if getattr(COUP, name, None) is False)):
+        for row in replace_fields(COUP, {field: True} if field else {}).actions:
+            if added_by.setdefault(row.action, field) == field:
+                rows.setdefault(row.action, []).append(row)
+    for action, (row, *more) in rows.items():
+        target = "another player, or absent: yourself" if more else "yes" * row.targeted
+        claim = code(f"{'not_' * row.denies}{row.claim}") if row.claim else ""
+        field = added_by[action] and code(added_by[action])
+        cells = [code(action), field, target, claim, ", ".join(map(code, row.block_roles))]
+        yield f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+def notation_table() -> Iterator[str]:
+    """Yield the words of a record for actions."""
+    yield f"| {' '.join(map(code, get_args(UntargetedAction)))} | `turn` | the action |"
+    aimed = (code(f"{action}:2") for action in (*get_args(TargetedAction), "convert"))
+    yield f"| {' '.join(aimed)} | `turn` | the action, aimed at seat 2 |"
+
+
+# The head of a table with its generated rows, and what makes these.
+RULE_TABLES: dict[str, Callable[[], Iterable[str]]] = {
+    r"(\| action \| `ruleset` .*\n.*\n)(?:\|.*\n)*": actions_table,
+    r"(\| word \| request \| meaning \|\n.*\n)(?:\|.*\| the action(?:, aimed at seat 2)? \|\n)*": notation_table,
+}
+
+
 _VERSION = re.compile(r"(coup_arena-|Coup Arena |such as `v)\d+\.\d+\.\d+")
 
 
@@ -421,17 +492,17 @@ _COLUMNS = re.compile(r"(Columns of `standings.csv`.*?: ).*(?=\.\n)")
 
 
 def with_current_facts(text: str) -> str:
-    """Return a document with the package's version and the columns of standings.csv in place of those that it names."""
+    """Return a document with the current version, columns of standings.csv, and rows of RULE_TABLES."""
     columns = ", ".join(map(code, STANDINGS_COLUMNS))
+    for head, make in RULE_TABLES.items():
+        rows = "".join(f"{row}\n" for row in make())
+        text = re.sub(head, rf"\g<1>{rows}", text)
     return _COLUMNS.sub(rf"\g<1>{columns}", _VERSION.sub(rf"\g<1>{__version__}", text))
 
 
 if __name__ == "__main__":
     for name, make in PAGES.items():
         (DOCS / name).write_text(make(), encoding="utf-8")
-    for path, language in ((KITS / "coup_kit.py", "python"), (KITS / "coup_kit.js", "javascript")):
-        path.write_text(with_event_texts(path.read_text(encoding="utf-8"), language), encoding="utf-8")
-    for path in (*DOCS.rglob("*.md"), DOCS.parent / "CONTRIBUTING.md"):
-        text = path.read_text(encoding="utf-8")
-        if with_current_facts(text) != text:
-            path.write_text(with_current_facts(text), encoding="utf-8")
+    for path in (*KITS.iterdir(), *DOCS.rglob("*.md"), DOCS.parent / "CONTRIBUTING.md"):
+        if path.is_file() and (text := with_generated_parts(path)) != path.read_text(encoding="utf-8"):
+            path.write_text(text, encoding="utf-8")

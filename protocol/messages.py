@@ -1,4 +1,4 @@
-"""Define every line between the referee and a bot as pydantic models; `python -m protocol.messages` prints schema.json.
+"""Define every line between the referee and a bot as pydantic models; `make docs` writes schema.json.
 
 The models define and test the wire. Lines of the referee are checked strictly (no missing, extra or
 coerced values): an invalid one is a bug of the referee. In lines of bots unknown fields are ignored. The referee's hot
@@ -387,7 +387,3 @@ def schema() -> dict[str, Any]:
 def schema_text() -> str:
     """Return the content of schema.json: there a payload has the name of the wire, `Player` for `PlayerPayload`."""
     return json.dumps(schema(), indent=2, ensure_ascii=False).replace('Payload"', '"') + "\n"
-
-
-if __name__ == "__main__":
-    print(schema_text(), end="")

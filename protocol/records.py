@@ -1,19 +1,19 @@
 """Define the lines of a record as models: the contract for programs that read records without the arena.
 
-docs/reference/records.md explains the fields. `python -m protocol.records` prints the schema, records.schema.json. This
+docs/reference/records.md explains the fields. `make docs` writes the schema, records.schema.json. This
 module must not know the engine: `arena verify` checks that the moves are legal and lead to the same game.
 """
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 
-from protocol.payloads import Absent, Allegiance, Count, Positive, Role, Seat, Sent
+from protocol.payloads import Absent, Allegiance, Count, Positive, Role, Seat, Sent, TargetedAction, UntargetedAction
 
-_CARD = "(?:ambassador|assassin|captain|contessa|duke|inquisitor)"
+_CARD = f"(?:{'|'.join(get_args(Role.__value__))})"
 _MOVE = (
-    "(?:income|foreign_aid|tax|exchange|embezzle|convert(?::[0-9])?|(?:coup|assassinate|steal|examine):[0-9]|-|!|#"
+    f"(?:{'|'.join(get_args(UntargetedAction))}|convert(?::[0-9])?|(?:{'|'.join(get_args(TargetedAction))}):[0-9]|-|!|#"
     f"|(?:block|show|lose|pick|reveal):{_CARD}|keep:{_CARD}(?:\\+{_CARD})*|show:all|decline|keep_shown|replace_shown"
     "|side:(?:loyalist|reformist)|hand_back|force_swap)"
 )
@@ -122,7 +122,3 @@ def schema_text() -> str:
         **LINE.json_schema(),
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    print(schema_text(), end="")

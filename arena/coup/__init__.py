@@ -69,7 +69,7 @@ from arena.coup.moves import (
 )
 from arena.coup.odds import Odds, chance_held, chance_of_role, odds
 from arena.coup.rng import KeyedRng, derive_key, draw_number, permute
-from arena.coup.rules import ABOUT, COUP, PRESETS, Action, Allegiance, Blockers, ExchangeReturn, Role, Ruleset, Talk
+from arena.coup.rules import ABOUT, COUP, PRESETS, Action, ActionRule, Allegiance, Blockers, Role, Ruleset, Talk
 from arena.coup.rules_text import (
     SECTIONS,
     SET_UP,

@@ -9,7 +9,10 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """A character card. Every hand and list is in alphabetical order, so that none reveals a slot."""
+    """A character card. Every hand and list is in alphabetical order, so that none reveals a slot.
+
+    Each ruleset has five of them: knowledge.py counts five, and so do the kits' encodings. A new role replaces one.
+    """
 
     AMBASSADOR = "ambassador"
     ASSASSIN = "assassin"

@@ -15,8 +15,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from arena import coup
 from arena.referee import UNTIMED_MS, clean_text
 from protocol.event_text import describe_event, describe_move, join_texts
 from protocol.kits.coup_kit import Bot, Game, Player
@@ -41,14 +43,6 @@ _LETTERS = {
     "challenge": "c",
     "show": "s",
     "decline": "d",
-}
-# Action -> claimed role; `exchange` claims the inquisitor or the ambassador, depending on the rules.
-_CLAIMS = {
-    "tax": "duke",
-    "steal": "captain",
-    "assassinate": "assassin",
-    "examine": "inquisitor",
-    "embezzle": "not_duke",
 }
 
 
@@ -107,13 +101,19 @@ def _move_text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], nam
 
 
 def _is_bluff(move: Mapping[str, Any], cards: Sequence[str], rules: Mapping[str, Any]) -> bool:
-    claim = _CLAIMS.get(str(move.get("action")), move.get("block"))
-    if move.get("action") == "exchange":
-        claim = "inquisitor" if rules.get("inquisitor") else "ambassador"
-    if claim is None:
-        return False
-    denied = str(claim).removeprefix("not_")
-    return (denied in cards) if denied != claim else (claim not in cards)
+    row = _find_row(str(move.get("action")), rules)
+    claim = move.get("block") if row is None else row.claim
+    return claim is not None and (claim in cards) == (row is not None and row.denies)
+
+
+def _find_row(action: str, rules: Mapping[str, Any]) -> coup.ActionRule | None:
+    """Return the row of an action in the rules of a `hello`."""
+    return _read_rows(tuple((name, rules[name]) for name in coup.FIELD_BY_NAME if name in rules)).get(action)
+
+
+@cache
+def _read_rows(fields: tuple[tuple[str, object], ...]) -> dict[str, coup.ActionRule]:
+    return {row.action.value: row for row in coup.replace_fields(coup.COUP, dict(fields)).actions}
 
 
 YOU = "you"
@@ -579,9 +579,8 @@ class PlayerView:
             return []
         if game.rules.get("attacks_blocked_by") != "anyone" and game.pending.get("target") != game.seat:
             return []
-        keeper = "inquisitor" if game.rules.get("inquisitor") else "ambassador"
-        roles = {"assassinate": ("contessa",), "steal": (keeper, "captain")}
-        return [{"block": role} for role in roles.get(game.pending["action"], ())]
+        row = _find_row(game.pending["action"], game.rules)
+        return [{"block": role.value} for role in row.block_roles] if row else []
 
     def _describe_option(self, option: MoveOption, move: Mapping[str, Any]) -> dict[str, Any]:
         return {

@@ -18,16 +18,15 @@ export type Counts = Readonly<Record<Role, number>>;
 // --- messages: SPEC.md documents each field ---
 
 export type Ruleset = Readonly<{
-  name: string; seats: number; deck: Readonly<Partial<Record<Role, number>>>;
-  start_coins: number; two_player_starter_coins: number; coup_cost: number; assassinate_cost: number;
-  forced_coup: number; turn_limit: number; first_player: "seat_0" | "last_winner" | "random";
-  attacks_blocked_by: "target" | "anyone"; block_challenged_by: "anyone" | "actor";
-  prove: "choose" | "automatic"; shown_card: "replaced" | "may_keep";
-  block_after_failed_challenge: "yes" | "never" | "not_challenger";
-  exchange_draw: number; exchange_return: "any" | "claimed_role";
-  inquisitor: boolean; examine_pick: "target" | "random"; examine_replace: "draw_first" | "return_first";
-  reformation: boolean; allegiance_start: "starter_chooses" | "assigned"; embezzle_concede: boolean;
-  draft: boolean; dead_target: "nothing" | "coins"; talk: "off" | "statements" | "text";
+  name: string; seats: number; deck: Readonly<Partial<Record<Role, number>>>; start_coins: number;
+  two_player_starter_coins: number; coup_cost: number; assassinate_cost: number; forced_coup: number;
+  turn_limit: number; first_player: "seat_0" | "last_winner" | "random"; attacks_blocked_by: "target" | "anyone";
+  block_challenged_by: "anyone" | "actor"; prove: "choose" | "automatic"; shown_card: "replaced" | "may_keep";
+  block_after_failed_challenge: "yes" | "never" | "not_challenger"; exchange_draw: number;
+  exchange_return: "any" | "claimed_role"; inquisitor: boolean; examine_pick: "target" | "random";
+  examine_replace: "draw_first" | "return_first"; reformation: boolean;
+  allegiance_start: "starter_chooses" | "assigned"; embezzle_concede: boolean; draft: boolean;
+  dead_target: "nothing" | "coins"; talk: "off" | "statements" | "text";
 }>;
 
 export type Limits = Readonly<{

@@ -50,9 +50,8 @@ __all__ = ["Answer", "Bot", "Game", "History", "Message", "Move", "Player", "run
 _KINDS = {"turn", "challenge", "block", "prove", "lose", "exchange", "keep_shown", "examine_show", "examine_decide"}
 _KINDS |= {"draft", "allegiance"}
 # Actions and keys of the moves in all rules.
-_MOVES = ["action", "target", "income", "foreign_aid", "coup", "tax", "assassinate", "steal", "exchange", "examine"]
-_MOVES += ["convert", "embezzle", "pass", "challenge", "block", "show", "decline", "lose", "keep", "keep_shown"]
-_MOVES += ["pick", "side", "reveal", "examined"]
+_MOVES = " action target income foreign_aid coup tax assassinate steal exchange examine convert embezzle "
+_MOVES += "pass challenge block show decline lose keep keep_shown pick side reveal examined "
 
 
 class History:
@@ -221,10 +220,10 @@ class Game:
         Raises ValueError for a word that no rules have.
         """
         found = [move for move in self.legal if word in move or move.get("action") == word]
-        if not found and word not in _MOVES:
+        if not found and f" {word} " not in _MOVES:
             from difflib import get_close_matches
 
-            near = " or ".join(map(repr, get_close_matches(word, _MOVES)))
+            near = " or ".join(map(repr, get_close_matches(word, _MOVES.split())))
             raise ValueError(f"no rules have a move {word!r}{near and f'; did you mean {near}?'}")
         return found
 

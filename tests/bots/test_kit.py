@@ -18,8 +18,8 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "047fed064347"),
-    "coup_kit.js": (8, "acc3e3463ad8"),
+    "coup_kit.py": (11, "46bd84968b6f"),
+    "coup_kit.js": (8, "77cd72eefc69"),
     "CoupKit.java": (8, "92c913dd6ac7"),
     "coup_kit.hpp": (7, "e02030f3d392"),
     "coup_kit.rs": (8, "438706bf9562"),

@@ -73,12 +73,9 @@ def test_a_failure_is_printed_with_its_request(kit: Kit, made: Make) -> None:
 
 
 def test_every_kit_knows_the_moves_of_all_rules() -> None:
-    shapes = json.loads(EXAMPLE.parents[1].joinpath("schema.json").read_text())["$defs"]
-    moves = [shape["properties"] for name, shape in shapes.items() if re.fullmatch(r"\w+Move", name)]
-    actions = [word for move in moves for word in move.get("action", {}).get("enum", [])] + ["convert"]
-    assert {*coup_kit._MOVES} == {*actions, *(key for move in moves for key in move)}
+    """`make docs` writes them."""
     for kit in KITS[1:]:
-        assert " ".join(coup_kit._MOVES[2:]) in re.sub("[^a-z_]+", " ", kit.file.read_text())
+        assert coup_kit._MOVES.partition(" target")[2] in re.sub("[^a-z_]+", " ", kit.file.read_text())
 
 
 SAYS = [
