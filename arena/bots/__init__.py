@@ -26,6 +26,7 @@ from arena.bots.build import (
 )
 from arena.bots.cache import BotCache, check_out_revision, extract_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
+from arena.bots.languages import BY_MARK, KITS, LANGUAGES
 from arena.bots.manifest import IN_BOXES, MANIFEST, language_of, read_toml
 from arena.bots.resolve import (
     find_sample,
@@ -38,7 +39,7 @@ from arena.bots.resolve import (
     require_unchanged_commands,
     with_kit,
 )
-from arena.bots.scaffold import LANGUAGES, MODEL, NewBot, new_bot, shipped_files
+from arena.bots.scaffold import MODEL, NewBot, new_bot, shipped_files
 from arena.bots.submission_archive import (
     MAX_UNPACKED_BYTES,
     MAX_UPLOAD_BYTES,

@@ -21,6 +21,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from arena.bots.bot import Bot, BotError, permission_advice
+from arena.bots.languages import BY_MARK, KITS, LANGUAGES
 from arena.escaping import escape_control
 from arena.sandbox import Programs
 
@@ -56,16 +57,6 @@ def read_toml(file: Path, example: str) -> dict[str, object]:
 
 
 MANIFEST = "bot.toml"
-
-# Language -> the file of its kit, in protocol/kits and next to a bot.
-KITS = {
-    "python": "coup_kit.py",
-    "javascript": "coup_kit.js",
-    "java": "CoupKit.java",
-    "cpp": "coup_kit.hpp",
-    "rust": "coup_kit.rs",
-    "go": "coup_kit.go",
-}
 
 _SHELL_WORDS = frozenset({"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"})
 
@@ -213,25 +204,6 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     return f"{start}{why}.\n{IN_BOXES}"
 
 
-# Displayed language -> its marks: the key in KITS, names of programs, and file extensions.
-_MARKS = {
-    "Python": ("python", "pypy", ".py"),
-    "JavaScript": ("javascript", "node", "nodejs", "deno", "bun", ".js", ".mjs", ".ts"),
-    "Java": ("java", "javac", ".java", ".jar"),
-    "C++": ("cpp", "c++", "g++", "clang++", ".cpp", ".cc", ".cxx"),
-    "C": ("cc", "gcc", "clang", ".c"),
-    "Rust": ("rust", "rustc", "cargo", ".rs"),
-    "Go": ("go", ".go"),
-    "Ruby": ("ruby", ".rb"),
-    "Perl": ("perl", ".pl"),
-    "Lua": ("lua", ".lua"),
-    "Haskell": ("ghc", "cabal", "runghc", ".hs"),
-    "C#": ("dotnet", ".cs"),
-    "shell": ("sh", "bash", "dash", "zsh", ".sh"),
-}
-
-
-_LANGUAGES = {mark: language for language, marks in _MARKS.items() for mark in marks}
 _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13
 
 
@@ -251,7 +223,7 @@ def language_of(bot: Bot) -> str | None:
 
 
 def _languages_of_marks(marks: Iterable[str]) -> list[str]:
-    return [_LANGUAGES[mark] for mark in marks if mark in _LANGUAGES]
+    return [LANGUAGES[BY_MARK[mark]].name for mark in marks if mark in BY_MARK]
 
 
 def _program_marks(command: Sequence[str]) -> list[str]:

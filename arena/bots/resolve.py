@@ -36,14 +36,11 @@ from threading import Lock
 from arena.bots.archive import pack, unpack
 from arena.bots.bot import Bot, BotError, os_errors_as_bot_errors, permission_advice, relocate_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of
-from arena.bots.manifest import KITS, MANIFEST, no_program, read_manifest
+from arena.bots.languages import COMPILED, KITS, LANGUAGES, RUNNERS
+from arena.bots.manifest import MANIFEST, no_program, read_manifest
 from arena.escaping import escape_control
 from arena.samples import sample_file
 from arena.sandbox import Programs
-
-# File extension -> language of `arena new`; or program on PATH, and the product to install if it is missing.
-COMPILED = {".cpp": "cpp", ".cc": "cpp", ".c": "cpp", ".rs": "rust", ".go": "go", ".java": "java", ".ts": "javascript"}
-RUNNERS = {".js": ("node", "Node.js"), ".sh": ("sh", "a POSIX shell")}
 
 
 def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
@@ -191,12 +188,7 @@ def _numbered_name(request: NameRequest, taken: dict[str, str]) -> str:
         number += 1
 
 
-# Lines of a bare file that import its language's kit; bots in other languages are built, so they need a folder. All
-# repetitions are bounded, because submissions are read outside of any sandbox.
-_IMPORTS = {
-    "python": re.compile(rb"[ \t]{0,99}(?:import|from)[ \t]{1,99}coup_kit\b"),
-    "javascript": re.compile(rb".*?\b(?:require[ \t]{0,9}\(|from|import)[ \t]{0,9}[\"']\./coup_kit(?:\.js)?[\"']"),
-}
+_IMPORTS = {key: re.compile(each.imports) for key, each in LANGUAGES.items() if each.imports}  # by language of a kit
 _VERSION = re.compile(rb"\bkit version (\d+)")
 _HEAD_BYTES = 4_096  # of a kit, which contain its version
 

@@ -6,34 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots.bot import BotError
-from arena.bots.manifest import KITS
+from arena.bots.languages import KITS, LANGUAGES
 from arena.bots.resolve import kit_files, normal_name
 from arena.escaping import escape_control
 from arena.samples import sample_folder
 from arena.sandbox import EXCLUDED_NAMES
 
-
-@dataclass(frozen=True, slots=True)
-class Starter:
-    """The starter of a language: the file that the author changes, and the programs that build and run it."""
-
-    file: str
-    programs: tuple[str, ...]
-
-    @property
-    def missing(self) -> list[str]:
-        """Return the programs that this machine lacks."""
-        return [program for program in self.programs if shutil.which(program) is None]
-
-
-LANGUAGES = {
-    "python": Starter("bot.py", ("python3",)),
-    "javascript": Starter("bot.js", ("node",)),
-    "java": Starter("MyBot.java", ("javac", "java")),
-    "cpp": Starter("bot.cpp", ("make", "c++")),
-    "rust": Starter("bot.rs", ("rustc",)),
-    "go": Starter("bot.go", ("go",)),
-}
 MODEL = "model"  # the `language` of a language model
 _MODEL_STARTER = Path(__file__).parents[1] / "models" / "starter"
 _NOT_COPIED = ("build", *EXCLUDED_NAMES)  # made by builds and tests
@@ -57,9 +35,10 @@ def shipped_files() -> list[Path]:
 
 
 def new_bot(path: Path, language: str) -> NewBot:
-    """Create the folder of a new bot, atomically. language: of LANGUAGES, or MODEL. Raises BotError, OSError."""
+    """Create the folder of a new bot, atomically. language: of KITS, or MODEL. Raises BotError, OSError."""
     is_model = language == MODEL
-    name, starter = _valid_name(path), Starter("bot.toml", ()) if is_model else LANGUAGES[language]
+    name = _valid_name(path)
+    starter, needs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)
     if path.is_symlink():  # a folder can't be moved onto a link
         raise BotError(f"{escape_control(path)} is a link.\nName a folder that isn't a link.")
     if path.exists() and not path.is_dir():
@@ -73,7 +52,7 @@ def new_bot(path: Path, language: str) -> NewBot:
         for file in () if is_model else kit_files(language):
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
-    return NewBot(name, path, language, path / starter.file, tuple(starter.missing))
+    return NewBot(name, path, language, path / starter, tuple(each for each in needs if shutil.which(each) is None))
 
 
 def _valid_name(path: Path) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from arena.bots import IN_BOXES
+from arena.bots import BY_MARK, IN_BOXES, LANGUAGES
 from arena.checks.advice import advice_in
 from arena.checks.request_features import (
     FIELD_PLACES,
@@ -691,40 +691,15 @@ def word_for_move(seen: FaultContext) -> object:
 
 # ---------------------------------------------------------------- the language
 
-_PROGRAMS = {  # words of a command
-    "python": "python .py",
-    "javascript": "node .js .mjs .cjs deno bun tsx",
-    "kotlin": ".kt kotlin",
-    "java": "java .jar .class",
-    "perl": ".pl",
-    "ruby": ".rb",
-    "lua": ".lua luajit",
-    "php": ".php",
-    "c#": "dotnet .dll",
-    "haskell": "runghc runhaskell .hs",
-    "r": "Rscript .R",
-}
-_SOURCES = {  # ends of names of files
-    "c": ".c",
-    "c++": ".cpp .cc .cxx",
-    "go": ".go",
-    "rust": ".rs",
-    "kotlin": ".kt",
-    "java": ".java",
-    "c#": ".cs",
-    "haskell": ".hs",
-    "ocaml": ".ml",
-    "swift": ".swift",
-}
-
 
 def language_of(seen: FaultContext) -> str:
     """Return the language of a bot's program, by its command, its script, or the sources in its folder."""
-    words = " ".join(map(os.path.basename, seen.argv[:4])) + (
-        seen.source.decode(errors="replace") if is_shell(seen) else ""
-    )
-    names = (name for name, marks in _PROGRAMS.items() if any(mark in words for mark in marks.split()))
-    shell = "shell" if is_shell(seen) else ""
+    if not seen.argv:
+        return "python"
+    script = seen.source.decode(errors="replace").split() if is_shell(seen) else []
+    words = [os.path.basename(word.strip("\"'`();|&")) for word in (*seen.argv[:4], *script)]
+    marks = {mark for word in words for mark in (word.rstrip("-.0123456789"), os.path.splitext(word)[1])}
     ends = {os.path.splitext(path)[1] for path in seen.files if not path.startswith("../")}
-    compiled = (name for name, marks in _SOURCES.items() if not ends.isdisjoint(marks.split()))
-    return next(names, shell or next(compiled, "")) if seen.argv else "python"
+    started = (key for mark, key in BY_MARK.items() if key != "shell" and mark in marks)
+    compiled = (key for key, each in LANGUAGES.items() if not ends.isdisjoint(each.sources))
+    return next(started, "shell" if is_shell(seen) else next(compiled, ""))

@@ -15,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from arena import sandbox
+from arena.bots import LANGUAGES
 from arena.limits import Limits
 from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.linux import cgroup
@@ -47,17 +48,7 @@ class Finding:
 _MIN_DISK_MB = 1_000  # for copies of bots, builds and logs of a long run
 _SEATS = 4  # of a typical match
 _HOST_MB = 512  # for the kernel, the referees and a Docker engine
-# Program -> Debian package.
-_LANGUAGES = {
-    "python3": "python3",
-    "node": "nodejs",
-    "java": "default-jre-headless",
-    "javac": "default-jdk-headless",
-    "gcc": "gcc",
-    "g++": "g++",
-    "rustc": "rustc",
-    "go": "golang-go",
-}
+_PACKAGES = {program: package for each in LANGUAGES.values() for program, package in each.packages.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +181,7 @@ def check_languages() -> Finding:
     """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
     # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
     inside = sandbox.programs_of("bubblewrap")
-    paths = {program: inside.named(program) for program in _LANGUAGES}
+    paths = {program: inside.named(program) for program in _PACKAGES}
     paths["python3"] = sandbox.Programs().python
     visible = [program for program, path in paths.items() if path and _is_visible_in_box(path)]
     elsewhere = [program for program, path in paths.items() if path and not _is_visible_in_box(path)]
@@ -198,7 +189,7 @@ def check_languages() -> Finding:
     text = ", ".join(visible) or "none"
     text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
-    wanted = tuple(_LANGUAGES[program] for program in elsewhere or missing)
+    wanted = tuple(_PACKAGES[program] for program in elsewhere or missing)
     problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, wanted) if wanted else text
     return _make_finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
 

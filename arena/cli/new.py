@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from arena.bots import LANGUAGES, MODEL, BotError, NewBot, new_bot
+from arena.bots import KITS, MODEL, BotError, NewBot, new_bot
 from arena.cli.console import (
     fail,
     json_option,
@@ -24,7 +24,7 @@ from arena.escaping import escape_control
 @option(
     "--lang",
     "language",
-    type=click.Choice((*LANGUAGES, MODEL)),
+    type=click.Choice((*KITS, MODEL)),
     default="python",
     help="Programming language of the bot, or model: a language model plays.",
 )

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from arena.bots import LANGUAGES
+from arena.bots import KITS
 from ladder.web.downloads import build_starter_zip, build_wheel, list_document_files, wheel_name
 from ladder.web.rendering import render_form
 from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError, authorize
@@ -61,7 +61,7 @@ def download(name: str) -> Response:
     if name == wheel_name():
         return Response(build_wheel(), media_type="application/zip")
     language = name.removeprefix("mybot-").removesuffix(".zip")
-    if language not in LANGUAGES or name != f"mybot-{language}.zip":
+    if language not in KITS or name != f"mybot-{language}.zip":
         raise HTTPError(404, "This file doesn't exist.")
     return Response(build_starter_zip(language), media_type="application/zip")
 

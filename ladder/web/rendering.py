@@ -22,7 +22,7 @@ from markupsafe import Markup, escape
 from pydantic import TypeAdapter
 
 from arena import __version__, formatting
-from arena.bots import LANGUAGES
+from arena.bots import KITS, LANGUAGES
 from arena.escaping import escape_control
 from arena.lessons import ways_html
 from arena.playground import find_build, make_program_fragment
@@ -108,7 +108,7 @@ def _environment() -> Environment:
     env.globals |= {
         "standings_columns": COLUMNS,
         "wheel_name": wheel_name(),
-        "languages": tuple(LANGUAGES),
+        "languages": {kit: LANGUAGES[kit].name for kit in KITS},
         "ways": lambda *texts: Markup(ways_html(*texts)),
         "playground": lambda: find_build() is not None,
     }

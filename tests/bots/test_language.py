@@ -2,18 +2,15 @@
 
 from pathlib import Path
 
-from arena.bots import Bot, language_of, load_bots
+from arena.bots import KITS, LANGUAGES, Bot, language_of, load_bots
 from tests.cases import each
 
 SAMPLES = Path(__file__).parents[2] / "sample_bots"
-KITS = {
-    "cpp": "C++", "go": "Go", "java": "Java", "javascript": "JavaScript", "python": "Python", "rust": "Rust",
-}  # fmt: skip
 
 
 @each("kit", KITS)
 def test_a_kit_shows_the_language(tmp_path: Path, kit: str) -> None:
-    assert language_of(Bot("bot", tmp_path, ("./bot",), tmp_path, None, "", kit=kit)) == KITS[kit]
+    assert language_of(Bot("bot", tmp_path, ("./bot",), tmp_path, None, "", kit=kit)) == LANGUAGES[kit].name
 
 
 @each("sample, language", [("honest.py", "Python"), ("shell.sh", "shell")])

@@ -1,4 +1,4 @@
-"""The kits and their starters, a row for each language. A new language needs a row, and a probe (probes/README.md)."""
+"""The kits and their starters, by language. A new language needs a probe (probes/README.md)."""
 
 import shutil
 from dataclasses import dataclass
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from arena.bots import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,14 +34,11 @@ class Kit:
         return Path(__file__).parent / "probes" / self.language
 
 
-KITS = (
-    Kit("python", "coup_kit.py"),
-    Kit("javascript", "coup_kit.js", ("node",)),
-    Kit("java", "CoupKit.java", ("java", "javac")),
-    Kit("cpp", "coup_kit.hpp", ("c++", "make")),
-    Kit("rust", "coup_kit.rs", ("rustc",)),
-    Kit("go", "coup_kit.go", ("go",)),
-)
+KITS = [
+    Kit(key, each.kit, tuple(program for program in each.needs if program != "python3"))
+    for key, each in LANGUAGES.items()
+    if each.kit
+]
 
 
 def _row(kit: Kit) -> Any:

@@ -39,9 +39,10 @@ def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
         needs(program, None if found else f"it isn't where {sandbox} finds it")
     for bot in BOTS:
         if bot in LANGUAGES:
+            missing = [program for program in LANGUAGES[bot].needs if shutil.which(program) is None]
             made = place.call("new", bot, "--lang", bot)
-            assert (made.code, bool(made.err)) == (0, bool(LANGUAGES[bot].missing))  # said on stderr
-            assert (place.folder / bot / LANGUAGES[bot].file).is_file()
+            assert (made.code, bool(made.err)) == (0, bool(missing))  # said on stderr
+            assert (place.folder / bot / LANGUAGES[bot].starter).is_file()
         else:
             shutil.copy(SAMPLES / bot, place.folder)
     return list(BOTS)
