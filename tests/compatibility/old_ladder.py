@@ -85,7 +85,7 @@ def make() -> None:
         term.arena("access add", "ada", "--by", "teacher")
         with closing(open_ladder(term.path)) as ladder:
             write_lobby_line(ladder, "ada", "good luck")
-            open_session(ladder, OpenTableRequest(bots=("one",), me=True, people=1), "bob")
+            open_session(ladder, OpenTableRequest(bots=("one",), has_own_seat=True, user_seats=1), "bob")
         with closing(sqlite3.connect(term.path / "ladder.db")) as database:
             (EXAMPLES / "ladder.sql").write_text("\n".join(database.iterdump()) + "\n", "utf-8")
         (EXAMPLES / "ladder_of_sql.toml").write_text(toml.read_text("utf-8"), "utf-8")
