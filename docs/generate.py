@@ -146,16 +146,17 @@ def studies_page() -> str:
     parts = ["# Studies", NOTE, INTRODUCTIONS["studies.md"], "## The file", *shape("study", schema)]
     parts += shape("ConditionTable", inner["ConditionTable"])
     rows = [
-        f"| `{name}` | {each.title} | {each.of} | {'yes' if each.compared else ''} |" for name, each in MEASURES.items()
+        f"| `{name}` | {each.title}, {each.of} | {'yes' if each.compared else ''} |" for name, each in MEASURES.items()
     ]
-    head = ["| measure | what | opportunities | compared |", "|---|---|---|---|"]
+    head = ["| measure | meaning | compared |", "|---|---|---|"]
     parts += ["## Measures", "\n".join([*head, *rows]), "## Tables"]
     tables: dict[str, type[Any]] = {"all tables of a game": Row, **TABLES, "reactions": Reaction}
     for name, kind in tables.items():
         fields = [each.name for each in dataclasses.fields(kind)]
         own = fields if kind is Row or not issubclass(kind, Row) else fields[len(dataclasses.fields(Row)) :]
         general, meanings = split_description({"description": kind.__doc__, "properties": dict.fromkeys(own)})
-        parts += [f"### {name}", f"{general} Columns: {', '.join(map(code, own))}."]
+        rest = ", ".join(code(each) for each in own if each not in meanings)
+        parts += [f"### {name}", f"{general} {f'Without a note: {rest}.' if rest else ''}".strip()]
         parts.append("\n".join(f"- `{key}`: {text[:1].lower()}{text[1:]}" for key, text in meanings.items()))
     return "\n\n".join(parts) + "\n"
 

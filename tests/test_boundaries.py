@@ -73,8 +73,8 @@ arena.compare.html_report: arena.rating arena.formatting arena.replay arena.comp
 arena.local: protocol protocol.kits.coup_env protocol.kits.coup_kit arena.coup arena.samples arena.schedule arena.rating
   arena.referee arena.run arena.stats arena.compare
 arena.review: protocol protocol.event_text arena.rating arena.referee arena.local
-arena.study: protocol.event_text arena.coup arena.sandbox arena.schedule arena.referee arena.bots arena.replay arena.run
-  arena.stats arena.compare
+arena.study: protocol.event_text arena.coup arena.sandbox arena.schedule arena.rating arena.referee arena.bots
+  arena.replay arena.run arena.stats arena.compare
 arena.study.design_file: arena.escaping arena.bots
 arena.study.report: arena arena.formatting arena.referee arena.run arena.run.report arena.review arena.models
 arena.study.publication: arena.escaping arena.formatting arena.referee arena.replay arena.run arena.stats

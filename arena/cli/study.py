@@ -113,7 +113,7 @@ def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
         numbers = (Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
         yield make_table(["player", "condition", *numbers], rows)
     rows = [
-        [MEASURES[each.measure].title, f"{100 * each.alone:.1f}", f"{100 * each.corrected:.1f}", str(each.comparisons)]
+        [MEASURES[each.measure].title, *map(_points_text, (each.alone, each.corrected)), str(each.comparisons)]
         for each in result.differences
     ]
     yield ""
@@ -121,6 +121,10 @@ def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
     yield make_table(["clear in 80 % of studies, points", *numbers], rows)
     for text in result.refused:
         yield f"too much: {text}"
+
+
+def _points_text(difference: float) -> str:
+    return "none" if difference >= 1 else f"{100 * difference:.1f}"
 
 
 @study.command(cls=options.GroupedCommand)

@@ -17,10 +17,12 @@ from math import isnan, log, nan, sqrt
 from typing import NamedTuple
 
 from arena.compare import Evidence
+from arena.rating import Z_95
 from arena.stats import ALL, Proportion, student_t_quantile
 from arena.study.tables import GameTables
 
 LEVEL = 0.05  # of the corrected p-values
+_MIN_ERRORS = 0.7 * Z_95  # of independent cases; those of a deal vary less, as each player gets each seat's cards
 PAIR_VARIANCE = 0.25  # of a difference in a pair of games, as comparisons of bots assume
 _MAX_STAKE = 0.98
 _PART = 0.9  # of the wealth that is staked for the difference that the study can show
@@ -207,11 +209,12 @@ def measure_all(cases: Cases, players: Sequence[str], conditions: Sequence[str])
             rate.add(count, int(total))
         value = rate.value
         assert value is not None
-        interval = rate.interval
-        if interval is not None and not MEASURES[key.measure].is_share:
-            half = student_t_quantile(rate.matches - 1) * sqrt(rate.variance)
-            interval = value - half, value + half
-        low, high = interval or (None, None)
+        low = high = None
+        if rate.matches > 1:
+            errors = student_t_quantile(rate.matches - 1)
+            half = errors * sqrt(rate.variance)
+            is_share = MEASURES[key.measure].is_share
+            low, high = rate.within(errors, _MIN_ERRORS) if is_share else (value - half, value + half)
         yield Measured(*key, rate.count, rate.total, rate.matches, value, low, high)
 
 
@@ -229,11 +232,12 @@ def compare_all(
             evidence = Evidence(aim, forecasts=False)
             for own, other in paired_rates(cases, one, two):
                 evidence.add([(other, own)] * games)
-            if evidence.blocks:
-                ends = (one.player, one.condition, two.player, two.condition, evidence.blocks, *evidence.estimate())
-                found.append((evidence.p_value, ends))
+            ends = (one.player, one.condition, two.player, two.condition, evidence.blocks, *evidence.estimate())
+            found.append((evidence.p_value, ends))
+        # Comparisons without data count, too: later they may have some.
         for (p, ends), corrected in zip(found, correct([p for p, _ in found]), strict=True):
-            yield Difference(measure, *ends, p, corrected, corrected <= LEVEL)
+            if ends[4]:
+                yield Difference(measure, *ends, p, corrected, corrected <= LEVEL)
 
 
 def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.escaping import escape_csv_cell
-from arena.formatting import NO_VALUE, format_count, format_points, format_points_interval
+from arena.formatting import NO_VALUE, format_count, format_points, format_points_interval, format_range
 from arena.referee import Record, game_marker, turn_marker
 from arena.replay import escape_html, html_page, make_replay_object, replay_page, style_sheets
 from arena.run import read_logs
@@ -56,12 +56,14 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
         for bluff in list_bluffs(study.games):
             file.write(json.dumps(bluff) + "\n")
     for deal, games in groupby(study.games, lambda game: game.deal):
-        matches = []
+        matches, numbers = [], dict[str, list[int]]()
         for game in games:
+            numbers.setdefault(game.condition, []).append(game.match)
             record = study.record(game.match)
             stored = read_logs(study.path / "records" / f"{game.match:06d}.jsonl", record)
             matches.append(make_replay_object(record, {**stored, **_reasoning_logs(game, record)}))
-        page = replay_page(matches, f"{study.path.name}: deal {deal}", log_bytes=_REPLAY_BYTES)
+        where = ", ".join(f"{name} {format_range(own)}" for name, own in numbers.items())
+        page = replay_page(matches, f"{study.path.name}: deal {deal} ({where})", log_bytes=_REPLAY_BYTES)
         (out / "replays" / f"deal-{deal:04d}.html").write_text(page, encoding="utf-8")
         on_deal()
 

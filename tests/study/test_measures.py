@@ -30,8 +30,14 @@ def test_a_difference_pairs_the_deals_in_which_both_have_opportunities() -> None
     assert (found.deals, found.difference, found.clear) == (20, 1.0, True)
 
 
-def test_holms_correction() -> None:
+def test_holms_correction_counts_comparisons_without_data() -> None:
     assert correct([0.04, 0.01, 0.03, 0.6]) == pytest.approx([0.09, 0.04, 0.09, 0.6])
+    cases = Cases()
+    for deal in range(40):
+        for player, bluff in (("a", 1), ("b", 0)):
+            cases.add(Key(player, "c", "bluffs"), deal, bluff)
+    (found,) = compare_all(cases, ["a", "b", "d"], ["c"], 40, 4)
+    assert found.holm_p == 3 * found.p
 
 
 def test_simulated_studies_find_the_planted_effect_and_no_other() -> None:
