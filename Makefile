@@ -2,6 +2,8 @@
 PYTHON ?= python3
 # The sample bot in JavaScript needs node.
 NODE := $(shell command -v node)
+# Checks the types of the pages' scripts: npm install --global typescript@5.
+TSC := $(shell command -v tsc)
 # The strategist would take most of a run's time: BOTS="sample_bots/*.py" plays it too.
 BOTS ?= $(filter-out %/strategist.py,$(wildcard sample_bots/*.py)) $(if $(NODE),sample_bots/*.js)
 ARGS ?=
@@ -132,6 +134,7 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(if $(TSC),$(TSC) -p tests/replay/jsconfig.json,@echo "tsc isn't installed: the types of scripts aren't checked" >&2)
 
 # Builds a source distribution and the pure wheel in dist/, and tries the wheel in a fresh environment.
 package:

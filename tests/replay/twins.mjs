@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 const asked = JSON.parse(readFileSync(0, "utf8"));
 const load = (name) => import(new URL(`${name}.js`, asked.modules).href);
 const [{ fold }, { chance, knowledge, seen, answers, faults, picked }, { words, moveOf }, { unpacked }, { placed }, { highlights }] = await Promise.all(
-  ["state", "view", "words", "packed", "moment", "highlights"].map(load),
+  ["state", "view", "event_text", "packed", "moment", "highlights"].map(load),
 );
 const hands = (...asked) => knowledge(...asked).map((moment) => moment.hands);
 const { tell, tellMove, tellEnd, story } = words(asked.words);

@@ -4,6 +4,7 @@ import { plain } from "./dom.js";
 import { legend } from "./log.js";
 import { h } from "./preact.min.js";
 
+/** @type {[string[], string][]} */
 const KEYS = [
   [["1", "2", "…"], "choose the move with this number or letter; of two meanings of a key, the move comes first"],
   [["Enter"], "pass, if you can"],

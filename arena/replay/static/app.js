@@ -17,6 +17,7 @@ import { seatsAt, tableView } from "./seats.js";
 import { lanes, marksLegend, timeline } from "./timeline.js";
 import { seen } from "./view.js";
 
+/** @type {[string[], string][]} */
 const KEYS = [
   [["→", "←"], "one step forward or back"],
   [["Shift →", "Shift ←"], "one turn forward or back"],
@@ -32,6 +33,7 @@ const KEYS = [
   [["?"], "show this help"],
 ];
 
+/** @type {[number, string][]} */
 const SPEEDS = [
   [2400, "slow"],
   [1200, "normal"],
@@ -176,7 +178,7 @@ function log() {
 /** What people talk about after a game, at its end: each with a link to its moment; null before. */
 function highlightsPanel() {
   if (state.index < scene.moments.length - 1) return null;
-  const copy = (hash) => navigator.clipboard && h("button", { type: "button", class: "tool", onclick: () => navigator.clipboard.writeText(new URL(hash, location.href)) }, "Copy link");
+  const copy = (hash) => navigator.clipboard && h("button", { type: "button", class: "tool", onclick: () => navigator.clipboard.writeText(new URL(hash, location.href).href) }, "Copy link");
   const item = ({ heading, text, index }) => {
     const hash = href(scene.moments[index]);
     return h("li", { key: heading }, h("a", { href: hash }, heading), h("p", {}, `Turn ${scene.moments[index].turn}: ${text}.`), copy(hash));
@@ -234,7 +236,7 @@ function button(word, text, key, onclick, label = text, more = {}) {
   return h("button", { type: "button", class: word, onclick, title: `${label} (${key})`, "aria-label": label, ...more }, text);
 }
 
-function iconButton(drawing, label, key, onclick, { edge = false, ...more } = {}) {
+function iconButton(drawing, label, key, onclick, { edge = false, ...more } = /** @type {any} */ ({})) {
   return button(edge ? "icon edge" : "icon", control(drawing), key, onclick, label, more);
 }
 
@@ -325,7 +327,7 @@ function click(event) {
 }
 
 /** Show a game at the moment that `where` selects. */
-function open(at, place, where = () => 0) {
+function open(at, place, where = (moments) => 0) {
   const moved = at !== state.match || place !== state.game || !scene;
   Object.assign(state, { match: at, game: place });
   if (!lookers().includes(state.seat)) [state.seat] = lookers();

@@ -130,7 +130,7 @@ function figure(shapes, ...more) {
 }
 
 /** The sign of a move: that of the role that it claims or names, else its own. `row`: its row of the action table, if any. */
-export function moveSign({ action, block, cards = [], letter }, row) {
+export function moveSign({ action, block = null, cards = [], letter = null }, row) {
   const role = block ?? (cards.length === 1 ? cards[0] : null) ?? row?.claim?.replace(/^no /, "");
   if (SIGNS[role]) return h("span", { class: `emblem ${role}` }, sign(SIGNS[role], "role"));
   const path = MOVES[action ?? { c: "challenge", p: "pass" }[letter]];

@@ -42,6 +42,7 @@ function move(make, count, delay, from, to) {
     element.ariaHidden = "true";
     render(make(), element);
     document.body.append(element);
+    /** @type {KeyframeAnimationOptions} */
     const timing = { duration: FLIGHT_MS, delay: delay + APART_MS * number, easing: "ease-in-out", fill: "backwards" };
     const path = [{ transform: start, opacity: 0 }, { opacity: 1, offset: 0.2 }, { opacity: 1, offset: 0.8 }, { transform: end, opacity: 0 }];
     element.animate(path, timing).onfinish = () => element.remove();

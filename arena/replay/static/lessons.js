@@ -16,6 +16,7 @@ const finished = () => rememberedValue("lessons") ?? [];
  * `coach` in addition to a frame: {title, text, wrong, more, cards, place, of, next}; `list` in place of both.
  */
 export class LessonLine {
+  lessons; onclose; onmessage; onopen; play; run;
   readyState = WebSocket.OPEN;
 
   constructor({ lessons, play }) {

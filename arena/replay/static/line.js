@@ -11,6 +11,7 @@ export function openLine(path) {
 }
 
 class ParentLine {
+  onclose; onmessage; onopen; // of the page
   readyState = WebSocket.OPEN;
 
   constructor() {

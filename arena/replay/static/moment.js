@@ -7,7 +7,7 @@
 export function parsed(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
   const number = (key) => (/^(-1|\d{1,9})$/.test(found.get(key) ?? "") ? Number(found.get(key)) : null);
-  return Object.fromEntries(["match", "game", "turn", "step", "seat"].map((key) => [key, number(key)]));
+  return /** @type {any} */ (Object.fromEntries(["match", "game", "turn", "step", "seat"].map((key) => [key, number(key)])));
 }
 
 /** Return the link's part with its "#". */

@@ -10,6 +10,8 @@ import { follow } from "./state.js";
 import { words } from "./event_text.js";
 
 export class Motion {
+  draw; gone; key; lines; table; // of `begin`, and of the page
+
   /** `table`: the message catalogue. `draw(events)` is called for each event that is shown, with null when all are. */
   constructor(table, draw) {
     Object.assign(this, { table, draw, queue: [], timer: null, beat: null, lines: [], log: [] });

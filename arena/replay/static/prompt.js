@@ -210,7 +210,7 @@ function does(row) {
 }
 
 /** A move as text, without the targets that are chosen next. */
-function called({ action, choices, text }) {
+function called({ action, choices, text = "" }) {
   return action && choices.length > 1 ? action.replace("_", " ") : text.replace(/ \(\d+ coins\)$/, ""); // a coin shows the price
 }
 
