@@ -17,8 +17,13 @@ import click
 from arena import __version__, is_compiled, is_compiled_stale, with_extra
 from arena.cli.console import fail, os_error_reason, print_note, usage_error
 
-_EXTRAS = {"sqlalchemy": "ladder", "alembic": "ladder", "prometheus_client": "ladder", "distributed": "cluster"}
-_EXTRAS["httpx"] = "models"
+_EXTRAS = {
+    "httpx": "models",
+    "sqlalchemy": "ladder",
+    "alembic": "ladder",
+    "prometheus_client": "ladder",
+    "distributed": "cluster",
+}
 _EXTRAS |= dict.fromkeys(("fastapi", "starlette", "uvicorn", "jinja2", "multipart", "argon2", "authlib"), "web")
 
 

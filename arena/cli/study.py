@@ -25,6 +25,7 @@ from arena.cli.console import (
 )
 from arena.cli.run import (
     RunOptions,
+    announce_models,
     exit_before_first_game,
     exit_on_refusal,
     load_named_bots,
@@ -32,7 +33,6 @@ from arena.cli.run import (
     play_session,
     play_with_progress,
     prepare_run,
-    refuse_budget,
     resume_command,
     resume_run,
 )
@@ -188,10 +188,10 @@ def _plan_study(
 ) -> StudyConfig:
     """Return the config of a study, and print its size. Raises BotError if it can't be played."""
     config = make_study_config(design, bots, settings, choice, seed_key(design.seed))
-    refuse_budget(bots, asked.budget)
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
+    announce_models(config, asked.budget)
     return config
 
 

@@ -181,6 +181,18 @@ def test_a_plan_says_what_a_study_takes_before_a_call(place: Place) -> None:
     assert [row["measure"] for row in planned["differences"]] == ["win_rate"]
 
 
+def test_a_study_is_refused_before_it_has_a_folder(place: Place) -> None:
+    """A model's key is missing."""
+    model_folder(place.folder / "a", "http://localhost:1/v1/chat/completions", 'key_env = "NO_SUCH_KEY"')
+    (place.folder / "study.toml").write_text(
+        'players = ["a", "sample:honest"]\nseats = 2\ngames = 2\n[conditions.coup]\n'
+    )
+    refused = place.call("study", "run", "study.toml", "--out", "s", "--sandbox", "process")
+    assert refused.code == 2
+    assert "contains no key" in refused.err
+    assert not (place.folder / "s").exists()
+
+
 def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
     """They have the numbers that they have in the whole study."""
     with serving(by_prompt) as endpoint:
