@@ -1,11 +1,13 @@
-"""Write trained networks as the weights of the bot sample_bots/champion."""
+"""Write trained networks as the weights of the sample bot learner: python -m training.export FOLDER ..."""
 
 import json
 import lzma
 from pathlib import Path
 
+import click
 import numpy as np
 
+from arena.samples import sample_folder
 from protocol.kits import coup_env
 from training.inputs import Inputs
 from training.network import Array, Network
@@ -28,3 +30,21 @@ def export(path: Path, trained: list[tuple[Inputs, Network]]) -> None:
         parts += [part.astype("<f2").tobytes() for layer in layers for part in layer]
     head = json.dumps({"encoding": coup_env.ENCODING, "networks": heads}).encode()
     path.write_bytes(lzma.compress(b"\n".join((head, b"".join(parts)))))
+
+
+@click.command()
+@click.argument("folders", type=click.Path(path_type=Path), nargs=-1, required=True)
+def main(folders: tuple[Path, ...]) -> None:
+    """Export the networks in the FOLDERS of trainings."""
+    trained = []
+    for folder in folders:
+        with np.load(folder / "state.npz") as state:
+            inputs = Inputs(tuple(state["seats"].tolist()))
+            network = Network((inputs.size, *state["hidden"].tolist(), len(inputs.words) + 1))
+            network.weights[:] = state["weights"]
+        trained.append((inputs, network))
+    export(sample_folder() / "learner/weights.xz", trained)
+
+
+if __name__ == "__main__":
+    main()

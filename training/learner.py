@@ -145,7 +145,7 @@ class Learner:
         for step in range(steps + 1):
             encoded = self.inputs.encode(seats, observations)
             outputs = self.network.forward(encoded)[-1]
-            values[step] = outputs[:, -1]
+            values[step] = outputs[:, -1].clip(0, 1)  # unbounded, errors would feed on themselves
             if step == steps:
                 break
             chances = log_chances(outputs[:, own], info["action_mask"])
@@ -175,7 +175,7 @@ class Learner:
         entropy = -(chances * logs).sum(axis=1, keepdims=True)
         apart = np.where(part.masks, logs - slow, 0)
         distance = (chances * apart).sum(axis=1, keepdims=True)
-        ratio = np.exp(logs[rows, part.actions] - part.logs)
+        ratio = np.exp(np.minimum(logs[rows, part.actions] - part.logs, 1))
         scale = part.advantages / (part.advantages.std() + 1e-6)
         clipped = np.where(scale > 0, ratio > 1 + plan.clip, ratio < 1 - plan.clip)
         push = np.where(clipped, 0, -scale * ratio)[:, None]
@@ -216,6 +216,8 @@ class Learner:
                 past=np.stack(self.people.past),
                 counts=np.array([self.iteration, self.adam.steps]),
                 curve=np.array(self.curve, np.str_),
+                seats=np.array([*self.plan.games]),
+                hidden=np.array(self.plan.hidden),
             )
         half.replace(path)
 

@@ -189,6 +189,7 @@ def _numbered_name(request: NameRequest, taken: dict[str, str]) -> str:
 
 
 _IMPORTS = {key: re.compile(each.imports) for key, each in LANGUAGES.items() if each.imports}  # by language of a kit
+_USES_ENCODING = re.compile(rb"^(?:import|from)[ \t]{1,99}coup_env\b", re.MULTILINE)
 _VERSION = re.compile(rb"\bkit version (\d+)")
 _HEAD_BYTES = 4_096  # of a kit, which contain its version
 
@@ -234,6 +235,7 @@ def is_missing_kit(bot: Bot, boxed: bool) -> bool:
 def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
     """Return a copy of the bot, with its kit, in the new folder `place`; return the bot itself if it has its kit.
 
+    A folder in Python that imports `coup_env` gets it, too.
     boxed: whether it plays in a box. Raises OSError; BotError if the files can't be copied.
     """
     if bot.kit is None or not is_missing_kit(bot, boxed):
@@ -247,6 +249,10 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
         archive.seek(0)
         unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
     shutil.copyfile(own if own.is_file() else kit_file(bot.kit), place / kit)
+    if bot.kit == "python" and bot.path.is_dir() and not os.path.lexists(place / "coup_env.py"):
+        files = [file for file in place.glob("*.py") if file.is_file() and not file.is_symlink()]
+        if any(_USES_ENCODING.search(file.read_bytes()) for file in files if file.stat().st_size < _MAX_SOURCE_BYTES):
+            shutil.copyfile(kit_file("python").with_name("coup_env.py"), place / "coup_env.py")
     if bot.kit == "python" and not boxed:
         py_compile.compile(str(place / kit), doraise=True)  # the arena's kit, because the bot has none
     copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, place)

@@ -68,6 +68,15 @@ def test_a_plain_process_finds_the_kit_compiled(make: Callable[[Path], Path], tm
     assert re.search(r"__pycache__/coup_kit\.\S+\.pyc matches", done.stderr)
 
 
+@pytest.mark.parametrize("imports", [True, False])
+def test_a_bot_gets_the_encoding_that_it_imports(imports: bool, tmp_path: Path) -> None:
+    path = write_folder(tmp_path / "mine")
+    with (path / "bot.py").open("a") as file:
+        file.write("from coup_env import Player\n" * imports)
+    ((bot,), _) = bots.load_bots([str(path)])
+    assert (bots.with_kit(bot, True, tmp_path / "copy").path / "coup_env.py").exists() == imports
+
+
 @pytest.mark.parametrize("make", [write_file, write_folder])
 def test_a_bot_with_its_own_kit_plays_with_it(make: Callable[[Path], Path], tmp_path: Path) -> None:
     path = make(tmp_path / "mine")
