@@ -63,7 +63,6 @@ from arena.coup.moves import (
     ShowHand,
     Side,
     action_table,
-    describe_effect,
     format_move,
     parse_move,
 )
@@ -73,8 +72,6 @@ from arena.coup.rules import ABOUT, COUP, PRESETS, Action, ActionRule, Allegianc
 from arena.coup.rules_text import (
     SECTIONS,
     SET_UP,
-    RuleTemplate,
-    RuleText,
     list_document_differences,
     list_program_differences,
     make_rules_object,

@@ -5,6 +5,6 @@ the learner says what it teaches, and what is wrong with the others. The page ho
 would receive, so it needs neither a server nor Python. This package must not know files of users or commands.
 """
 
-from arena.lessons.lesson import Lesson, LessonError, make_lesson
+from arena.lessons.lesson import LessonError, make_lesson
 from arena.lessons.page import learn_page, load_lessons, start_page, ways_html, welcome_html
 from arena.lessons.puzzle import make_puzzle

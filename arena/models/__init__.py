@@ -5,16 +5,7 @@ nothing.
 """
 
 from arena.models.client import Answer, Call, CallsStoppedError, ModelClient
-from arena.models.journal import Journal, Line, PlayerCalls, Usage, read_calls
+from arena.models.journal import Journal, Line, Usage, read_calls
 from arena.models.matches import DEFAULT_MATCHES, ModelTable, keep_budget, load_players, play_with_models, report_calls
 from arena.models.model_check import check_model
-from arena.models.settings import (
-    Budget,
-    KeyLimits,
-    ModelPlayer,
-    ModelSettings,
-    Price,
-    load_player,
-    read_budget,
-    read_settings,
-)
+from arena.models.settings import Budget, ModelPlayer, ModelSettings, load_player, read_budget, read_settings

@@ -9,7 +9,6 @@ from arena.play.moments import PACES, MomentMaker
 from arena.play.player_view import (
     NUMBERS,
     YOU,
-    GameView,
     Message,
     MoveOption,
     PlayerView,

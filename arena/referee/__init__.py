@@ -6,7 +6,7 @@ must not know processes, files or ratings.
 
 from arena.referee import messages, wire
 from arena.referee.budget import PlayerBudget, RequestBudget, make_request_budget, new_player_budget
-from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault, FaultSample
+from arena.referee.faults import FAULTS, FREE_STRAYS, ArenaError, Consequence, Facts, Fault
 from arena.referee.game_record import GameRecord
 from arena.referee.game_recorder import GameRecorder
 from arena.referee.latency import LatencyHistogram

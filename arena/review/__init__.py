@@ -13,8 +13,6 @@ from arena.review.review import (
     JudgeError,
     MistakePattern,
     Review,
-    WinProbability,
-    WinProbabilityCurve,
     lost_games,
     replay_decisions,
     review_bot,

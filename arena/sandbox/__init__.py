@@ -8,7 +8,6 @@ from arena.limits import LIMITS, LimitRule, Limits
 from arena.sandbox.backends import (
     ISOLATING_SANDBOXES,
     SANDBOX_NAMES,
-    Backend,
     SandboxChoice,
     cleanup_all_stale,
     cleanup_stale,
