@@ -16,7 +16,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import arena
-from arena.bots import LANGUAGES, new_bot, read_submission
+from arena.bots import KITS, new_bot, read_submission
 from ladder.web import list_document_files, make_app
 from tests.cases import each
 from tests.ladder.term import Term
@@ -110,7 +110,7 @@ def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) ->
     assert ran.stdout == wheel.read_bytes()
 
 
-@each("language", list(LANGUAGES))
+@each("language", list(KITS))
 def test_a_starter_equals_arena_new_and_is_accepted_by_a_ladder(web: Pages, tmp_path: Path, language: str) -> None:
     file = tmp_path / "bot.zip"
     file.write_bytes(web.visitor("anonymous").get(f"/downloads/mybot-{language}.zip").content)
