@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from arena.bots import LANGUAGES, Bot, BotError, BytecodeCache, build_all, build_in_box, load_bots, new_bot
+from arena.bots import KITS, LANGUAGES, Bot, BotError, BytecodeCache, build_all, build_in_box, load_bots, new_bot
 from arena.referee import hello
 from arena.sandbox import Sandbox, SandboxChoice, SandboxError, make_sandbox, programs_of
 from tests.bench.figures import SEATS, cpu_s, spec, start_match
@@ -38,7 +38,8 @@ def fork_and_exec(times: int = 200) -> Start:
 
 def start(name: str, language: str, matches: int) -> Start:
     """Measure four starts in a sandbox, several times. CPU time in containers isn't this process's children's."""
-    if language in LANGUAGES and name != "docker" and (missing := LANGUAGES[language].missing):
+    needs = LANGUAGES[language].needs if language in KITS and name != "docker" else ()
+    if missing := [program for program in needs if shutil.which(program) is None]:
         return Start(problem=f"there is no {missing[0]}")
     try:
         return _start(name, language, matches)
@@ -67,7 +68,7 @@ def _start(name: str, language: str, matches: int) -> Start:
 def _built(folder: Path, sandbox: Sandbox, language: str) -> Bot:
     programs = programs_of(sandbox.name)
     path = Path(__file__).parents[1] / "plain" / language
-    if language in LANGUAGES:
+    if language in KITS:
         path = folder / language
         new_bot(path, language)
     bots, _ = load_bots([str(path)], programs)

@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.shell_completion import ShellComplete
 
-from arena.bots import LANGUAGES, MODEL, load_bots
+from arena.bots import KITS, MODEL, load_bots
 from arena.cli import cli
 from arena.coup import PRESETS
 from arena.run import RunConfig, RunFolder, record_results
@@ -72,7 +72,7 @@ def test_commands_and_options_complete(place: Place) -> None:
     assert complete_by_click(place, "re") == ["replay", "review"]
     assert complete_by_click(place, "ladder", "sta") == ["standings"]
     assert complete_by_click(place, "run", "--bank") == ["--bank-ms"]
-    assert complete_by_click(place, "new", "x", "--lang", "") == [*LANGUAGES, MODEL]
+    assert complete_by_click(place, "new", "x", "--lang", "") == [*KITS, MODEL]
 
 
 def test_rules_complete_with_presets_and_rulesets(place: Place) -> None:

@@ -16,11 +16,11 @@ Needs = Callable[[str, str | None], None]
 
 @pytest.mark.parametrize("language", ["python", "javascript"])
 def test_a_new_bot_passes_its_check(place: Place, needs: Needs, language: str) -> None:
-    for program in LANGUAGES[language].programs:
+    for program in LANGUAGES[language].needs:
         needs(program, None if shutil.which(program) else "it isn't installed")
     made = place.call("new", "mybot", "--lang", language)
     assert (made.code, made.err) == (0, "")
-    assert (place.folder / "mybot" / LANGUAGES[language].file).is_file()
+    assert (place.folder / "mybot" / LANGUAGES[language].starter).is_file()
     checked = place.run("check", "mybot", "--quick", "--rules", "coup", "--sandbox", "process")
     assert checked.code == 0, checked.out + checked.err
     assert "mybot can play" in checked.out
