@@ -207,7 +207,8 @@ class BotCheck:
         self.siblings = list_siblings(self.bot)
         if self.bot is bot and not self.settings.root.is_absolute():
             own = (f"./{os.path.relpath(w, bot.cwd)}" if Path(w).is_relative_to(bot.cwd) else w for w in bot.argv)
-            self.by_hand = f"cd {shlex.quote(os.path.relpath(bot.cwd))} && {shlex.join(own)}"
+            build = f"{shlex.join(bot.build)} </dev/null && " if bot.build else ""
+            self.by_hand = f"cd {shlex.quote(os.path.relpath(bot.cwd))} && {build}{shlex.join(own)}"
         command = "; ".join([bot.command, *remarks])
         if is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
@@ -387,13 +388,16 @@ class BotCheck:
             first = max(place for place in starts if place < asked[-1])
             fatal = self.find_fatal_line(table, lines[first:end], between)
             if fatal is not None and kinds[first + fatal] != "request":
-                kind, size = kinds[first + fatal], len(lines[first + fatal])
-                help = _LINE_HELP.get(kind, "")
-                return f"\nit ended at the line before the request, of the type {kind} and of {size:,} bytes{help}"
+                kind, line = kinds[first + fatal], lines[first + fatal]
+                draw = ", whose winner is null, as after each draw" * (b'"winner":null' in line)
+                return (
+                    f"\nit ended at the line before the request, of the type {kind}, {len(line):,} bytes{draw}: "
+                    "play on after such lines"
+                )
         if len(starts) > 1 and self.find_fatal_line(table, lines[starts[-1] : end], 0) is None:
             return (
-                "\nanother process, which is sent the lines of this game alone, answers the request: something that "
-                "the program keeps from earlier games is wrong; reset it at game_start"
+                "\nanother process, which is sent the lines of this game alone, answers the request: look for what "
+                "the bot keeps from earlier games, in its memory or in files"
             )
         return ""
 
@@ -496,10 +500,11 @@ class BotCheck:
                 row[0] += count
                 row[1] += counts.kinds.count(kind)
         self.game = ""
-        if self.settings.seats is None:
-            with self.open_table(first, max(count for count in range(2, 11) if first.problem(count) is None)) as table:
-                table.greet(self.settings.hello_s)
-                table.play(enough=8)
+        seats = self.settings.seats or max(count for count in range(2, 11) if first.problem(count) is None)
+        with self.open_table(replace(first, turn_limit=_DRAWN_AFTER), seats) as table:  # a draw has no winner
+            table.greet(self.settings.hello_s)
+            for enough in (8, MATCH_REQUESTS, 3):
+                table.play(enough=enough, calm=enough > 8)
         never = sorted(_all_kinds(self.settings.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
@@ -672,8 +677,9 @@ class BotCheck:
         if seen.code in _AT_REQUEST and not (seen.altered or seen.paused_s or growth(seen) or self.is_replaying):
             advice += self.look_again(table, seen)
         met, new = table.counts.features, list_features(seen.asked)
-        usual = met and seen.code in _AT_REQUEST and not seen.altered and not seen.paused_s
-        if unmet := [each for each in new if usual and each not in met][:_MAX_UNMET]:
+        hangs, usual = seen.code == "timeout", met and not advice and not seen.altered and not seen.paused_s
+        clear = (each for each in new if hangs or (seen.stderr_lines and each.startswith("the kind ")))
+        if unmet := [each for each in clear if usual and each not in met][:_MAX_UNMET]:
             advice += f"\nthe process's first request with: {', '.join(unmet)}"
         return CheckStep(
             self.step,
@@ -698,10 +704,7 @@ _ALL = 100_000  # lines, more than are kept
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
 _AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the content of a request may cause
 _MAX_UNMET = 3
-_LINE_HELP = {
-    "error": ": play on after an error line; it reports a fault, and which move was played instead",
-    "game_over": ": play on after a game; that line may be longer than all others, and its winner may be null",
-}
+_DRAWN_AFTER = 12  # turns: too few to win
 _END_S = 0.6  # for a process to end after it has read a line
 
 

@@ -44,9 +44,7 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
             for word, help in _BY_NEED.items():
                 if f"{{{word}}}" in mistake.remedy:
                     words[word] = help(seen)
-            absent = signs.missing_fields(seen)
-            more = f"; this request lacks what the program reads: {absent}" * bool(absent)
-            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words) + more)
+            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
     fault = FAULTS[seen.code]
     detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), signs.MAX_LINE)
     if not detail:
@@ -146,6 +144,12 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         "{name} prints lines of its own to standard output",
         'start the bot\'s program itself, without {name}: run = "node bot.js"',
         replace(reply_of("> bot@1.0.0 start"), argv=("npm", "start")),
+    ),
+    (
+        signs.decimal_comma,
+        "a number has a decimal comma: {line}",
+        "write it with a point, in any locale: String.format(Locale.ROOT, ...) in Java; or leave the field out",
+        reply_of('{"id":41,"choice":0,"score":0,50}'),
     ),
     (
         signs.not_a_number,

@@ -17,9 +17,16 @@ _ERRORS = (  # words of an error, remedy
         "test that the value is there before you use it: which fields a request has depends on its kind",
     ),
     (
-        "out of range | out of bounds | OutOfBounds | _M_range_check",
-        "the list is shorter here ({sizes}); an index -1 is a value that wasn't found: to block there is no claim",
+        "[-1] | ndex -1 | index is -1",
+        "-1 is the last index of an empty list, or comes from a search that found nothing ({sizes})",
     ),
+    (
+        "out of range | out of bounds | OutOfBounds | _M_range_check",
+        "the index is beyond the end of a list or array ({sizes}); a game may have 10 players",
+    ),
+    ("subtract with overflow", "the result is below 0, which an unsigned type can't hold: use a signed one"),
+    ("in ES module scope", 'package.json has "type": "module": rename the file to .cjs, or use import'),
+    ("import statement outside", 'rename the file to .mjs, or set "type": "module" in package.json'),
     ("to unpack", "the list has another length here ({sizes}): with one influence there is one card; allow any length"),
     (
         "empty sequence | argument is empty | empty array | from an empty | from empty | empty list | NoSuchElement | "
@@ -274,7 +281,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         signs.missing_file,
         "the file {name} isn't {where}",
-        "{bring}, and open it by its path from there: that folder is the working folder",
+        "{name}: {bring}, and open it by its path from there: that folder is the working folder",
         end_with("FileNotFoundError: [Errno 2] No such file or directory: 'weights.bin'"),
     ),
     (
@@ -313,7 +320,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in signs.last_error(seen),
         "the bot crashed: {detail}",
-        "to find out where, build it with -g -fsanitize=address,undefined; never build with -march=native",
+        "to find out where, build it with -g -fsanitize=address,undefined; SIGILL may come from -march=native",
         FaultContext("exited", "killed by signal 11 (SIGSEGV)", facts=Facts(signal=11)),
     ),
     (
@@ -373,7 +380,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     (
         lambda seen: seen.ended and seen.facts.exit_code == 0 and seen.asked.get("game"),
         "the program ended before its input",
-        "play until standard input ends: one process plays them all, and a line may be longer than a Scanner's buffer",
+        "one process plays all games, until standard input ends: {loop}",
         FaultContext("exited", sent=b'{"type":"game_start","game":1}', facts=Facts(exit_code=0)),
     ),
     (

@@ -16,14 +16,7 @@ from typing import Any
 
 from arena.bots import BY_MARK, IN_BOXES, LANGUAGES
 from arena.checks.advice import advice_in
-from arena.checks.request_features import (
-    FIELD_PLACES,
-    absent_fields,
-    describe_sizes,
-    explain_illegal_move,
-    explain_legal,
-    list_legal,
-)
+from arena.checks.request_features import FIELD_PLACES, describe_sizes, explain_illegal_move, explain_legal, list_legal
 from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
 from protocol import Malformed, decode, escape_bytes
@@ -147,6 +140,15 @@ def malformed_code(seen: FaultContext) -> str:
 
 def is_no_json(seen: FaultContext) -> bool:
     return malformed_code(seen) in ("bad_json", "bad_number")
+
+
+def decimal_comma(seen: FaultContext) -> object:
+    """Return whether the line is JSON once its commas between digits are points."""
+    first, *parts = seen.line.split(",") if is_no_json(seen) else [""]
+    text = first
+    for part in parts:
+        text += ("." if text[-1:].isdigit() and part[:1].isdigit() else ",") + part
+    return parse_object(text.encode())
 
 
 def not_a_number(seen: FaultContext) -> object:
@@ -477,18 +479,6 @@ def field_help(error: str) -> str:
 
 
 _NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined", "on a `None`")
-
-
-def missing_fields(seen: FaultContext) -> str:
-    """Return the fields that the program reads and the request lacks, if that may be why it failed or is silent."""
-    error = last_error(seen)
-    may_lack = any(word in error for word in (*_NOTHING, "KeyError", "IndexError", " -1", "ndefined")) or not error
-    is_new = asked_kind(seen) not in seen.kinds
-    return ", ".join(absent_fields(seen.asked, seen.source)) if is_silent(seen) and may_lack and is_new else ""
-
-
-def asked_kind(seen: FaultContext) -> object:
-    return seen.asked.get("kind", "turn")
 
 
 def missing_find(seen: FaultContext) -> str:

@@ -31,16 +31,13 @@ def list_features(request: _Object) -> Iterator[str]:
     yield f"{len(alive)} players left"
     yield f"{len(cards)} own cards, {len(set(cards))} different" if len(cards) > 1 else f"{len(cards)} own card"
     yield f"own seat {you.get('seat')}"
-    yield f"game {request.get('game')}"
     if pending:
         yield f"{pending.get('action')}{' with a target' * ('target' in pending)} is pending"
     if claim:
         yield f"the claim of {'a block' if claim.get('block') else 'an action'}"
-    for event in request.get("events") or ():
-        yield f"the event {event.get('event')}{' with a target' * ('target' in event)}"
 
 
-_ONLY = {  # a field that only some requests have: which
+FIELD_PLACES = {  # a field that is absent at some places: where it is
     "pending": "requests of the kind turn have none",
     "claim": "only the kinds challenge, prove and keep_shown have one",
     "challenger": "only the kinds prove and keep_shown have one",
@@ -49,9 +46,6 @@ _ONLY = {  # a field that only some requests have: which
     "reason": "only the kind lose has one, and some events",
     "role": "only claim and some events have one",
     "target": "only coup, assassinate, steal, and other moves and events against a player have one",
-}
-FIELD_PLACES = {  # a field that is absent at some places: where it is
-    **_ONLY,
     "action": "only moves of the kind turn, pending and some events have an action",
     "players": "a request has them in state.players; only game_start has their names",
     "coins": "it is in state.players, for each seat",
@@ -65,25 +59,15 @@ FIELD_PLACES = {  # a field that is absent at some places: where it is
 }
 
 
-def absent_fields(request: _Object, source: bytes) -> Iterator[str]:
-    """Yield the fields that a program reads and that this kind of request doesn't have, with the kinds that do."""
-    text, words = source.decode(errors="replace").lower(), json.dumps(request)
-    for name, kinds in _ONLY.items():
-        marks = (f'"{name}"', f'"{name}\\', f"'{name}'", f".{name}.", f"->{name}", f".{name})")
-        if request.get("legal") and f'"{name}"' not in words and any(mark in text for mark in marks):
-            yield f"{name} ({kinds})"
-
-
 def describe_sizes(request: _Object) -> str:
     """Return the numbers that differ from request to request: "1 own card, 3 players, 2 of them in the game, ..."."""
     if not request.get("legal"):
         return "before the first request"
     cards, players = ((request.get(a) or {}).get(b) or [] for a, b in (("you", "cards"), ("state", "players")))
-    alive, legal = sum(bool(player.get("influence")) for player in players), request.get("legal") or []
-    words = (f"own card{'s' * (len(cards) != 1)}", "players", "of them in the game", "legal moves")
-    return ", ".join(
-        f"{number} {word}" for number, word in zip((len(cards), len(players), alive, len(legal)), words, strict=True)
-    )
+    alive = sum(bool(player.get("influence")) for player in players)
+    legal, events = (len(request.get(name) or ()) for name in ("legal", "events"))
+    own = f"{len(cards)} own card{'s' * (len(cards) != 1)}"
+    return f"{own}, {len(players)} players, {alive} of them in the game, {legal} legal moves, {events} events"
 
 
 _CHOOSE = {  # what is legal at a kind of request
@@ -133,7 +117,9 @@ def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> st
         only = f", only {' or '.join(actions)}{forced}" if len(actions) < 3 else ""
         return f"{action} isn't legal now{only}"
     targets = [str(each["target"]) for each in legal if each.get("action") == action and "target" in each]
-    return f"{action} has the target {json.dumps(target)}; legal targets: {', '.join(targets) or 'none'}"
+    zero = " (if it is 0: omitempty, or a test of its truth, leaves it out)" * ("0" in targets)
+    what = f"the target {json.dumps(target)}" if "target" in move else f"no target{zero}"
+    return f"{action} has {what}; legal targets: {', '.join(targets) or 'none'}"
 
 
 def list_legal(request: _Object) -> str:

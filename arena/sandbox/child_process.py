@@ -9,6 +9,7 @@ interpreter and for imports.
 Closed boxes can leave processes that the kernel ends slowly; these are reaped later. This module must not know what the
 calls are for, how a program is isolated or ended, nor which sandbox a process belongs to."""
 
+import contextlib
 import ctypes
 import errno
 import functools
@@ -63,6 +64,16 @@ PROGRAM_ERRNOS = {
     errno.ENOEXEC: "not a program (exec format error): is the #! line missing?",
     errno.E2BIG: "arguments and environment are too long",
 }
+
+
+def exec_error(path: str | os.PathLike[str]) -> str:
+    """Return why the kernel can't execute a file: the system that it is for, or that it is no program."""
+    head = b""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        head = file.read(4)
+    other = "macOS" if head[1:] == b"\xfa\xed\xfe" else "Windows" if head[:2] == b"MZ" else ""
+    text = f"a program for {other}: compile it for Linux, or put its source and a build command into the folder"
+    return text if other else PROGRAM_ERRNOS[errno.ENOEXEC]
 
 
 LIMIT_TEXTS = {"memory_mb": "memory", "processes": "processes", "cores": "cores", "tmp_mb": "/tmp"}

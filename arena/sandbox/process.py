@@ -53,7 +53,7 @@ from typing import Literal
 from arena.limits import Limits
 from arena.sandbox.backends import Backend
 from arena.sandbox.box import CLOSE_MS, Exit, Program, ProgramError, SandboxError, with_cause
-from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, reap_late, reap_later, spawn
+from arena.sandbox.child_process import PROGRAM_ERRNOS, ChildBox, ChildSandbox, exec_error, reap_late, reap_later, spawn
 from arena.sandbox.linux import Cgroup, ProcessMonitor, cgroup, launch, list_children, processes
 from arena.sandbox.program_files import Programs, is_noexec, resolve_shim
 from arena.sandbox.scratch import remove_tree
@@ -286,6 +286,8 @@ def _start_error(error: OSError, program: Program, path: str) -> ProgramError | 
         return ProgramError(f"its working folder can't be entered: {error.strerror}")
     if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
         why = "the interpreter that its #! line names is missing"
+    if error.errno == errno.ENOEXEC:
+        why = exec_error(program.cwd / name)
     return ProgramError(f"{program.shown}: {why}")
 
 

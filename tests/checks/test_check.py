@@ -658,6 +658,18 @@ def test_another_process_shows_at_which_line_or_state_a_bot_fails(
     assert words in find_failure(run_check(tmp_path, script)).advice
 
 
+def test_a_bot_that_ends_after_a_draw_fails(tmp_path: Path) -> None:
+    def script(peer: ScriptPeer) -> None:
+        for line in peer.lines():
+            message = json.loads(line)
+            if message["type"] == "game_over" and message["winner"] is None:
+                peer.die(1)
+            if (reply := polite(message)) is not None:
+                peer.send(reply)
+
+    assert "whose winner is null, as after each draw" in find_failure(run_check(tmp_path, script)).advice
+
+
 def test_a_program_that_ends_late_gets_a_note(tmp_path: Path) -> None:
     over, late, calls = threading.Event(), threading.Event(), count()
 

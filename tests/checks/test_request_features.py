@@ -17,15 +17,7 @@ LOSE = {"kind": "lose", "legal": [{"lose": "duke"}, {"lose": "captain"}]}
 
 def test_features_are_what_differs_between_requests() -> None:
     found = list(list_features(REQUEST))
-    assert found == [
-        "the kind turn",
-        "3 players",
-        "2 players left",
-        "2 own cards, 1 different",
-        "own seat 0",
-        "game 1",
-        "the event action with a target",
-    ]
+    assert found == ["the kind turn", "3 players", "2 players left", "2 own cards, 1 different", "own seat 0"]
     forced = {**REQUEST, "legal": [{"action": "coup", "target": 2}], "pending": {"action": "tax"}, "claim": {"seat": 1}}
     assert [each for each in list_features(forced) if each not in found] == [
         "only coup is legal",
@@ -41,6 +33,8 @@ def test_features_are_what_differs_between_requests() -> None:
         (REQUEST, {"action": "steal", "target": 0}, "the target 0 is the bot's own seat"),
         (REQUEST, {"action": "steal", "target": 1}, "the target 1 is out of the game"),
         (REQUEST, {"action": "steal", "target": "B"}, 'steal has the target "B"; legal targets: 2'),
+        (REQUEST, {"action": "steal"}, "steal has no target; legal targets: 2"),
+        ({"legal": [{"action": "steal", "target": 0}]}, {"action": "steal"}, "no target (if it is 0: omitempty"),
         (REQUEST, {"action": "tax", "score": 1}, "fields that no legal move has: score"),
         (REQUEST, {"action": "coup", "target": 2}, "coup isn't legal now"),
         ({**REQUEST, "legal": [{"action": "coup"}]}, {"action": "tax"}, "only coup, because at 10 coins"),

@@ -562,6 +562,7 @@ WRONG: dict[tuple[str, ...], str] = {  # the words of the sandboxes without imag
     ("{}/gone.py",): "no such file",
     ("{}/plain.py",): "not executable, or no permission",
     ("{}/garbage",): "not a program",
+    ("{}/foreign",): "a program for macOS",
     ("{}/orphan",): "the interpreter that its #! line names is missing",
     ("sh", "a\0b"): "embedded null byte",
     ("./\ud800",): "surrogates not allowed",
@@ -572,8 +573,12 @@ WRONG: dict[tuple[str, ...], str] = {  # the words of the sandboxes without imag
 def test_a_program_that_cannot_be_run_is_a_program_error(kind: Kind, files: Path, tmp_path: Path) -> None:
     """Each case is reported in one line, and leaves nothing. A SandboxError would void the match."""
     (files / "plain.py").write_text("print(1)")
-    for name, text in (("garbage", "hello\n"), ("orphan", "#!/no/such/interpreter\n")):
-        (files / name).write_text(text)
+    for name, text in (
+        ("garbage", b"hello\n"),
+        ("foreign", b"\xcf\xfa\xed\xfe"),
+        ("orphan", b"#!/no/such/interpreter\n"),
+    ):
+        (files / name).write_bytes(text)
         (files / name).chmod(0o755)
     before = descriptors()
     for argv, words in WRONG.items():

@@ -23,7 +23,7 @@ from arena.sandbox import program_files
 from arena.sandbox.box import Program, ProgramError
 from arena.sandbox.bubblewrap import rootfs
 from arena.sandbox.bubblewrap.rootfs import CopiedRootfs, MountedRootfs
-from arena.sandbox.child_process import PROGRAM_ERRNOS
+from arena.sandbox.child_process import PROGRAM_ERRNOS, exec_error
 from arena.sandbox.linux import launch
 from arena.sandbox.scratch import make_readable_folder
 
@@ -63,7 +63,7 @@ def check_format(program: Program, copy: Path) -> bool:
                 return False
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_mode & 0o111 and file.read(2) not in (b"#!", b"\x7fE"):
-                raise ProgramError(f"{program.shown}: {PROGRAM_ERRNOS[errno.ENOEXEC]}")
+                raise ProgramError(f"{program.shown}: {exec_error(path)}")
             return True
     return False
 
