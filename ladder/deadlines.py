@@ -42,6 +42,11 @@ class DeadlineSummary:
     late_until: float | None = None
     lateness: str | None = None
 
+    @property
+    def accepts_until(self) -> float:
+        """Until when a version that is submitted may count."""
+        return self.late_until or self.closes_at
+
 
 CountingVersions = dict[tuple[str, str], str]
 """What counts of each user at each deadline: by (deadline, login), versions with their late penalties, as text."""

@@ -66,3 +66,13 @@ def test_words_and_dates_need_no_other_page_and_no_script(web: Pages) -> None:
     assert ada.get("/submit").text.count(">2096-10-02 07:06 UTC</time>") == 1
     text = web.visitor("staff").get("/admin/users?search=ada").text
     assert "1 user match" in text
+
+
+def test_a_deadline_is_shown_while_a_late_version_would_count(web: Pages) -> None:
+    add_settings(web.ladder, deadline("first", web.ladder.clock() - 3600))
+    bob = web.visitor("bob")
+    assert "All deadlines are over" in bob.get("/").text
+    toml = web.ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 2"))
+    assert "; over, late submissions until" in bob.get("/").text
+    assert "All deadlines are over" in web.visitor("ada").get("/").text, "her version counts"
