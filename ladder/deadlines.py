@@ -160,15 +160,21 @@ def make_version_picker(connection: Connection) -> VersionPicker:
 
     For each bot, the version that was active when the deadline closed for its owner counts: the newest version received
     by then, or the one that a user activated later but before the deadline closed. The end of its check doesn't matter.
-    Disabled versions never count, nor do those of suspended or withdrawn owners.
+    Versions that staff disabled never count, nor do those of suspended or withdrawn owners. A version that is disabled
+    since its owner joined a team still counts at deadlines that had closed.
 
     For an owner without a version in time, the first version received within the late days counts. Since a ladder
     continues after a deadline, newer versions of a bot that was submitted in time aren't late.
     """
-    disabled, chosen = store.disabled_versions(connection), store.chosen_versions(connection)
+    disabled, chosen = store.disabling_times(connection), store.chosen_versions(connection)
 
     def pick(versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
-        may = [each for each in versions if not (each.is_reference or each.is_locked_out or each.id in disabled)]
+        may = [
+            each
+            for each in versions
+            if not (each.is_reference or each.is_locked_out)
+            and disabled.get(each.id, math.inf) > due(each.owner_id).closes
+        ]
         may.sort(key=lambda version: (version.received_at, version.id))
         in_time = {each.id: each for each in may if each.received_at <= due(each.owner_id).closes}
         active = {each.bot: each for each in in_time.values()}

@@ -2,7 +2,7 @@
 
 An invitation is a credential of the member that created it. It admits users to the team in which that member is when
 it is used, until the team is full. Users can't leave a team or change it themselves. The quota of bots holds when a
-user joins: the user's bots beyond it are disabled.
+user joins: the user's bots beyond it are disabled, and keep counting at deadlines that have closed.
 """
 
 from sqlalchemy import Connection

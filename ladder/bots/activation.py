@@ -73,13 +73,18 @@ def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
 
 def is_bot_disabled(connection: Connection, bot: store.BotRecord) -> bool:
     """Return whether a bot was disabled, and no version was activated since."""
+    return _find_disabling(connection, bot) is not None
+
+
+def _find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
     entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    return bool(entries) and entries[-1].action == "disable"
+    return entries[-1] if entries and entries[-1].action == "disable" else None
 
 
 def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
-    """Disable a bot in an open transaction, as `disable_bot` does."""
-    if is_bot_disabled(connection, bot):
+    """Disable a bot in an open transaction, as `disable_bot` does. Staff may disable one that its owner disabled."""
+    before = _find_disabling(connection, bot)
+    if before is not None and before.actor != bot.login:
         return False
     if bot.active_version_id is not None:
         version = store.get_version_by_id(connection, bot.active_version_id)

@@ -267,6 +267,7 @@ from ladder.store.versions import (
     count_submissions_since,
     deactivate_bot,
     disabled_versions,
+    disabling_times,
     find_bot,
     finish_check,
     get_archive,

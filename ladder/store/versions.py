@@ -7,6 +7,7 @@ attempt waits. The loss of a runner, a machine or a cluster doesn't, up to MAX_L
 or check is abandoned."""
 
 import json
+import math
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -506,14 +507,33 @@ def disabled_versions(connection: Connection) -> dict[int, str]:
     Disabling a bot disables its existing versions, and new ones until a user activates one. Each version stays disabled
     until a user activates it.
     """
-    columns = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason)
+    return {version: reason for version, (reason, _) in _list_disabled(connection).items()}
+
+
+def disabling_times(connection: Connection) -> dict[int, float]:
+    """Return the ids of disabled versions, with the Unix time from which they don't count at deadlines.
+
+    A decision of staff applies to all deadlines: -inf. A bot that its owner disabled, by joining a team, keeps what
+    counted before.
+    """
+    return {version: since for version, (_, since) in _list_disabled(connection).items()}
+
+
+def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
+    entry = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason, audit_log.c.created_at)
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
-    query = select(versions.c.id, versions.c.last_audit_id, *columns).join(audit_log, audit_log.c.bot == versions.c.bot)
-    disabled: dict[int, str] = {}
-    rows = connection.execute(query.where(by_people).order_by(audit_log.c.id))
-    for version, before, audit_id, action, activated, reason in rows:
+    query = (
+        select(versions.c.id, versions.c.last_audit_id, audit_log.c.actor == users.c.login, *entry)
+        .join(audit_log, audit_log.c.bot == versions.c.bot)
+        .join(bots, bots.c.id == versions.c.bot)
+        .outerjoin(users, users.c.id == bots.c.owner_id)
+        .where(by_people)
+        .order_by(audit_log.c.id)
+    )
+    disabled: dict[int, tuple[str, float]] = {}
+    for version, before, by_owner, audit_id, action, activated, reason, at in connection.execute(query):
         if action == "disable":
-            disabled[version] = reason
+            disabled[version] = reason, at if by_owner and audit_id > before else -math.inf
         elif activated == version or audit_id <= before:
             disabled.pop(version, None)
     return disabled

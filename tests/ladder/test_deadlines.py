@@ -15,6 +15,7 @@ from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError, read_settings
 from ladder.store import all_bots, deactivate_bot, finish_check, unchecked_versions
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team
 from ladder.users import join_teams, set_suspended
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import NUMBERS, Clock, add_settings, deadline, hand_in, make_ladder
@@ -101,6 +102,20 @@ def more_time(ladder: Ladder) -> None:
     extend_deadline(ladder, "ada", "first", None, 1, 0, "t", "ill")
 
 
+def joins(hours: float) -> Step:
+    """Let ada join the team of bob, whose bot uses up the quota."""
+
+    def step(ladder: Ladder) -> None:
+        toml = ladder.path / "ladder.toml"
+        toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 2"))
+        hand_in(ladder, "bob", "b", at=DUE + 30 * DAY)
+        at(hours, ladder)
+        form_team(ladder, "bob", "Red")
+        accept_invitation(ladder, "ada", invite_to_team(ladder, "bob").secret)
+
+    return step
+
+
 def team(ladder: Ladder) -> None:
     at(-9, ladder)
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
@@ -137,6 +152,11 @@ TWO = [submit_step(-5), submit_step(-4)]
         ([*TWO, staff(-3, None), staff(-2, 1)], "a@1"),
         ([*TWO, activate_step(-3, 1), staff(1, None)], None),
         ([*TWO, activate_step(-3, 1), staff(1, None), staff(2, 2)], "a@2"),
+        ([*TWO, joins(0.25)], None),  # the very end of the grace
+        ([*TWO, joins(0.26)], "a@2"),
+        ([*TWO, joins(0.26), staff(1, None)], None),
+        ([more_time, *TWO, joins(1)], None),
+        ([submit_step(30), joins(31)], "a@1"),
         ([*TWO, is_auto_disabled], "a@2"),  # this spares others its forfeits, and decides nothing about the owner
         ([*TWO, is_auto_disabled, activate_step(-3, 1)], "a@1"),
         ([*TWO, submit_step(0.25)], "a@3"),  # the very end of the grace
