@@ -286,7 +286,10 @@ def get_user(connection: Connection, login: str) -> store.User:
 
 
 def get_acting_user(connection: Connection, login: str) -> store.User:
-    """Return the user who performs an action, by login. Raises LadderError, also if suspended or withdrawn."""
+    """Return the user who performs an action, by login.
+
+    Raises LadderError if the login is unknown, or the user is suspended, withdrawn or not approved.
+    """
     user = get_user(connection, login)
     out = store.lockout_reason(connection, user)
     if out is not None:

@@ -276,7 +276,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True, allow_nan=F
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """Return a message as one line, newline included. Raises ValueError for NaN."""
+    """Return a message as one line of ASCII JSON, newline included. Raises ValueError for NaN and infinities."""
     return _encode(message).encode() + b"\n"
 
 

@@ -207,7 +207,7 @@ def test_the_commands_of_the_course_run(place: Place) -> None:
 
 
 def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> None:
-    """analyze-results.md: its command with fewer games, its script, and the rows of its output."""
+    """analyze-results.md: its command with fewer games, its script, and the rows of the table that it shows."""
     command, script = (block.strip() for block in blocks("sh", RESEARCH))
     assert "--games 1200 --seed 7" in command
     run_command(command.replace("--games 1200", "--games 36 --sandbox process"), tmp_path)
@@ -223,7 +223,7 @@ def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> Non
     assert made.returncode == 0, made.stderr
     (shown,) = re.findall(r"^```\n(how often.*?)^```", RESEARCH, re.MULTILINE | re.DOTALL)
     names = [sorted(re.findall(r"^(?:how .*|│ +\w+ +)", text, re.MULTILINE)) for text in (shown, made.stdout)]
-    assert names[0] == names[1]
+    assert names[0] and set(names[0]) <= set(names[1])
     assert {path.name for path in tmp_path.glob("*.parquet")} == {"results.parquet", "games.parquet", "moves.parquet"}
 
 

@@ -208,7 +208,10 @@ def two_replies(seen: FaultContext) -> object:
 
 
 def answers_request_before(seen: FaultContext) -> object:
-    """Return what of the reply fits the request before: its id, or a move of another kind of request."""
+    """Return the part of the reply that answers the previous request, as text: its id, or a move for another kind.
+
+    A false value: no part does.
+    """
     asked, before = seen.asked.get("id"), parse_object(seen.before)
     if asked is None or asked == 1:
         return False
@@ -661,7 +664,7 @@ def background_program(seen: FaultContext) -> object:
 
 
 def neighbour(seen: FaultContext) -> object:
-    """Return the module or file next to a bot that is a single file, if it isn't in the box."""
+    """Return the name of the file next to a single-file bot that the bot misses in its box; a false value if none is."""
     name = seen.boxed and seen.is_single_file and str(_missing_module(seen) or missing_file(seen))
     stem = os.path.basename(name or "").removeprefix("./").partition(".")[0]
     near = (stem, f"{stem}.py", f"{stem}.js", os.path.basename(name or ""))

@@ -138,8 +138,9 @@ def first_seat(seating: Sequence[int], winner: int | None) -> int:
 
 
 def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) -> State:
-    """Return the start of a game. `starter` is `first_seat`, for rulesets in which the last winner starts.
+    """Return the state at the start of a game.
 
+    chance: the game's random numbers. starter: the seat of `first_seat`; read only if the last winner starts.
     Raises ValueError if the ruleset isn't for this number of seats.
     """
     problem = rules.problem(seats)

@@ -121,7 +121,10 @@ class ModelPlayer:
     key: str = field(repr=False)
 
     def render(self, part: str, values: dict[str, Any]) -> str:
-        """Return one of the two texts of the prompt, "system" or "request". Raises BotError."""
+        """Return the text `part` of the prompt, "system" or "request", filled with `values`.
+
+        Raises BotError if the template fails.
+        """
         try:
             return "".join(self.template.blocks[part](self.template.new_context(values))).strip()
         except Exception as problem:  # whatever a template computes

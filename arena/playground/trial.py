@@ -110,7 +110,10 @@ class _StartedError(BaseException):
 
 
 class Program:
-    """A program. Each of its bots is a new execution, as each match has a new process."""
+    """The source of a bot. Each bot that it starts is a new execution, as each match has a new process.
+
+    file: the name in tracebacks.
+    """
 
     def __init__(self, source: str, file: str = BOT_FILE) -> None:
         self.source, self.file = source, file

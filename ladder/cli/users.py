@@ -317,7 +317,9 @@ def join(
     reason: str,
     as_json: bool,
 ) -> None:
-    """Add users to a team. It is created if it doesn't exist. If users formed it, name its members as well.
+    """Add users to a team, and create the team if it doesn't exist.
+
+    When you first add a user to a team that users formed themselves, name all its members, too.
 
     Queued rated matches in which two bots of the team would meet are cancelled. Finals continue.
     """

@@ -16,10 +16,11 @@ from ladder.store.versions import Version, active_versions
 
 
 def claim_review(connection: Connection, timestamp: float, since: float, most: int) -> tuple[Version, int] | None:
-    """Insert a review, and return its version and match: the newest match in which the version didn't win each game.
+    """Insert a review, and return its version and match; return None if no match qualifies.
 
-    The version is active, no reference bot's, and has the fewest reviews since a Unix time, fewer than `most`. Matches
-    of finals are left out. It returns None if no version has a match for a review.
+    The version is active, isn't a reference bot, and has the fewest reviews since the Unix time `since`, below `most`.
+    The match is the newest played rated match or challenge with a stored record of which the version didn't win each
+    game and has no review.
     """
     query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= since).group_by(reviews.c.version)
     count: dict[int, int] = dict(connection.execute(query).all())

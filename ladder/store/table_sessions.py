@@ -249,7 +249,10 @@ def take_slot(
     token_sha256: str | None,
     timestamp: float,
 ) -> None:
-    """Assign a slot to a player: a user by id, or a guest by the SHA-256 of a new secret. Without a name, free it."""
+    """Assign a slot to a user by id, or to a guest by the SHA-256 of a new secret. If `name` is None, free the slot.
+
+    timestamp: Unix time.
+    """
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
     record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 

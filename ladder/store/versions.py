@@ -104,7 +104,13 @@ class BotRecord:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a bot. `command` starts it; it is None until the version was checked. Times are Unix times."""
+    """One version of a bot. Times are Unix times.
+
+    digest: of the submitted files. built_digest: of the files that are played, None before the build.
+    command: starts the version; None until it was checked.
+    status: QUEUED, CHECKING, ACCEPTED or REJECTED.
+    attempts: failed attempts of its check.
+    """
 
     id: int
     bot: int
@@ -461,7 +467,7 @@ def finish_check(
 
 
 def get_check_steps(connection: Connection, version: int) -> list[str]:
-    """Return the data of the steps of a version's check, in order; while it runs, those so far."""
+    """Return the steps of a version's check in order, each as JSON. While the check runs: the steps so far."""
     return list(
         connection.scalars(
             select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)

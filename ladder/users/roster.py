@@ -388,7 +388,7 @@ class UserMatcher:
         return bool(known) and not any(key in self._now for key, _ in known)
 
     def is_called(self, user: User, login: str | None) -> bool:
-        """Return whether a login is a user's, or one of a user merged into that user."""
+        """Return whether the login belongs to the user, or to a user that was merged into the user."""
         return user.id in self._called[_kind("login"), fold_ascii_case(login or "")]
 
     def namesakes(self, person: RosterEntry) -> list[str]:

@@ -49,7 +49,7 @@ def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool
 
 
 def get_participant(connection: Connection, login: str) -> store.User:
-    """Return the user of a login. Raises LadderError, also for the login "staff"."""
+    """Return the user of a login. Raises LadderError if the login is unknown or "staff"."""
     user = get_user(connection, login)
     if user.login == STAFF_USER.login:
         raise LadderError("staff owns the reference bots, and can't be suspended or withdrawn.\nDisable a bot instead.")

@@ -331,7 +331,7 @@ class Seat:
         return taken
 
     def mark(self, text: str) -> None:
-        """Read standard error, then append a log marker to it."""
+        """Read what the bot has written to standard error, then append a marker line to its log."""
         self.receive_stderr()
         self.capture.mark(text)
 

@@ -77,7 +77,7 @@ def one_line_text(problem: BaseException) -> str:
 
 
 def no_address_problem(problem: BaseException, host: str) -> HostProblem:
-    """Return the problem of Docker settings in the environment that name no engine."""
+    """Return the problem of DOCKER_HOST (`host`), or of the variables for TLS if it is unset (""); problem: the error."""
     why = one_line_text(problem)
     if not host:
         return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
