@@ -100,7 +100,10 @@ ChatAction = Literal["delete_line", "mute", "unmute"]
 
 @transaction
 def moderate_chat(connection: Connection, ladder: Ladder, id: int, action: ChatAction, actor: str, reason: str) -> bool:
-    """Delete a line, or mute or unmute its writer; return False if this applies already. Raises LadderError."""
+    """Delete a line, or mute or unmute its writer; return False if this applies already.
+
+    Raises LadderError if the chat has no such line.
+    """
     line = store.find_chat_message(connection, id)
     if line is None:
         raise LadderError(f"the chat has no line {id}.\nIt may have expired.")

@@ -140,7 +140,10 @@ class LadderMetrics:
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return the host and port of an address such as "9100" or "0.0.0.0:9100". Raises LadderError."""
+    """Return the host and port of an address such as "9100" or "0.0.0.0:9100".
+
+    Raises LadderError if the text is no such address.
+    """
     host, colon, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or not 0 < int(port) < 65_536 or (colon and not host):
         raise LadderError(f"--metrics {text!r} isn't a valid address.\nGive a port, such as 9100, or ADDRESS:PORT.")
@@ -149,7 +152,10 @@ def parse_address(text: str) -> tuple[str, int]:
 
 @contextmanager
 def serve_metrics(registry: CollectorRegistry, text: str) -> Iterator[str]:
-    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`. Raises LadderError."""
+    """Serve metrics over HTTP during the context; yield the URL. text: see `parse_address`.
+
+    Raises LadderError if the address isn't valid or can't be opened.
+    """
     from prometheus_client import start_http_server
 
     host, port = parse_address(text)

@@ -90,7 +90,7 @@ class Ladder:
 
     @property
     def settings(self) -> LadderSettings:
-        """Return the current content of ladder.toml. Raises LadderError."""
+        """Return the current content of ladder.toml. Raises LadderError if the file can't be read or isn't valid."""
         self._settings = read_settings(self.path)
         return self._settings
 
@@ -157,7 +157,9 @@ class Ladder:
 def create_ladder(
     path: Path, play: LadderFormat, database: str | None, fill: Callable[[Connection], object] = lambda connection: None
 ) -> Ladder:
-    """Create a ladder in a new folder; `database` is a URL, None for a file in the folder. Raises LadderError.
+    """Create a ladder in a new folder; `database` is a URL, None for a file in the folder.
+
+    Raises LadderError if the folder contains a ladder or can't be written, or the database can't be created.
 
     `fill` writes the initial content. ladder.toml gets its name last, so a folder with it is complete.
     """
@@ -235,7 +237,10 @@ def open_ladder(
 
 
 def resolve_database_url(url: str, folder: Path) -> URL:
-    """Return a URL with an SQLite path made absolute: it is relative to the ladder's folder. Raises DatabaseError."""
+    """Return a URL with an SQLite path made absolute: it is relative to the ladder's folder.
+
+    Raises DatabaseError if the URL isn't valid.
+    """
     try:
         db = make_url(url)
     except (ArgumentError, ValueError):
@@ -313,7 +318,7 @@ def require_unsuspended(connection: Connection, bot: store.BotRecord) -> None:
 
 
 def get_bot(connection: Connection, name: str) -> store.BotRecord:
-    """Return the bot of a name. Raises LadderError."""
+    """Return the bot of a name. Raises LadderError if it doesn't exist."""
     bot = store.find_bot(connection, name)
     if bot is None:
         near = get_close_matches(name, [each.name for each in store.all_bots(connection)], 1)
@@ -323,7 +328,10 @@ def get_bot(connection: Connection, name: str) -> store.BotRecord:
 
 
 def get_version(connection: Connection, text: str) -> store.Version:
-    """Return the version that a text names: "honest@3", or "honest" for its newest. Raises LadderError."""
+    """Return the version that a text names: "honest@3", or "honest" for its newest.
+
+    Raises LadderError if it doesn't exist.
+    """
     name, at, number = text.rpartition("@")
     bot = get_bot(connection, name if at else text)
     versions = store.versions_of(connection, bot.id)
@@ -341,7 +349,8 @@ def get_version(connection: Connection, text: str) -> store.Version:
 def get_accepted_version(connection: Connection, text: str) -> store.Version:
     """Return the accepted version that a text names, such as "honest@3".
 
-    "honest" means the active version, or the newest accepted one if none is active. Raises LadderError.
+    "honest" means the active version, or the newest accepted one if none is active. Raises LadderError if there is
+    none.
     """
     if "@" in text:
         version = get_version(connection, text)
@@ -361,7 +370,10 @@ def get_accepted_version(connection: Connection, text: str) -> store.Version:
 
 
 def get_version_archive(ladder: Ladder, text: str) -> tuple[store.Version, bytes]:
-    """Return the version that a text names, like `get_version`, and its submission archive. Raises LadderError."""
+    """Return the version that a text names, like `get_version`, and its submission archive.
+
+    Raises LadderError if it doesn't exist or its files were erased.
+    """
 
     def read(connection: Connection) -> tuple[store.Version, bytes]:
         version = get_version(connection, text)
@@ -382,7 +394,10 @@ class PruneResult:
 
 
 def prune_expired(ladder: Ladder) -> PruneResult:
-    """Remove events, chat lines, records and logs older than the limits in ladder.toml. Raises DatabaseError."""
+    """Remove events, chat lines, records and logs older than the limits in ladder.toml.
+
+    Raises DatabaseError if the database can't be reached.
+    """
     kept, now = ladder.last_settings.retention, ladder.clock()
     store.prune_events(ladder.database, now - kept.events_days * DAY_S)
     ladder.database.write(lambda connection: store.delete_chat_messages(connection, now - kept.chat_days * DAY_S))

@@ -148,7 +148,7 @@ def find_record_text(context: ViewContext, id: int) -> str | None:
 
 
 def _make_replay(context: ViewContext, line: store.MatchSummary, text: str) -> dict[str, Any]:
-    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
+    """Return the replay of a record, redacted for the viewer. Raises RecordError if the record can't be read."""
     record, viewer = read_record(text), context.viewer
     owners = {
         seat.version_ref: store.get_version_by_id(context.connection, seat.version).login for seat in line.players

@@ -212,7 +212,10 @@ class OpenIDSettings(_Table):
         return self
 
     def secret(self, folder: Path) -> str:
-        """Return the client's secret; a secret file's path is relative to the ladder's folder. Raises LadderError."""
+        """Return the client's secret; a secret file's path is relative to the ladder's folder.
+
+        Raises LadderError if that file can't be read.
+        """
         if self.client_secret is not None:
             return self.client_secret.get_secret_value()
         try:
@@ -337,7 +340,7 @@ class LadderSettings(_Table):
     baselines: tuple[Baseline, ...] = ()
 
     def deadline(self, name: str) -> Deadline:
-        """Return the deadline of a name. Raises LadderError."""
+        """Return the deadline of a name. Raises LadderError if it doesn't exist."""
         for deadline in self.deadlines:
             if deadline.name == name:
                 return deadline
@@ -346,7 +349,10 @@ class LadderSettings(_Table):
 
 
 def read_settings(folder: Path) -> LadderSettings:
-    """Return the content of the ladder.toml in a ladder's folder. Raises LadderError."""
+    """Return the content of the ladder.toml in a ladder's folder.
+
+    Raises LadderError if the file is missing, can't be read or isn't valid.
+    """
     path = folder / SETTINGS_FILE
     try:
         text = path.read_text(encoding="utf-8-sig")  # -sig: Windows editors write a byte order mark
@@ -363,7 +369,10 @@ def read_settings(folder: Path) -> LadderSettings:
 
 @lru_cache(maxsize=16)
 def parse_settings(text: str, path: Path) -> LadderSettings:
-    """Return the settings in the text of a ladder.toml; `path` is for messages. Raises LadderError."""
+    """Return the settings in the text of a ladder.toml; `path` is for messages.
+
+    Raises LadderError if the text isn't valid.
+    """
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -261,7 +261,10 @@ def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[
 
 
 def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> Any:
-    """Return a form's value for TOML, None for an empty one. Raises LadderError."""
+    """Return a form's value for TOML, None for an empty one.
+
+    Raises LadderError if the text isn't such a value, or the time zone is unknown.
+    """
     kind = shape.get("format", shape.get("type"))
     try:
         if kind == "boolean":
@@ -283,7 +286,10 @@ def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> A
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Replace a file at once, so that no reader sees half of it; its mode stays. Raises LadderError."""
+    """Replace a file at once, so that no reader sees half of it; its mode stays.
+
+    Raises LadderError if the file can't be written.
+    """
     try:
         number, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with open(number, "w", encoding="utf-8") as file:

@@ -272,7 +272,10 @@ class TaskSource:
         return tuple(self._running)
 
     def take(self) -> Task | None:
-        """Return the next task, leased to this runner; None if no task is available now. Raises DatabaseError."""
+        """Return the next task, leased to this runner; None if no task is available now.
+
+        Raises DatabaseError if the database can't be reached.
+        """
         if self._retries:
             return self._start(self._retries.pop(0))
         if self.stopping or time.monotonic() < self._not_before:
@@ -483,7 +486,8 @@ class QueuedChallenge:
 def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
     """Queue challenges of a user's bot, ahead of all other matches; reference bots fill the table.
 
-    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError.
+    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError if the bot belongs to
+    another user, an opponent can't play, or the quota is used up.
     """
     most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
 

@@ -45,7 +45,10 @@ def find_invitation(ladder: Ladder, secret: str) -> store.Membership:
 
 
 def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
-    """Return the names of a user's bots that accepting an invitation would disable. Raises LadderError."""
+    """Return the names of a user's bots that accepting an invitation would disable.
+
+    Raises LadderError if the invitation isn't valid.
+    """
 
     def read(connection: Connection) -> list[str]:
         inviter = _get_inviter(ladder, connection, secret)

@@ -160,7 +160,10 @@ class _VersionCheck:
         report_progress(checks.CheckStep(what, checks.Severity.NOW, text, number=len(self.steps) + 1))
 
     def unpack_archive(self) -> Path:
-        """Write the version's files, and return the path of its file or folder. Raises ArchiveError."""
+        """Write the version's files, and return the path of its file or folder.
+
+        Raises ArchiveError if the archive isn't valid or doesn't match its digest.
+        """
         job = self.job
         folder = self.scratch / job.name.partition("@")[0]
         folder.mkdir()

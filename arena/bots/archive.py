@@ -378,7 +378,10 @@ class PortableBot:
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} don't identify a bot")
 
     def resolve_on(self, place: Path, programs: Programs) -> Bot:
-        """Return the bot with its files at `place` and this machine's programs. Raises MissingProgramError."""
+        """Return the bot with its files at `place` and this machine's programs.
+
+        Raises MissingProgramError if a program of the bot's command isn't on this machine.
+        """
         if not self.argv:  # a model
             return Bot(self.name, place, (), place, None, self.digest)
         first, *rest = self.argv

@@ -249,7 +249,10 @@ def _require_disk_space(*folders: Path) -> None:
 
 
 def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float) -> str | None:
-    """Run a command, and truncate its output; return why it failed, None if it didn't. Raises OSError."""
+    """Run a command, and truncate its output; return why it failed, None if it didn't.
+
+    Raises OSError if the command can't be started.
+    """
     # A file needs no reader; a pipe would have to be drained until the last process has ended.
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True

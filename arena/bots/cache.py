@@ -44,7 +44,7 @@ class BotCache:
         self._folder = folder
 
     def link(self, bot: Bot) -> None:
-        """Add a bot by a link to its files, without a copy. Raises OSError."""
+        """Add a bot by a link to its files, without a copy. Raises OSError if the link exists or can't be written."""
         os.symlink(bot.path, self._link_path(bot.digest, bot.name))
 
     def put(self, bot: PortableBot, archive: IO[bytes]) -> None:
@@ -173,7 +173,8 @@ def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
 def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, str]:
     """Return (copy of a bot's file or folder at a git revision, full commit hash); copies are below `folder`.
 
-    Raises BotError.
+    Raises BotError if the path is in no git repository, or the revision or the files in it don't exist or aren't
+    accepted.
     """
     label = f"{escape_control(path)}@{escape_control(revision)}"
     there = Path(os.path.abspath(path))

@@ -159,6 +159,6 @@ def _too_large_error(bot: Path, what: str) -> BotError:
 
 
 def with_digest(bot: Bot) -> Bot:
-    """Return the bot with the current digest of its files. Raises BotError."""
+    """Return the bot with the current digest of its files. Raises BotError if the files can't be read."""
     with os_errors_as_bot_errors(bot.path):
         return replace(bot, digest=digest_of(bot.path))

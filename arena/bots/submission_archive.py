@@ -460,7 +460,10 @@ def main() -> None:
 
 
 def _outcome(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:
-    """Return the result of a job, or its error, as JSON, and the archive. Raises MemoryError."""
+    """Return the result of a job, or its error, as JSON, and the archive.
+
+    Raises MemoryError if reading it needs more memory than allowed.
+    """
     try:
         bundle = read_submission(Path(path), name, max_bytes)
     except MemoryError:

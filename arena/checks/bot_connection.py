@@ -204,7 +204,10 @@ class BotConnection:
     # -- reading
 
     def _parse_answer(self, number: int, got: bytes, sent: bytes) -> protocol.ParsedReply | None:
-        """Parse a line as the reply; return None if it answers an earlier request. Raises ConnectionBrokenError."""
+        """Parse a line as the reply; return None if it answers an earlier request.
+
+        Raises ConnectionBrokenError if the line isn't a valid reply, has another id, or is one stray line too many.
+        """
         message = protocol.decode(got)
         answer = message if isinstance(message, protocol.Malformed) else protocol.parse_reply(message)
         if isinstance(answer, protocol.Malformed):

@@ -664,7 +664,7 @@ def background_program(seen: FaultContext) -> object:
 
 
 def neighbour(seen: FaultContext) -> object:
-    """Return the name of the file next to a single-file bot that the bot misses in its box; a false value if none is."""
+    """Return the name of the file next to a single-file bot that the bot misses in its box; a false value if none."""
     name = seen.boxed and seen.is_single_file and str(_missing_module(seen) or missing_file(seen))
     stem = os.path.basename(name or "").removeprefix("./").partition(".")[0]
     near = (stem, f"{stem}.py", f"{stem}.js", os.path.basename(name or ""))

@@ -146,7 +146,10 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def combine_limits(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
-    """Return a run's times and limits: the defaults, then the ruleset's, then the flags. Raises RulesetError."""
+    """Return a run's times and limits: the defaults, then the ruleset's, then the flags.
+
+    Raises RulesetError if the ruleset is unknown or invalid.
+    """
     values: dict[str, Any] = dict(load_ruleset_limits(rules))
     for name, value in flags.items():
         if value is None:

@@ -187,7 +187,9 @@ def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConf
 
 
 def load_named_bots(arguments: Sequence[str], sandbox: str, models: bool = False) -> tuple[Bot, ...]:
-    """Return the bots of command-line arguments, and print remarks on them. Raises BotError.
+    """Return the bots of command-line arguments, and print remarks on them.
+
+    Raises BotError if an argument names no bot that can be loaded.
 
     models: whether language models may be among them.
     """
@@ -217,7 +219,10 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use. Raises BotError."""
+    """Check the models of a run before anything is built, and print what they will use.
+
+    Raises BotError if a model's settings or the budget aren't valid, or a budget is given without models.
+    """
     refuse_budget(config.bots, budget_file)
     models = [bot for bot in config.bots if bot.is_model]
     if not models:
@@ -237,7 +242,10 @@ def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
 
 
 def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
-    """Return the budget and the model players of a table. Raises BotError. Exits with 2 if a bot would get a key."""
+    """Return the budget and the model players of a table.
+
+    Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a bot would get a key.
+    """
     models = import_models()
     budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
     players = models.load_players(bots, budget)

@@ -37,7 +37,10 @@ class LocalProgram:
 
     @classmethod
     async def start(cls, command: Sequence[str], said: "ProgramOutput") -> "LocalProgram":
-        """Start the program in its own session, so that Ctrl-C doesn't reach it. Raises OSError."""
+        """Start the program in its own session, so that Ctrl-C doesn't reach it.
+
+        Raises OSError if the program can't be started.
+        """
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, limit=LINE_LIMIT, start_new_session=True
@@ -198,7 +201,7 @@ async def connect_program(
     """Relay a program's lines until the table closes; return the results.
 
     `say` is called with a text for each event. `reconnect_timeout_s`: how long to try to reconnect; None for as long
-    as the program's clock runs. Raises ConnectError.
+    as the program's clock runs. Raises ConnectError if the table refuses the client or can't be reached.
     """
     connected = _ConnectedProgram(seat, command, say, reconnect_timeout_s)
     try:
@@ -228,7 +231,10 @@ class _ConnectedProgram:
         self._delay_ms: int | None = None
 
     async def run(self) -> None:
-        """Keep a socket open, reconnecting whenever it is lost, until the table closes. Raises ConnectError."""
+        """Keep a socket open, reconnecting whenever it is lost, until the table closes.
+
+        Raises ConnectError if the table refuses the client or can't be reached.
+        """
         tries, lost_at = 0, None
         idle = False  # whether the server answered the last attempt with _IDLE
         while True:

@@ -191,8 +191,8 @@ def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng
     """Return the next state and the new events, given one answer for each seat of `state.board.phase.asked`, in order.
 
     Answers must be legal for their seats; only their class is checked here, since the referee has checked legality.
-    FORFEIT means that a seat leaves. Forfeits are applied first; the other answers count if the phase continues.
-    Raises IllegalMoveError.
+    FORFEIT means that a seat leaves. Forfeits are applied first; the other answers count if the phase continues. Raises
+    IllegalMoveError if the number of answers isn't that of the asked seats, or an answer's class doesn't fit the phase.
     """
     phase = state.board.phase
     if len(answers) != len(phase.asked) or not answers:

@@ -52,7 +52,10 @@ class Lesson:
 
 
 def make_lesson(data: Mapping[str, Any]) -> Lesson:
-    """Return a lesson from the values of its file. Raises LessonError."""
+    """Return a lesson from the values of its file.
+
+    Raises LessonError if a hand has a wrong number of cards, or a step can't be played.
+    """
     names, cards = zip(*((player["name"], player["cards"]) for player in data["players"]), strict=True)
     if any(len(hand) != coup.COUP.hand for hand in cards):
         raise LessonError(f"each player has {coup.COUP.hand} cards")
@@ -194,7 +197,10 @@ class Course:
         return {"game": game, "hint": self.view.hint(), **texts}
 
     def ask(self, step: Mapping[str, Any], word: str) -> Table:
-        """Return the part with a request to the learner. word: the move that continues. Raises LessonError."""
+        """Return the part with a request to the learner. word: the move that continues.
+
+        Raises LessonError if a wrong move has no text.
+        """
         seat = coup.view_from_seat(self.state, self.you)
         self.requests += 1
         legal = make_legal_moves(coup.list_legal_moves(seat))
@@ -213,7 +219,7 @@ class Course:
         return reasons.get(named) or reasons.get(move) or reasons.get(verb) or reasons.get("others", "")
 
     def fill(self, text: str) -> str:
-        """Return a text with the numbers of the engine. Raises LessonError."""
+        """Return a text with the numbers of the engine. Raises LessonError if the text names an unknown number."""
         view = coup.view_from_seat(self.state, self.you)
 
         def number(found: re.Match[str]) -> str:

@@ -16,7 +16,10 @@ from arena.replay import html_page, style_sheets, table_page
 
 @cache
 def load_lessons() -> tuple[Lesson, ...]:
-    """Return the lessons of this package in their order, then the puzzles. Raises LessonError."""
+    """Return the lessons of this package in their order, then the puzzles.
+
+    Raises LessonError if one of them can't be played.
+    """
     return (*map(_load, sorted(Path(__file__).parent.glob("*.toml"))), *load_puzzles())
 
 

@@ -24,7 +24,7 @@ _MEASURED = (
 
 
 def load_puzzles() -> tuple[Lesson, ...]:
-    """Return the puzzles of this package in their order. Raises LessonError."""
+    """Return the puzzles of this package in their order. Raises LessonError if one of them can't be played."""
     found = json.loads((Path(__file__).parent / "puzzles.json").read_text("utf-8"))
     return tuple(make_puzzle(data, number) for number, data in enumerate(found, 1))
 

@@ -146,7 +146,10 @@ def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) 
 
 
 def find_ruleset(rules: str | Ruleset) -> Ruleset:
-    """Return the ruleset, or the one with this preset's name or in this file. Raises RulesetError."""
+    """Return the ruleset, or the one with this preset's name or in this file.
+
+    Raises RulesetError if the preset is unknown or the file is invalid.
+    """
     if isinstance(rules, Ruleset):
         return rules
     if rules in PRESETS:

@@ -223,7 +223,10 @@ class ModelClient:
             await self._wait_for_provider(player, outcome, tries, time.monotonic() - failing_since)
 
     async def _wait_for_provider(self, player: ModelPlayer, failure: _Failure, tries: int, failing_s: float) -> None:
-        """Wait before the next try of a call, `failing_s` after its first failure. Raises CallsStoppedError."""
+        """Wait before the next try of a call, `failing_s` after its first failure.
+
+        Raises CallsStoppedError if the failure is final or has lasted for the budget's patience.
+        """
         what = f"{player.name}: {failure.reason}"
         pause_s = min(_MAX_PAUSE_S, 2.0 ** min(tries, 6)) * random.uniform(0.25, 0.5)
         if failure.retry_after_s is not None:

@@ -51,7 +51,10 @@ class PlayerCalls:
 
 
 class Journal:
-    """The journal in `folder`, None for none. `is_open(match)`: this match's calls may be replayed. Raises OSError."""
+    """The journal in `folder`, None for none. `is_open(match)`: this match's calls may be replayed.
+
+    Raises OSError if its file can't be read or written.
+    """
 
     def __init__(self, folder: Path | None, is_open: Callable[[int], bool] = lambda match: True) -> None:
         self._folder = folder
@@ -130,7 +133,10 @@ def _key_of(line: Line) -> CallKey:
 
 
 def read_calls(folder: Path) -> list[Line]:
-    """Return the lines of the journal of a run's folder, in order; [] without a journal. Raises OSError."""
+    """Return the lines of the journal of a run's folder, in order; [] without a journal.
+
+    Raises OSError if the journal can't be read.
+    """
     file = folder / FOLDER / _JOURNAL
     return _parse_lines(file.read_bytes()) if file.exists() else []
 

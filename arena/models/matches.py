@@ -91,7 +91,7 @@ def play_with_models(
 
 
 def report_calls(folder: Path) -> list[ModelCalls]:
-    """Return the calls of each model player of a run. Raises OSError."""
+    """Return the calls of each model player of a run. Raises OSError if the journal can't be read."""
     with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
         return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
 

@@ -168,7 +168,7 @@ def load_player(bot: Bot, budget: Budget) -> ModelPlayer:
 
 
 def read_settings(bot: Bot) -> ModelSettings:
-    """Return the settings of a model's folder. Raises BotError."""
+    """Return the settings of a model's folder. Raises BotError if bot.toml or its [model] isn't valid."""
     return _validated(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), _where(bot))
 
 

@@ -413,7 +413,10 @@ def _default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
 
 
 def _recompute_game(header: MatchHeader, game: GameRecord) -> GameRecord:
-    """Return a new record of the game, recomputed by a replay of its moves. Raises RecordError."""
+    """Return a new record of the game, recomputed by a replay of its moves.
+
+    Raises RecordError if a move can't be replayed.
+    """
     recorder = GameRecorder(game.game, game.seating, game.starter)
     for step in replay_game(header, game):
         recorder.add_step(step.before, step.answers, step.after, step.events)

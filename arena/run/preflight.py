@@ -129,7 +129,10 @@ class RunBuilds:
 
 
 def _is_build_folder(path: Path) -> bool:
-    """Return whether a folder belongs to this user and contains only files of builds. Raises OSError."""
+    """Return whether a folder belongs to this user and contains only files of builds.
+
+    Raises OSError if the folder can't be read.
+    """
     ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
     return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}
 

@@ -87,7 +87,7 @@ def list_ruleset_fields() -> FieldList:
 def load_ruleset(name_or_path: str) -> coup.Ruleset:
     """Return the preset of this name or, if it ends in .toml or contains a slash, the ruleset in this file.
 
-    Raises RulesetError.
+    Raises RulesetError if the preset is unknown, or the file can't be read or is invalid.
     """
     if _is_file(name_or_path):
         return _load_file(Path(name_or_path))[0]
@@ -97,7 +97,10 @@ def load_ruleset(name_or_path: str) -> coup.Ruleset:
 
 
 def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
-    """Return the [limits] of a ruleset file by field of SETTABLE_LIMITS; {} for a preset. Raises RulesetError."""
+    """Return the [limits] of a ruleset file by field of SETTABLE_LIMITS; {} for a preset.
+
+    Raises RulesetError if the file can't be read or is invalid.
+    """
     return _load_file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
 

@@ -61,7 +61,7 @@ class Store(ResultSource, Protocol):
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write `text` to a file atomically and sync it to disk. Raises OSError."""
+    """Write `text` to a file atomically and sync it to disk. Raises OSError if the file can't be written."""
     scratch = path.with_name(path.name + ".tmp")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never group-writable
     with open(descriptor, "w", encoding="utf-8") as out:
@@ -94,7 +94,10 @@ class LogFolder:
         self._by_bot: dict[str, list[_Log]] | None = None  # each bot's files in order; None until they are needed
 
     def add(self, match: int, bot: str, process: int, data: bytes) -> None:
-        """Write a process's standard error; remove the bot's middle files if all are too large. Raises OSError."""
+        """Write a process's standard error; remove the bot's middle files if all are too large.
+
+        Raises OSError if a file can't be written.
+        """
         name = escape_file_name(bot)
         self._path(name, match, process).write_bytes(data)
         logs = self._files().setdefault(name, [])

@@ -165,7 +165,8 @@ def remove_leftovers(choice: sandbox.SandboxChoice) -> None:
 def local_workers(config: RunConfig, jobs: int) -> Iterator[LocalExecutor]:
     """Open `jobs` worker processes on this machine, which use the run's bots in their present folders.
 
-    At the end the workers are stopped, and leftovers of killed ones are removed. Raises OSError.
+    At the end the workers are stopped, and leftovers of killed ones are removed. Raises OSError if the folder of their
+    bots can't be made.
     """
     with sandbox.scratch_folder() as scratch:
         folder = scratch / "bots"
@@ -369,6 +370,9 @@ class FinalPlan:
 
 @lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its publication and for its matches
 def final_plan(key: bytes, owners: tuple[int, ...], seats: int, games: int, match_games: int) -> MatchPlan:
-    """Return the tables of a final, in which each version plays at least `games` games. Raises ValueError."""
+    """Return the tables of a final, in which each version plays at least `games` games.
+
+    Raises ValueError if no table can be filled without two bots of one owner.
+    """
     total = -(-games * len(owners) // seats)
     return plan_matches(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)

@@ -119,7 +119,10 @@ class _Folder:
         return [*self.by_match]
 
     def results(self, match: int) -> tuple[referee.GameResult, ...]:
-        """Return the results of a match that has a record. Raises RecordFileError."""
+        """Return the results of a match that has a record.
+
+        Raises RecordFileError if the record can't be read or replayed.
+        """
         return tuple(referee.game_results(read_record_file(self.by_match[match])))
 
     def differences(self) -> Iterator[str]:

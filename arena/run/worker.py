@@ -290,7 +290,7 @@ def _require_worker() -> Worker:
 
 
 def _hold_bots(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack) -> None:
-    """Hold the bots in the cache until the stack is closed. Raises MissingBotsError."""
+    """Hold the bots in the cache until the stack is closed. Raises MissingBotsError if the cache lacks one."""
     missing = []
     for bot in bots:
         try:

@@ -35,7 +35,7 @@ def lock_folder(path: Path) -> int | None:
 
 
 def make_readable_folder(path: Path) -> None:
-    """Create a folder that every user can read, whatever the umask is. Raises OSError."""
+    """Create a folder that every user can read, whatever the umask is. Raises OSError if it can't be created."""
     path.mkdir()
     path.chmod(0o755)
 
@@ -117,7 +117,10 @@ def is_disk_full(problem: BaseException, scratch: Path) -> bool:
 
 
 def sync_tree(root: Path) -> None:
-    """Write a folder's file system to the disk, or all file systems if libc lacks syncfs. Raises OSError."""
+    """Write a folder's file system to the disk, or all file systems if libc lacks syncfs.
+
+    Raises OSError if the folder can't be opened or the disk fails.
+    """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)

@@ -74,7 +74,10 @@ class StudyPlan:
 
 
 def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | None = None) -> StudyPlan:
-    """Return the plan of a study that plays `jobs` games at once. Raises BotError."""
+    """Return the plan of a study that plays `jobs` games at once.
+
+    Raises BotError if a model's settings aren't valid.
+    """
     plan, cases = config.plan(), Cases()
     for game in pilot.games if pilot else ():
         cases.add_game(game)

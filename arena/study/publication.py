@@ -39,7 +39,10 @@ _REPLAY_BYTES = 100_000  # of reasoning a game
 
 
 def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable[[], object] = lambda: None) -> None:
-    """Write all files into the folder `out`, in place of those of an earlier report. Raises OSError."""
+    """Write all files into the folder `out`, in place of those of an earlier report.
+
+    Raises OSError if a file can't be written.
+    """
     for name in ("tables", "figures", "replays"):
         (out / name).mkdir(parents=True, exist_ok=True)
     plots = list(_plots(report.measures))

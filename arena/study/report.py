@@ -70,7 +70,7 @@ class Study:
         return [*self.config.players, *self.config.anchors]
 
     def record(self, match: int) -> Record:
-        """Return the record of a match. Raises RecordFileError."""
+        """Return the record of a match. Raises RecordFileError if the record can't be read."""
         return read_record_file(RunFolder(self.path, record_results).record(match))
 
     def call_rows(self) -> Iterator[CallRow]:

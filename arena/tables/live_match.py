@@ -398,7 +398,9 @@ class RecordFolder:
         self.folder = folder
 
     def save(self, record: referee.Record, logs: ProcessLogs = ()) -> Path:
-        """Write the record, and logs as (bot, process, bytes); return the record's file. Raises OSError.
+        """Write the record, and logs as (bot, process, bytes); return the record's file.
+
+        Raises OSError if a file can't be written.
 
         An earlier version of the record is replaced atomically.
         """

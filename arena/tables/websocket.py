@@ -175,7 +175,7 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
 
 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
-    """Send lines of chat as they come. Raises TimeoutError."""
+    """Send lines of chat as they come. Raises TimeoutError if the client takes a line too slowly."""
     async for message in chat.follow(client, client.slot, client.login):
         async with asyncio.timeout(_SEND_TIMEOUT_S):
             await channel.send(json.dumps(message))

@@ -13,7 +13,8 @@ from ladder.settings import LadderError
 def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
     """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
 
-    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError.
+    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError if the user may
+    not activate it.
     """
 
     def check(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
@@ -42,7 +43,7 @@ def activate_version(
 ) -> bool:
     """Activate an accepted version of a bot; return False if it is active already.
 
-    `check` is called first, and may raise. Raises LadderError.
+    `check` is called first, and may raise. Raises LadderError if the bot or version doesn't exist or isn't accepted.
     """
     bot = get_bot(connection, name)
     versions = store.versions_of(connection, bot.id)
@@ -65,7 +66,10 @@ def activate_version(
 
 
 def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
-    """Disable a bot and cancel its queued matches; return False if it is disabled already. Raises LadderError."""
+    """Disable a bot and cancel its queued matches; return False if it is disabled already.
+
+    Raises LadderError if the bot doesn't exist.
+    """
     return ladder.database.write(
         lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
     )

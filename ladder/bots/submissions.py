@@ -153,7 +153,10 @@ def _get_only_bot_name(connection: Connection, login: str) -> str:
 
 
 def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
-    """Store a submission as a version, unless it is a duplicate. Raises LadderError."""
+    """Store a submission as a version, unless it is a duplicate.
+
+    Raises LadderError if the user may not submit under this name or now.
+    """
     login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, login)
     owner, party = acting.id, store.get_party(connection, acting)
@@ -376,7 +379,8 @@ _OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".v
 def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
     """Compare the sources of all bots: the active version, else the newest accepted one.
 
-    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError.
+    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError
+    if copydetect isn't installed, or the comparison exceeds its limits.
     """
     with ladder.database.read() as connection:
         playing = store.active_versions(connection)
@@ -435,7 +439,10 @@ def _source(archive: bytes) -> tuple[str, str, list[str]]:
 
 
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
-    """Return the result of `compare_programs`, run in a limited process. Raises LadderError."""
+    """Return the result of `compare_programs`, run in a limited process.
+
+    Raises LadderError if copydetect isn't installed, or the comparison exceeds its limits.
+    """
     if find_spec("copydetect") is None:
         raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
     asked = json.dumps({"programs": programs, "common": common}).encode()

@@ -71,10 +71,10 @@ def create_final(
 ) -> FinalState:
     """Create a final of the active versions, or of those that count at a deadline, and queue its matches.
 
-    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most,
-    in `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final
-    doesn't wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log
-    lists these. Raises LadderError.
+    Each version plays at least `games` games. is_open: results are public while it is played. extra_rounds: at most, in
+    `extend_finals`. The SHA-256 of the key is written to the ladder's folder before a match is queued. A final doesn't
+    wait for users with an extension, and leaves out bots of a user or team that has too many; the audit log lists
+    these. Raises LadderError if the name is taken or invalid, checks aren't finished, or the versions fill no table.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
@@ -116,7 +116,8 @@ class FinalPreview:
 def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPreview:
     """Return what `create_final` would do now. Without a deadline (""), versions are the active ones.
 
-    None stands for the last deadline that is over and has no final, else the next one. Raises LadderError.
+    None stands for the last deadline that is over and has no final, else the next one. Raises LadderError if the
+    deadline doesn't exist.
     """
     settings, now, problem = ladder.settings, ladder.clock(), None
     with ladder.database.read() as connection:
@@ -282,7 +283,10 @@ def _plan_extra_round(
 
 @transaction
 def retry_final(connection: Connection, ladder: Ladder, name: str, actor: str) -> FinalState:
-    """Queue the abandoned matches of a final again, with the same deals. Raises LadderError."""
+    """Queue the abandoned matches of a final again, with the same deals.
+
+    Raises LadderError if the final doesn't exist or is revealed.
+    """
     final = _get_final(connection, name)
     if final.revealed:
         raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
@@ -426,7 +430,10 @@ def _describe_left_out(versions: Sequence[store.Version]) -> str:
 def _plan_tables(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version]
 ) -> tuple[FinalPlan, list[Sequence[int]]]:
-    """Return the plan of a final, and the versions at each table. Raises LadderError."""
+    """Return the plan of a final, and the versions at each table.
+
+    Raises LadderError if no table can be filled without two bots of one owner or team.
+    """
     planned = _plan_of(ladder, final, versions)
     try:
         return planned, [table.bots for table in planned.plan().tables]

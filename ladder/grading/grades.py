@@ -169,7 +169,10 @@ class _GradingScope:
 def collect_grading_inputs(
     connection: Connection, settings: LadderSettings, now: float, final: store.Final | None, limit: Deadline | None
 ) -> GradingInputs:
-    """Return the grading inputs of a final, of a deadline or, without both, of now. Raises LadderError."""
+    """Return the grading inputs of a final, of a deadline or, without both, of now.
+
+    Raises LadderError if a baseline names an unknown bot.
+    """
     _require_baseline_bots(connection, settings)
     scope = _GradingScope(connection, settings, now, final, limit)
     limit = scope.limit
@@ -248,7 +251,10 @@ def _no_version_reason(connection: Connection, owner: store.User, until: float, 
 def get_grades(
     ladder: Ladder, actor: str, final: str | None = None, deadline: str | None = None, viewer: Viewer = STAFF_VIEWER
 ) -> Grades:
-    """Return the grades of a final, a deadline or now that the viewer may see. Raises LadderError."""
+    """Return the grades of a final, a deadline or now that the viewer may see.
+
+    Raises LadderError as `compute_grades` does.
+    """
     whole = compute_grades(ladder, actor, final, deadline, viewer)[1]
     visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
     return replace(whole, grades=visible)
@@ -257,7 +263,10 @@ def get_grades(
 def compute_grades(
     ladder: Ladder, actor: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
 ) -> tuple[GradingInputs, Grades]:
-    """Return the grading inputs and all grades of a final, a deadline or, without both, of now. Raises LadderError."""
+    """Return the grading inputs and all grades of a final, a deadline or, without both, of now.
+
+    Raises LadderError if no baselines are configured, one names an unknown bot, or the final or deadline doesn't exist.
+    """
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
@@ -400,7 +409,9 @@ def release_grades(
     deadline: str | None = None,
     incomplete: bool = False,
 ) -> PublishedGrades:
-    """Release the current grades of a final or a deadline under a new name. Raises LadderError.
+    """Release the current grades of a final or a deadline under a new name.
+
+    Raises LadderError if the name is taken or invalid, a reason is missing, or users may still submit.
 
     reason: required if grades of the same final or deadline were released before. incomplete: released even while users
     may still submit, who get no grade then.
@@ -489,7 +500,7 @@ def get_published_grades(
 ) -> PublishedGrades:
     """Return a release for a viewer, with its changes since another release; None: since the previous one.
 
-    Raises LadderError.
+    Raises LadderError if a release doesn't exist.
     """
     found, now = _find(connection, name), _logins_now(connection)
     kept = _adapter().validate_json(found.data)
@@ -517,7 +528,10 @@ def find_newest_release(connection: Connection, kind: str, name: str | None) -> 
 
 
 def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
-    """Compute a release again, from the ladder and its grading inputs, and compare. Raises LadderError."""
+    """Compute a release again, from the ladder and its grading inputs, and compare.
+
+    Raises LadderError if the release doesn't exist or has another rating model.
+    """
     with ladder.database.read() as connection:
         kept = _adapter().validate_json(_find(connection, name).data)
         if kept.inputs.rating_model != RATING_MODEL:

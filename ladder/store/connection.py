@@ -105,7 +105,10 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Open a connection that reads from one snapshot of the database. Raises DatabaseError."""
+        """Open a connection that reads from one snapshot of the database.
+
+        Raises DatabaseError if the database can't be reached or has another schema.
+        """
         try:
             with self._patiently(self.engine.connect) as connection, self._snapshot(connection) as reading:
                 yield reading
@@ -170,7 +173,9 @@ class Database:
         return connection.scalar(_TRANSACTION_ID)
 
     def _patiently(self, once: Callable[[], T]) -> T:
-        """Call a function until the database is reachable, and return its result. Raises DatabaseError.
+        """Call a function until the database is reachable, and return its result.
+
+        Raises DatabaseError if the patience ends, the error isn't temporary, or the schema is another.
 
         All calls during an outage share one deadline.
         """

@@ -238,7 +238,10 @@ _ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
 
 
 def clone_to_file(database: Database, path: Path) -> None:
-    """Copy a database of any revision to a new SQLite file, also while other processes write. Raises DatabaseError."""
+    """Copy a database of any revision to a new SQLite file, also while other processes write.
+
+    Raises DatabaseError if a database can't be read or written.
+    """
     if database.sqlite is not None:
         _copy_sqlite(database, path)
         return
@@ -261,7 +264,10 @@ def _copy_sqlite(database: Database, path: Path) -> None:
 
 
 def clone_from_file(path: Path, database: Database) -> None:
-    """Fill an empty database from a file of `clone_to_file`, with its schema revision. Raises DatabaseError."""
+    """Fill an empty database from a file of `clone_to_file`, with its schema revision.
+
+    Raises DatabaseError if the database contains a ladder or can't be written.
+    """
     source = Database(f"sqlite:///{path}")
     try:
         with source.read() as connection:

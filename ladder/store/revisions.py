@@ -82,7 +82,10 @@ def _require_known(connection: Connection) -> str:
 def create_schema(
     database: Database, fill: Callable[[Connection], None] = lambda connection: None, revision: str = "head"
 ) -> None:
-    """Create the tables of a revision in a database without a ladder, and fill them. Raises DatabaseError."""
+    """Create the tables of a revision in a database without a ladder, and fill them.
+
+    Raises DatabaseError if the database contains a ladder or can't be written.
+    """
 
     def act(connection: Connection) -> None:
         if find_revision(connection) is not None:

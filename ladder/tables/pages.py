@@ -161,7 +161,7 @@ def find_own_record(context: ViewContext, id: int, number: int) -> tuple[str, in
 
 
 def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
-    """Return the replay of a record, redacted for the viewer. Raises RecordError."""
+    """Return the replay of a record, redacted for the viewer. Raises RecordError if the record can't be read."""
     viewer = context.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))

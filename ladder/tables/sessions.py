@@ -74,7 +74,10 @@ class TableAccess:
 
 
 def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
-    """Return the ladder's own rules for None, else those of a preset. Raises LadderError."""
+    """Return the ladder's own rules for None, else those of a preset.
+
+    Raises LadderError if the preset doesn't exist.
+    """
     own = ladder.play.settings.rules
     if name in (None, own.name):
         return own
@@ -145,7 +148,7 @@ def _make_program_slot(number: int, secret: str) -> store.SessionSlot:
 
 
 def get_session(connection: Connection, id: int) -> store.TableSession:
-    """Return a table session. Raises LadderError."""
+    """Return a table session. Raises LadderError if it doesn't exist."""
     session = store.find_session(connection, id)
     if session is None:
         raise LadderError(f"the ladder has no table {id}.\nSee the list of tables.")
@@ -215,7 +218,7 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
     """Give a user, or a guest with a name, the first free seat of a table; return a guest's new secret.
 
     code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
-    Raises LadderError.
+    Raises LadderError if the link is wrong, no seat is free, guests aren't allowed, or the name isn't.
     """
     secret, now = secrets.token_urlsafe(24), ladder.clock()
     guests = ladder.settings.tables.allow_guests
@@ -294,7 +297,10 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
 
 
 def _open_for_guest(ladder: Ladder, wanted: OpenTableRequest, name: str) -> tuple[int, str]:
-    """Open a table of the staff with a seat for a guest, who takes it. Raises LadderError."""
+    """Open a table of the staff with a seat for a guest, who takes it.
+
+    Raises LadderError if guests aren't allowed or have opened too many tables.
+    """
     if not ladder.settings.tables.allow_guests:
         raise LadderError("this ladder allows no guests.\nSign in to open a table.")
     most = ladder.settings.tables.max_total // 2
@@ -332,7 +338,7 @@ def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
 
 
 def record_presence(ladder: Ladder, logins: Sequence[str]) -> None:
-    """Store that users have a page open. Raises DatabaseError."""
+    """Store that users have a page open. Raises DatabaseError if the database can't be reached."""
     now = ladder.clock()
     ladder.database.write(lambda connection: store.set_users_seen(connection, logins, now))
 
@@ -410,7 +416,10 @@ def change_slots(
 
 
 def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
-    """Replace the token of a program's slot; the old one is revoked. Raises LadderError."""
+    """Replace the token of a program's slot; the old one is revoked.
+
+    Raises LadderError if the viewer may not, or the slot has no token.
+    """
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:
@@ -425,7 +434,10 @@ def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> s
 
 
 def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
-    """Replace the invitation link of a table; the old one is invalid, and players stay. Raises LadderError."""
+    """Replace the invitation link of a table; the old one is invalid, and players stay.
+
+    Raises LadderError if the viewer may not, or the table has ended.
+    """
     known: list[int] = []
 
     def act(connection: Connection) -> None:
@@ -450,7 +462,10 @@ def is_invited(ladder: Ladder, id: int, code: str) -> bool:
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
-    """End a table, as its opener or staff; return False if it has already ended. Raises LadderError."""
+    """End a table, as its opener or staff; return False if it has already ended.
+
+    Raises LadderError if the viewer is neither, or there is no such table.
+    """
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:

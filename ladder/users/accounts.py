@@ -298,7 +298,10 @@ def find_join_link(ladder: Ladder, link: str) -> store.Credential | None:
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Create an account by a sign-up link, and return a session. Staff sees its email. Raises LadderError."""
+    """Create an account by a sign-up link, and return a session. Staff sees its email.
+
+    Raises LadderError if the link has expired, the login is invalid or used, or too many accounts wait.
+    """
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:

@@ -257,7 +257,10 @@ def _is_test_student(person: RosterEntry) -> bool:
 
 
 def _person(line: int, row: dict[str, str]) -> RosterEntry:
-    """Return the entry of a row, given as cells by column. Raises ValueError."""
+    """Return the entry of a row, given as cells by column.
+
+    Raises ValueError if the row identifies no user or a cell isn't valid.
+    """
     texts = {
         field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
     }

@@ -135,7 +135,10 @@ def add_members(
     now: float,
     since: float | None,
 ) -> TeamChanges:
-    """Add users to teams, given by name, in an open transaction, as `join_teams` does. Raises LadderError."""
+    """Add users to teams, given by name, in an open transaction, as `join_teams` does.
+
+    Raises LadderError if a user is staff, is in another team without `move`, or was in one after `since`.
+    """
     joined = left = 0
     before, rows = current_memberships(connection), store.list_memberships(connection)
     known = {each.team.casefold(): each.team for each in rows}

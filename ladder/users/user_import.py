@@ -113,7 +113,10 @@ class _PreviewError(Exception):
 
 
 def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
-    """Return what `import_users` would do with the valid lines of a roster, without any change. Raises LadderError."""
+    """Return what `import_users` would do with the valid lines of a roster, without any change.
+
+    Raises LadderError as `import_users` does.
+    """
 
     def end(connection: Connection, taken: UserImport) -> None:
         raise _PreviewError(taken)
@@ -200,7 +203,10 @@ class _UserImporter:
         return len(self._current_ids - set(self._lines))
 
     def _make_user(self, person: RosterEntry) -> store.User:
-        """Return a new user, with a negative id until it is saved. Raises ValueError."""
+        """Return a new user, with a negative id until it is saved.
+
+        Raises ValueError if the line has no login, or its pseudonym is taken.
+        """
         same = self.directory.namesakes(person)
         if person.login is None:
             like = (

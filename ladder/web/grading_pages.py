@@ -106,7 +106,10 @@ def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
 def make_grades_page(
     ladder: Ladder, context: ViewContext, final: OptionalName, deadline: OptionalName, release: OptionalName = None
 ) -> grading.GradesPage:
-    """Return the grades that the viewer may see, of revealed finals only. Raises LadderError."""
+    """Return the grades that the viewer may see, of revealed finals only.
+
+    Raises LadderError if one of the three names doesn't exist, or `final` and `deadline` are combined.
+    """
     settings = ladder.last_settings if not context.viewer.staff else ladder.settings
     finals = _list_revealed_finals(context)
     deadlines = tuple(each.name for each in settings.deadlines)

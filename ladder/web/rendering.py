@@ -196,7 +196,9 @@ def _render_cached(
     fresh_s: float | None,
     lasts: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return the rendered value, None if the client's ETag is current, and the headers. Raises HTTPError.
+    """Return the rendered value, None if the client's ETag is current, and the headers.
+
+    Raises HTTPError if the page doesn't exist for this viewer.
 
     lasts: the value never changes, so the ladder's revision isn't a part of its ETag.
     """

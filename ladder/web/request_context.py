@@ -100,7 +100,10 @@ class AppState:
         return self.ladder.last_settings.web.banner
 
     def last_changes(self) -> tuple[int, int]:
-        """Return the numbers of the ladder's newest event and of the lobby's newest line. Raises DatabaseError."""
+        """Return the numbers of the ladder's newest event and of the lobby's newest line.
+
+        Raises DatabaseError if the database can't be reached.
+        """
         with self.ladder.reading(PUBLIC_VIEWER) as context:
             return context.revision, last_lobby_line(context.connection)
 
@@ -281,7 +284,10 @@ def authorize(http: Request) -> RequestContext:
 
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:
-    """Return the context of a WebSocket; a browser's must come from a page of this ladder. Raises HTTPError."""
+    """Return the context of a WebSocket; a browser's must come from a page of this ladder.
+
+    Raises HTTPError if it comes from elsewhere, or the viewer may not open it.
+    """
     return _make_context(socket, "WS")
 
 

@@ -129,7 +129,10 @@ class _StreamEndingServer(uvicorn.Server):
 
 
 def _open_socket(address: ServerAddress) -> socket.socket:
-    """Return a socket that listens at an address. Raises LadderError."""
+    """Return a socket that listens at an address.
+
+    Raises LadderError if the address is in use or not of this machine.
+    """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=512)

@@ -328,7 +328,10 @@ def _fetch_discovery(request: RequestContext, client: Any, settings: OpenIDSetti
 def _fetch_claims(
     request: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
 ) -> dict[str, Any]:
-    """Exchange the code for an ID token, and return its verified claims, with those of userinfo. Raises HTTPError."""
+    """Exchange the code for an ID token, and return its verified claims, with those of userinfo.
+
+    Raises HTTPError if the provider refuses or can't be reached, or a claim isn't valid.
+    """
     with _make_client(request, settings, secret) as client:
         discovery = _fetch_discovery(request, client, settings)
         try:

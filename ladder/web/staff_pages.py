@@ -250,7 +250,7 @@ def import_roster(
 
 
 def _decode_file(data: str) -> bytes:
-    """Return a file from the base64 in a form. Raises LadderError."""
+    """Return a file from the base64 in a form. Raises LadderError if the base64 isn't valid."""
     try:
         return base64.b64decode(data, validate=True)
     except ValueError:

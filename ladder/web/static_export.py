@@ -30,7 +30,7 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     """Write all public pages into `folder`, replacing each file atomically, and return the number of files.
 
     matches: how many of the newest matches get a page. Files from earlier exports are kept, so old links keep working.
-    Raises OSError.
+    Raises OSError if a file can't be written.
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as context:

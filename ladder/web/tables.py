@@ -436,7 +436,10 @@ class ChangePoller:
             await asyncio.sleep(CHANGE_POLL_S)
 
     def _record_presence(self) -> None:
-        """Store which users have a page open, once a minute for each of them. Raises DatabaseError."""
+        """Store which users have a page open, once a minute for each of them.
+
+        Raises DatabaseError if the database can't be reached.
+        """
         now = time.monotonic()
         due = [login for login in self.state.people.names() if now - self._seen.get(login, -PRESENCE_S) >= PRESENCE_S]
         if due:
@@ -615,7 +618,10 @@ def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
 
 
 def _find_viewer(socket: WebSocket) -> Viewer:
-    """Return the viewer of a socket, the public if its token is that of a slot. Raises HTTPError."""
+    """Return the viewer of a socket, the public if its token is that of a slot.
+
+    Raises HTTPError if the socket comes from another site, or the viewer may not open it.
+    """
     try:
         return authorize_websocket(socket).viewer
     except HTTPError as error:

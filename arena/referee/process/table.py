@@ -126,7 +126,10 @@ class SeatPoller:
         return [self._take_reply(seat, meter) for seat, meter, _ in asked]
 
     def _await(self, waiting: list[_Asked], start: float) -> None:
-        """Poll until each waiting seat has answered, is gone, or is out of time. Raises SandboxError."""
+        """Poll until each waiting seat has answered, is gone, or is out of time.
+
+        Raises SandboxError if a sandbox fails.
+        """
         self._now = start
         self._busy_s = 0.0
         if self._charges_own:

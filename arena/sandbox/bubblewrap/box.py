@@ -188,7 +188,10 @@ class BubblewrapBox(ChildBox):
         self._bwrap.kill()
 
     def _make_exit(self, code: int | None, bwrap_exited: bool) -> Exit:
-        """Return how the program ended; `code` is the exit code that bwrap reported, if any. Raises SandboxError."""
+        """Return how the program ended; `code` is the exit code that bwrap reported, if any.
+
+        Raises SandboxError if another process killed bwrap.
+        """
         counted = self._counted(succeeded=code == 0 or self._excess is not None)
         if code is None:  # process 1 was killed, and so all others
             if self._excess is None and "memory_mb" not in dict(counted) and not bwrap_exited:

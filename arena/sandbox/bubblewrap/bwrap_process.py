@@ -42,7 +42,7 @@ READ_BYTES = 65536  # what a pipe holds
 
 
 def get_bwrap_path() -> str:
-    """Return the path of bwrap. Raises SandboxError."""
+    """Return the path of bwrap. Raises SandboxError if bwrap isn't installed."""
     found = _find_bwrap(os.environ.get("PATH"))
     if found is None:
         raise HostProblemError(BWRAP_MISSING)
@@ -91,7 +91,7 @@ class BwrapProcess:
             raise self._failure(None, ended=True) from error
 
     def await_ready(self) -> None:
-        """Wait until bwrap has read the whole filter. Raises SandboxError."""
+        """Wait until bwrap has read the whole filter. Raises SandboxError if bwrap ends before or takes too long."""
         poll = select.poll()
         poll.register(self._filter, select.POLLOUT)
         poll.register(self.handle, select.POLLIN)

@@ -111,7 +111,8 @@ class MountedRootfs:
     def hide(self, init: int) -> None:
         """Hide all of a box's /proc except processes and mounts over it; `init` is the pid of its first process.
 
-        bwrap can't set this option of the mount; no process in the box can undo it. Raises OSError.
+        bwrap can't set this option of the mount; no process in the box can undo it. Raises OSError if the box has no
+        /proc of its own, or the kernel refuses.
         """
         place = os.open(os.path.join("/proc", str(init), "root", "proc"), os.O_PATH | os.O_CLOEXEC)
         try:

@@ -233,7 +233,10 @@ class Container:
                 time.sleep(POLL_S)
 
     def _next_word(self) -> str:
-        """Wait for the next line of the status pipe and return it; "" at end of file. Raises SandboxError."""
+        """Wait for the next line of the status pipe and return it; "" at end of file.
+
+        Raises SandboxError if none comes in time.
+        """
         end = time.monotonic() + START_S
         while b"\n" not in self._unread_status:
             left = end - time.monotonic()

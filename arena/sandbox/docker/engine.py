@@ -77,7 +77,7 @@ def one_line_text(problem: BaseException) -> str:
 
 
 def no_address_problem(problem: BaseException, host: str) -> HostProblem:
-    """Return the problem of DOCKER_HOST (`host`), or of the variables for TLS if it is unset (""); problem: the error."""
+    """Return the problem of DOCKER_HOST (`host`) or, if it is "", of the variables for TLS; problem: the error."""
     why = one_line_text(problem)
     if not host:
         return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
@@ -126,7 +126,10 @@ class ContainerEvents:
         self._stream: _Stream | None = None
 
     def watch(self) -> None:
-        """Open the event stream unless it is open, and read it in a thread. Raises SandboxError."""
+        """Open the event stream unless it is open, and read it in a thread.
+
+        Raises SandboxError if the engine refuses or can't be reached.
+        """
         with self._lock:
             if self._watchers == 0:
                 self._stream = _Stream(self._label)
@@ -292,7 +295,7 @@ class Engine:
                 self._to_remove.task_done()
 
     def remove_now(self, container: str) -> None:
-        """Kill and remove a container. Raises SandboxError."""
+        """Kill and remove a container. Raises SandboxError if the engine refuses or can't be reached."""
         self.events.leaves(container)
         try:
             self.call(self.api.remove_container, container, force=True, v=True)
@@ -319,7 +322,10 @@ _engines_lock = threading.Lock()
 
 
 def get_engine() -> Engine:
-    """Return this process's connection to the engine that the environment names. Raises SandboxError."""
+    """Return this process's connection to the engine that the environment names.
+
+    Raises SandboxError if the environment names no engine.
+    """
     key = (os.getpid(), os.environ.get("DOCKER_HOST", ""))  # a fork must not share its parent's sockets
     with _engines_lock:
         if key not in _engines:

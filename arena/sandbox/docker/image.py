@@ -43,7 +43,10 @@ def image_tag(language: str) -> str:
 
 
 def list_images() -> list[Image]:
-    """Return the image of each language, built or not, in the order of LANGUAGES. Raises SandboxError."""
+    """Return the image of each language, built or not, in the order of LANGUAGES.
+
+    Raises SandboxError if the engine refuses or can't be reached.
+    """
     here = get_engine()
     found = {name: image for image in here.call(here.api.images) for name in image.get("RepoTags") or ()}
     images = []

@@ -40,7 +40,7 @@ class Cgroup:
     """The control group of a box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
 
     def __init__(self, name: str, unified: Path, others: dict[str, Path]) -> None:
-        """Open the files of existing directories. Raises OSError."""
+        """Open the files of existing directories. Raises OSError if one can't be opened."""
         self.name = name
         self.joins: tuple[int, ...] = ()
         self._unified = unified
@@ -378,7 +378,7 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
-    """Read where the trees are mounted, and this process's directory in each. Raises OSError."""
+    """Read where the trees are mounted, and this process's directory in each. Raises OSError if /proc can't be read."""
     own = {}  # controller, or "" for v2 -> path from the tree's root
     for line in (proc / "self" / "cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
@@ -402,7 +402,10 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
 
 
 def prepare(layout: Layout) -> Hierarchy:
-    """Choose the directories below which groups are made, and enable the v2 controllers there. Raises OSError."""
+    """Choose the directories below which groups are made, and enable the v2 controllers there.
+
+    Raises OSError if a file of a group can't be read or written.
+    """
     assert layout.v2 is not None
     assert layout.v2_top is not None
     base = layout.v2.parent if layout.v2.name == LEAF else layout.v2
