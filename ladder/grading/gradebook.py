@@ -322,7 +322,8 @@ def describe_missing_ids(grades: Grades, form: str) -> list[str]:
         without = _users_without(grades, of)
         more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
         if without:
-            sentences.append(f"{words}: {', '.join(without[:MAX_NAMED_USERS])}{more}")
+            names = f"{', '.join(without[:MAX_NAMED_USERS])}{more}"
+            sentences.append(f"{words}: {'all users' if 1 < len(without) == len(grades.grades) else names}")
     return sentences
 
 

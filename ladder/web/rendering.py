@@ -30,6 +30,7 @@ from arena.replay import style_sheets
 from arena.samples import sample_folder
 from ladder.audit_log import describe_decision
 from ladder.bots import DailyRating
+from ladder.grading import describe_missing_ids
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings_forms import describe_settings
 from ladder.standings import COLUMNS
@@ -110,6 +111,7 @@ def _environment() -> Environment:
         "wheel_name": wheel_name(),
         "languages": {kit: LANGUAGES[kit].name for kit in KITS},
         "ways": lambda *texts: Markup(ways_html(*texts)),
+        "describe_missing_ids": describe_missing_ids,
         "playground": lambda: find_build() is not None,
     }
     env.globals["starter_fragment"] = make_program_fragment((sample_folder() / "python/bot.py").read_text("utf-8"))

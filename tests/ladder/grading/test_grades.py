@@ -333,6 +333,8 @@ def test_canvas_api_takes_grades_with_feedback() -> None:
         found = make_grades(user=person("ada", "Ada", "Quiet Fox", student_id=number))
         assert list(json.loads(grading.format_gradebook(found, "canvas-api"))["grade_data"]) == ids
         assert len(grading.describe_missing_ids(found, "canvas-api")) == 1 - len(ids)
+    both = replace(found, grades=2 * found.grades)
+    assert grading.describe_missing_ids(both, "canvas-api")[0].endswith(": all users")
 
 
 def test_moodles_worksheet_has_what_its_import_reads() -> None:
