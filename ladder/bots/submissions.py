@@ -83,10 +83,12 @@ def submit_bot(
     name: str | None = None,
     received: float | None = None,
     by: str | None = None,
+    after_pseudonym: bool = False,
 ) -> AcceptedSubmission:
     """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
-    Without a name it becomes the next version of their only bot; else the files name the bot.
+    Without a name it becomes the next version of their only bot; else the files name the bot, or, after_pseudonym, the
+    pseudonym names a first one, since names are public and staff's files may contain the user's.
     The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
     Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
     LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
@@ -94,6 +96,8 @@ def submit_bot(
     settings = ladder.settings
     with ladder.database.read() as connection:
         get_acting_user(connection, login)
+        if after_pseudonym:
+            name = name or _get_only_bot_name(connection, login)
     require_past(received, ladder.clock())
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
     submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
@@ -127,10 +131,8 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
                 raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
             if each.name in signed_up:
                 raise LadderError(f"{escape_control(each.name)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
-            with ladder.database.read() as connection:
-                name = _get_only_bot_name(connection, each.name)
             path = held[0] if len(held) == 1 else each
-            found.accepted[each.name] = submit_bot(ladder, path, each.name, name, received, by)
+            found.accepted[each.name] = submit_bot(ladder, path, each.name, None, received, by, after_pseudonym=True)
         except (BotError, LadderError) as error:
             found.rejected[each.name] = str(error)
     if not (found.accepted or found.rejected):

@@ -121,7 +121,7 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
             if not owner:
                 raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
             received = parse_time(request.ladder.settings, at) if at else None
-            submission = (form.path, owner, form.said("name") or None, received, viewer.login)
+            submission = (form.path, owner, form.said("name") or None, received, viewer.login, viewer.staff)
             async with state.readers:
                 return await run_in_threadpool(bots.submit_bot, request.ladder, *submission)
 

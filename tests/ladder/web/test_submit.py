@@ -154,5 +154,7 @@ def test_staff_submits_for_a_user_with_a_time(web: Pages) -> None:
         [version] = found["versions"]
         assert version["received_at"] == (at or version["submitted_at"])
     assert "set by staff" in web.visitor("ada").get("/bots/by staff").text
+    unnamed = web.visitor("staff").post("/api/submissions", files=file, data={"owner": "cyd"})
+    assert unnamed.json()["name"] == "pseudonym-of-cyd", "names of files contain names of users"
     wrong = {**words, "at": "yesterday"}
     assert "isn't a valid time" in web.visitor("staff").post("/api/submissions", files=file, data=wrong).json()["error"]
