@@ -73,9 +73,13 @@ def _find_record(path: Path, match: int | None) -> Record:
     except RecordFileError as problem:
         usage_error(str(problem))
     chosen = [record for record in records if match in (None, record.header.match)]
-    if len(chosen) != 1:
-        numbers = [record.header.match for record in records]
+    numbers = [record.header.match for record in records]
+    if not chosen:
+        usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}, but not {match}")
+    if len(set(numbers)) > 1 and match is None:
         usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}: choose one with --match")
+    if len(chosen) > 1:
+        usage_error(f"{path} has {len(chosen)} records of match {chosen[0].header.match}: name one of these files")
     return chosen[0]
 
 

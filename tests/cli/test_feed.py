@@ -35,7 +35,7 @@ def test_an_unknown_game_or_bot_is_refused(place: Place, run: Path) -> None:
     for words, output in (
         (("--seat", "unknown"), "unknown: the bots are "),
         (("--seat", "crash", "--game", 9), "has games 0 to 1"),
-        (("--seat", "crash", "--match", 4), "choose one with --match"),
+        (("--seat", "crash", "--match", 4), "has matches 0 to 0, but not 4"),
         (("--seat", 0), "for a seat number, add --game"),
         (("--seat", "good", "--", "no-such-program"), "program not found: no-such-program"),
     ):
@@ -44,11 +44,16 @@ def test_an_unknown_game_or_bot_is_refused(place: Place, run: Path) -> None:
         assert output in ran.err
 
 
-def test_the_record_of_a_named_match_is_read_alone(place: Place, run: Path) -> None:
+def test_one_record_is_read_and_a_named_match_alone(place: Place, run: Path) -> None:
     run = Path(shutil.copytree(run, place.folder / "out"))
     lines = place.call("feed", run, "--seat", "good").out
     (run / "records" / "000001.jsonl").write_text("no record")
     assert place.call("feed", run, "--seat", "good", "--match", 0).out == lines
     (run / "records" / "000001.jsonl").unlink()
-    (run / "records" / "000000.jsonl").rename(run / "records" / "mine.jsonl")
+    mine = (run / "records" / "000000.jsonl").rename(run / "records" / "mine.jsonl")
     assert place.call("feed", run, "--seat", "good", "--match", 0).out == lines
+    shutil.copy(mine, mine.with_name("copy.jsonl"))
+    assert "has 2 records of match 0: name one" in place.call("feed", run, "--seat", "good", "--match", 0).err
+    words = "run sample:honest sample:counter --games 4 --match-games 2 --sandbox process --out two"
+    assert place.run(*words.split()).code == 0
+    assert "has matches 0 to 1: choose one with --match" in place.call("feed", place.folder / "two", "--seat", "a").err
