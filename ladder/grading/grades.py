@@ -73,11 +73,25 @@ class UserGradingInputs:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierMeasurement:
+    """The measurement of a release, which still holds for `versions`: their own rated matches are the same since.
+
+    chosen, fit, moment: as in `GradingInputs`.
+    """
+
+    versions: tuple[int, ...]
+    chosen: tuple[int, ...]
+    fit: tuple[int, ...]
+    moment: store.HistoryPoint
+
+
+@dataclass(frozen=True, slots=True)
 class GradingInputs:
     """The inputs from which grades are computed. deadline_at: the common deadline, as Unix time. final: its id.
 
     chosen, fit: ids of the graded versions, and of all versions in the fit. moment: limits the matches that count.
-    rating_model: the number of the model that rates them; releases of 1.0 don't have it.
+    rating_model: the number of the model that rates them; releases of 1.0 don't have it. earlier: other bots' games
+    would change the intervals of a version that no longer plays, so versions keep their last released measurement.
     """
 
     title: str
@@ -93,6 +107,7 @@ class GradingInputs:
     waiting: tuple[str, ...]
     moment: store.HistoryPoint
     rating_model: int = 1
+    earlier: tuple[EarlierMeasurement, ...] = ()
 
 
 class _GradingScope:
@@ -175,6 +190,8 @@ def collect_grading_inputs(
     """
     _require_baseline_bots(connection, settings)
     scope = _GradingScope(connection, settings, now, final, limit)
+    moment = store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
+    earlier = () if limit is None or final is not None else _find_earlier(connection, settings, limit.name, moment)
     limit = scope.limit
     return GradingInputs(
         title=settings.grades.gradebook_column,
@@ -188,9 +205,31 @@ def collect_grading_inputs(
         chosen=tuple(version.id for version in scope.chosen),
         fit=tuple(version.id for version in store.accepted_versions(connection)) if final is None else (),
         waiting=tuple(version.version_ref for version in scope.waiting),
-        moment=store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection)),
+        moment=moment,
         rating_model=RATING_MODEL,
+        earlier=earlier,
     )
+
+
+def _find_earlier(
+    connection: Connection, settings: LadderSettings, deadline: str, moment: store.HistoryPoint
+) -> tuple[EarlierMeasurement, ...]:
+    """Return the measurements of the newest release of a deadline that still hold."""
+    releases = [each for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
+    last = _adapter().validate_json(releases[-1].data).inputs if releases else None
+    if last is None or last.rating_model != RATING_MODEL:
+        return ()
+    before = {version for each in last.earlier for version in each.versions}
+    own = tuple(version for version in last.chosen if version not in before)
+    needed = {each.beats for each in settings.baselines if each.beats is not None}
+    found = []
+    for each in (*last.earlier, EarlierMeasurement(own, last.chosen, last.fit, last.moment)):
+        if not needed <= {version.name for version in store.get_versions_by_id(connection, each.chosen)}:
+            continue
+        then, now = (store.digest_own_matches(connection, each.versions, at) for at in (each.moment, moment))
+        same = tuple(version for version in each.versions if version in then and then[version] == now.get(version))
+        found += [replace(each, versions=same)] if same else []
+    return tuple(found)
 
 
 def _make_candidate(
@@ -281,14 +320,24 @@ def compute_grades(
 
 def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingInputs) -> Grades:
     """Compute grades from stored inputs; the result is always exactly the same."""
-    chosen = store.get_versions_by_id(connection, basis.chosen)
-    fit = store.get_versions_by_id(connection, basis.fit)
-    measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, basis.moment)
-    versions = {version.id: version for version in chosen}
-    others = {version.name: version for version in chosen}
+    versions = {version.id: version for version in store.get_versions_by_id(connection, basis.chosen)}
+
+    def measure(each: GradingInputs | EarlierMeasurement) -> tuple[Evaluation, dict[str, store.Version]]:
+        chosen = store.get_versions_by_id(connection, each.chosen)
+        fit = store.get_versions_by_id(connection, each.fit)
+        measured = evaluate_versions(ladder, connection, chosen, basis.final, fit, each.moment)
+        return measured, {version.name: version for version in chosen}
+
+    newest = measure(basis)
+    results = dict.fromkeys(basis.chosen, newest)
+    for each in basis.earlier:
+        results |= dict.fromkeys(each.versions, measure(each))
     rows = tuple(
         max(
-            (_make_grade(line, each, versions[each.version], basis, measured, others) for each in line.candidates),
+            (
+                _make_grade(line, each, versions[each.version], basis, *results[each.version])
+                for each in line.candidates
+            ),
             key=lambda grade: (grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0),
             default=_make_empty_grade(line, basis),
         )
@@ -296,7 +345,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     )
     possible = sum(baseline.points for baseline in basis.baselines)
     names = tuple(each.name for each in basis.baselines)
-    isolates, games = ladder.play.sandbox.isolates, measured.table.games
+    isolates, games = ladder.play.sandbox.isolates, newest[0].table.games
     return Grades(basis.title, basis.scope, possible, names, rows, basis.waiting, isolates, games)
 
 

@@ -118,6 +118,7 @@ from ladder.store.results import (
     SeatRow,
     all_results,
     count_ladder,
+    digest_own_matches,
     faulty_games,
     find_check_interval,
     find_latest_snapshot,

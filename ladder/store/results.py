@@ -362,6 +362,23 @@ def faulty_games(
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
+def digest_own_matches(
+    connection: Connection, versions: Sequence[int], moment: HistoryPoint
+) -> dict[int, tuple[int, int]]:
+    """Return, by version, the number and the sum of end_sequence of its rated matches at a moment; none are left out.
+
+    Results are equal if the matches are.
+    """
+    version = match_players.c.version
+    query = (
+        select(version, func.count(), func.sum(matches.c.end_sequence))
+        .join(matches, matches.c.id == match_players.c.match)
+        .where(_rating_at(RATED, None, moment), version.in_(versions))
+        .group_by(version)
+    )
+    return {row[0]: (int(row[1]), int(row[2])) for row in connection.execute(query)}
+
+
 def set_match_rated(connection: Connection, match: int, is_rated: bool) -> None:
     """Include a played match in the ratings, or exclude it. The caller writes the audit log."""
     connection.execute(

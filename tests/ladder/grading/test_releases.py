@@ -203,6 +203,22 @@ def test_a_later_release_lists_the_changes_of_each_user(ladder: Ladder) -> None:
     assert "; before passed, 50.3 points ahead" in row.reasons[0]
 
 
+def test_a_regrade_keeps_the_measurement_of_a_version_without_new_games(ladder: Ladder) -> None:
+    """Games of other bots would change its interval, and could take points from a user who changed nothing."""
+    [ada, bob, _] = grading.release_grades(ladder, "one", "t", None, deadline="first").grades.grades
+    hand_in(ladder, "cleo", "c", at=LATER)
+    for other in ("b@1", "two@1", "c@1"):
+        play(ladder, other, "one@1", [2] * 20)
+    later = grading.release_grades(ladder, "two", "t", "bob asked", deadline="first").grades.grades
+    assert later[0] == ada
+    assert later[1].baselines != bob.baselines
+    play(ladder, "b@1", "two@1", [2])
+    assert grading.release_grades(ladder, "three", "t", "again", deadline="first").grades.grades[0] == ada
+    assert all(grading.reproduce_release(ladder, name).same for name in ("one", "two", "three"))
+    set_void(ladder, 1, True, "t", "the host slept")
+    assert grading.get_grades(ladder, "t", deadline="first").grades[0].baselines != ada.baselines
+
+
 def test_a_baseline_that_is_added_or_removed_changes_grades(ladder: Ladder) -> None:
     path = ladder.path / "ladder.toml"
     before = path.read_text()
