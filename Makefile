@@ -71,7 +71,7 @@ serve: $(VENV)/.web $(COMPILED)
 # Adds puzzles to arena/lessons/puzzles.json until it has NUMBER; each takes seconds to minutes.
 NUMBER ?= 150
 puzzles: $(VENV)/.dev
-	nice -n 19 $(BIN)/python -m docs.make_puzzles $(NUMBER)
+	nice -n 19 $(BIN)/python -m tests.bench.make_puzzles $(NUMBER)
 
 # Tests rules, protocol, schedule, rating, documents and packages in half a minute on two cores.
 quick: $(VENV)/.dev

@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from arena import __version__
-from arena.lessons import learn_page
+from arena.lessons import learn_page, puzzles_page
 from arena.playground import find_build, make_program_fragment
 from arena.referee import read_record
 from arena.replay import make_replay_object, replay_page
@@ -90,7 +90,9 @@ def write_replay(app: Sphinx, error: Exception | None) -> None:
         text = text.replace("style-src ", f"style-src 'sha256-{digest}' ", 1)
         text = text.replace("</head>", f"<style>{style}</style>\n</head>", 1)
         (Path(app.outdir) / "front-replay.html").write_text(text, "utf-8")
-        (Path(app.outdir) / "learn.html").write_text(learn_page(("index.html", "Coup Arena")), "utf-8")
+        learn = learn_page(("index.html", "Coup Arena"), puzzles="puzzles.html")
+        (Path(app.outdir) / "learn.html").write_text(learn, "utf-8")
+        (Path(app.outdir) / "puzzles.html").write_text(puzzles_page(("learn.html", "Lessons")), "utf-8")
         if playground := find_build():
             shutil.copytree(playground, Path(app.outdir) / "playground", dirs_exist_ok=True)
 

@@ -157,6 +157,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /tables": ("ladder:read", READ_SCOPE),
     "GET /rules/{name}": ("ladder:read", READ_SCOPE),
     "GET /learn": ("site:view", READ_SCOPE),
+    "GET /puzzles": ("site:view", READ_SCOPE),
     "GET /tables/players": ("ladder:read", READ_SCOPE),
     "GET /tables/chat": ("ladder:read", READ_SCOPE),
     "POST /tables/chat": ("chat:write", None),

@@ -44,7 +44,7 @@ from arena.cli.run import (
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
-from arena.lessons import learn_page, start_page
+from arena.lessons import learn_page, puzzles_page, start_page
 from arena.limits import LIMITS, Limits
 from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
@@ -317,7 +317,8 @@ def _open_lessons() -> None:
     """Write the page of lessons to a new file, and open it."""
     with _writing("the page of lessons"):
         page = Path(tempfile.mkdtemp(prefix="arena-learn-"), "learn.html")
-        page.write_text(learn_page(), "utf-8")
+        page.write_text(learn_page(puzzles="./puzzles.html"), "utf-8")
+        page.with_name("puzzles.html").write_text(puzzles_page(("./learn.html", "Lessons")), "utf-8")
     print_note(f"the lessons are at {page.as_uri()}")
     _open_browser(page.as_uri())
 
@@ -412,8 +413,12 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
     title = "Coup" if table.settings.rules.name == "coup" else f"Coup: {table.settings.rules.name}"
     with _listening(port) as listening:
         rules = table.settings.rules
-        at_table = table_page(title, make_rules_object(rules), "/socket")
-        pages = {"/": start_page(), "/table": at_table, "/learn": learn_page(("/", "Coup"), "/table")}
+        pages: dict[str, Callable[[], str]] = {
+            "/": start_page,
+            "/table": partial(table_page, title, make_rules_object(rules), "/socket"),
+            "/learn": partial(learn_page, ("/", "Coup"), "/table", "/puzzles"),
+            "/puzzles": partial(puzzles_page, ("/learn", "Lessons")),
+        }
         serve_local_table(listening, pages, replay, seats, begun)
     games: list[referee.GameRecord] = [game for record in records.values() for game in record.games]
     print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")

@@ -6,5 +6,5 @@ would receive, so it needs neither a server nor Python. This package must not kn
 """
 
 from arena.lessons.lesson import LessonError, make_lesson
-from arena.lessons.page import learn_page, load_lessons, start_page, ways_html, welcome_html
-from arena.lessons.puzzle import make_puzzle
+from arena.lessons.page import learn_page, load_lessons, puzzles_page, start_page, ways_html, welcome_html
+from arena.lessons.puzzle import load_puzzles, make_puzzle

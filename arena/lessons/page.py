@@ -1,7 +1,10 @@
-"""Make the page of all lessons and puzzles, one file that works without a network, and the three ways to begin."""
+"""Make the pages of lessons and of puzzles, files that work without a network, and the three ways to begin."""
 
+import json
 import tomllib
-from collections.abc import Sequence
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
@@ -16,11 +19,8 @@ from arena.replay import html_page, style_sheets, table_page
 
 @cache
 def load_lessons() -> tuple[Lesson, ...]:
-    """Return the lessons of this package in their order, then the puzzles.
-
-    Raises LessonError if one of them can't be played.
-    """
-    return (*map(_load, sorted(Path(__file__).parent.glob("*.toml"))), *load_puzzles())
+    """Return the lessons of this package in their order. Raises LessonError if one of them can't be played."""
+    return tuple(map(_load, sorted(Path(__file__).parent.glob("*.toml"))))
 
 
 def _load(path: Path) -> Lesson:
@@ -30,13 +30,27 @@ def _load(path: Path) -> Lesson:
         raise LessonError(f"{path.name}: {problem}") from None
 
 
-def learn_page(home: tuple[str, str] | None = None, play: str | None = None, lessons: Sequence[Lesson] = ()) -> str:
-    """Return the HTML of the page of lessons, by default all.
+def learn_page(home: tuple[str, str] | None = None, play: str | None = None, puzzles: str | None = None) -> str:
+    """Return the HTML of the page of lessons.
 
-    home: as of `table_page`. play: the address of a table.
+    home: as of `table_page`. play, puzzles: the addresses of a table, and of `puzzles_page`.
     """
-    shown = [asdict(lesson) for lesson in lessons or load_lessons()]
-    return table_page("Learn Coup", make_rules_object(COUP), None, home, lessons={"lessons": shown, "play": play})
+    lessons = {"packed": _pack(load_lessons), "play": play, "puzzles": puzzles}
+    return table_page("Learn Coup", make_rules_object(COUP), None, home, lessons=lessons)
+
+
+def puzzles_page(home: tuple[str, str] | None = None, load: Callable[[], Sequence[Lesson]] = load_puzzles) -> str:
+    """Return the HTML of the page of puzzles; `#today` opens that of the day. home: as of `table_page`.
+
+    The first call makes each puzzle that `load` returns, by default all, in milliseconds each.
+    """
+    return table_page("Coup puzzles", make_rules_object(COUP), None, home, lessons={"packed": _pack(load)})
+
+
+@cache
+def _pack(load: Callable[[], Sequence[Lesson]]) -> str:
+    """Return lessons as text for a page: JSON, compressed since most of it is alike, in base64."""
+    return b64encode(zlib.compress(json.dumps([asdict(lesson) for lesson in load()]).encode(), 9)).decode()
 
 
 _SIGNS = {

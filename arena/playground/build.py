@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.coup import PRESETS, make_rules_object, seat_counts
-from arena.lessons import learn_page, ways_html, welcome_html
+from arena.lessons import learn_page, puzzles_page, ways_html, welcome_html
 from arena.replay import html_page, inline_module, json_element, style_sheets, table_page
 
 ROOT = Path(__file__).parents[2]
@@ -69,7 +69,9 @@ def build_playground(out: Path) -> None:
         files.add(name, (ROOT / "arena/replay/static" / name).read_bytes())
     for name in ("python.js", "play_tab.js", "editor.js", "write_tab.js", "main.js"):
         files.add(name, (STATIC / name).read_bytes())
-    files.add("learn.html", learn_page(("./index.html", "Coup"), "./index.html#play-now").encode())
+    home = ("./index.html", "Coup")
+    files.add("puzzles.html", puzzles_page(home).encode())
+    files.add("learn.html", learn_page(home, "./index.html#play-now", "./puzzles.html").encode())
     rules = {name: make_rules_object(preset) for name, preset in PRESETS.items()}
     _write_index(files, loaded, files.add("table.html", table_page("Table", rules, None).encode()))
 

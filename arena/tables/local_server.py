@@ -41,16 +41,17 @@ _USED_LINK_PAGE = html_page(
 
 def serve_local_table(
     listening: socket.socket,
-    pages: Mapping[str, str],
+    pages: Mapping[str, Callable[[], str]],
     replay: Callable[[bool], str | None],
     table: Callable[[str], LiveTable],
     begun: Callable[[str], object],
 ) -> None:
-    """Serve `pages`, HTML by path, and their table until SIGINT, SIGTERM, or the person has left a match that is over.
+    """Serve `pages` and their table until SIGINT, SIGTERM, or the person has left a match that is over.
 
-    `table(secret)` creates the table, in the event loop; the secret is that of the person's slot. `begun(address)` is
-    called once the server listens. `replay(review)` returns the HTML page of the last match, with a review of the
-    person's games if `review` is true; None without a match.
+    `pages` makes the HTML of each path when a browser asks for it. `table(secret)` creates the table, in the event
+    loop; the secret is that of the person's slot. `begun(address)` is called once the server listens. `replay(review)`
+    returns the HTML page of the last match, with a review of the person's games if `review` is true; None without a
+    match.
     """
     port = listening.getsockname()[1]
     token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
@@ -66,7 +67,7 @@ def serve_local_table(
             return answer
         if request.cookies.get(cookie) != secret:
             return HTMLResponse(_USED_LINK_PAGE, 403, _HEADERS)
-        return HTMLResponse(pages[request.url.path], headers=_HEADERS)
+        return HTMLResponse(await asyncio.to_thread(pages[request.url.path]), headers=_HEADERS)
 
     async def replay_page(request: Request) -> Response:
         # While a match is played, its finished games would reveal which player has which letter.

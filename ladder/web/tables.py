@@ -17,7 +17,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from arena.coup import PRESETS, make_rules_object
-from arena.lessons import learn_page
+from arena.lessons import learn_page, puzzles_page
 from arena.replay import replay_page, rules_page, table_page
 from arena.review import review_in_process
 from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
@@ -293,7 +293,13 @@ def rules(request: CurrentContext, name: str) -> Response:
 @tables_router.get("/learn", include_in_schema=False)
 def learn(request: CurrentContext) -> Response:
     """Show the lessons."""
-    return static_document(request, lambda context: learn_page(("/tables", "Tables"), "/tables"))
+    return static_document(request, lambda context: learn_page(("/tables", "Tables"), "/tables", "/puzzles"))
+
+
+@tables_router.get("/puzzles", include_in_schema=False)
+def puzzles(request: CurrentContext) -> Response:
+    """Show the puzzles."""
+    return static_document(request, lambda context: puzzles_page(("/learn", "Lessons")))
 
 
 @tables_router.post("/tables/{id}/slots/{slot}/token", include_in_schema=False)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from arena import coup
-from arena.lessons import LessonError, learn_page, load_lessons, make_puzzle
+from arena.lessons import LessonError, learn_page, load_puzzles, make_puzzle, puzzles_page
 from arena.local import play, sample
 from arena.referee import sent_lines
-from docs import make_puzzles
+from tests.bench import make_puzzles
 from tests.chromium import Reader
 
 
@@ -38,9 +38,10 @@ def test_a_puzzle_that_the_rules_dont_allow_is_refused() -> None:
 
 
 def test_each_puzzle_has_one_best_move_and_an_explanation_of_the_others() -> None:
-    found = [lesson for lesson in load_lessons() if lesson.theme]
-    assert found
-    for each in found:
+    puzzles = load_puzzles()
+    assert puzzles
+    assert len(puzzles_page()) - len(puzzles_page(load=lambda: puzzles[:1])) < 3000 * (len(puzzles) - 1)
+    for each in puzzles:
         asked, solved = each.parts
         moves = {choice for option in asked["game"]["ask"]["options"] for choice, _ in option["choices"]}
         assert moves == {asked["right"], *asked["why"]}
@@ -49,16 +50,19 @@ def test_each_puzzle_has_one_best_move_and_an_explanation_of_the_others() -> Non
 
 
 def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, axe: Callable[[Any], list[str]]) -> None:
-    path = tmp_path / "learn.html"
-    path.write_text(learn_page(lessons=[make_puzzle(puzzle(3), 1)]), "utf-8")
-    page = reader.open(path, width=390, height=844, reduced_motion="reduce")
+    path = tmp_path / "puzzles.html"
+    path.write_text(puzzles_page(load=lambda: [make_puzzle(puzzle(3), 1)]), "utf-8")
+    (tmp_path / "learn.html").write_text(learn_page(puzzles="puzzles.html"), "utf-8")
+    page = reader.open(path.with_name("learn.html"), width=390, height=844, reduced_motion="reduce")
+    page.get_by_role("link", name="All puzzles").click()
+    page.get_by_role("heading", name="Find the best move").wait_for()
     assert axe(page) == []
-    page.locator("h2:has-text('Puzzle of the day') + ol a").click()
+    page.get_by_role("link", name="Puzzle of the day").click()
     page.get_by_text("Which move wins most often?").wait_for()
     for name, text in (("income", "This move wins 20"), ("tax", "That is the best move")):
         page.locator(".moves:not(.early)").get_by_role("button", name=name).click()
         page.get_by_text(text).wait_for()
-    page.get_by_role("link", name="All lessons").click()
+    page.get_by_role("link", name="All puzzles").click()
     page.get_by_text("1 of 1 solved").wait_for()
 
 

@@ -12,28 +12,32 @@ const PACES = { slow: 1.75, normal: 1, fast: 0.5, instant: 0 }; // as those of t
 const finished = () => rememberedValue("lessons") ?? [];
 
 /**
- * A connection that plays a lesson of the page: `#2` is the second, and no number the list of all. Its messages have
- * `coach` in addition to a frame: {title, text, wrong, more, cards, place, of, next}; `list` in place of both.
+ * A connection that plays a lesson of the page: `#2` is the second, `#today` the puzzle of the day, and no number the list of
+ * all. Its messages have `coach` in addition to a frame: {all, lesson, title, text, wrong, more, cards, place, of, next}; `list` in place of both.
  */
 export class LessonLine {
-  lessons; onclose; onmessage; onopen; play; run;
+  lessons; onclose; onmessage; onopen; play; puzzles;
   readyState = WebSocket.OPEN;
+  run = 0;
 
-  constructor({ lessons, play }) {
-    Object.assign(this, { lessons, play, run: 0 });
+  constructor({ packed, play, puzzles }) {
+    Object.assign(this, { play, puzzles });
+    this.open(Uint8Array.from(atob(packed), (character) => character.charCodeAt(0)));
+  }
+
+  async open(bytes) {
+    this.lessons = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
     addEventListener("hashchange", () => this.begin());
-    setTimeout(() => {
-      this.onopen();
-      this.begin();
-    });
+    this.onopen();
+    this.begin();
   }
 
   begin() {
-    this.number = Number(location.hash.slice(1)) - 1;
+    this.number = location.hash === "#today" ? today(this.lessons) : Number(location.hash.slice(1)) - 1;
     this.lesson = this.lessons[this.number];
     this.place = 0;
     this.run += 1;
-    const list = { done: finished(), play: this.play, lessons: this.lessons.map(({ title, about, theme }) => ({ title, about, theme })) };
+    const list = { done: finished(), play: this.play, puzzles: this.puzzles, lessons: this.lessons.map(({ title, about, theme }) => ({ title, about, theme })) };
     this.tell({ list: this.lesson ? null : list });
     if (this.lesson) this.show();
   }
@@ -47,14 +51,14 @@ export class LessonLine {
   }
 
   show() {
-    const { title, table, parts } = this.lesson;
+    const { title, table, parts, theme } = this.lesson;
     const { game, title: heading, say, cards, right } = this.part;
     const last = this.place === parts.length - 1;
     const pace = PACES[remembered("pace")] ?? 1;
     const events = game.events.map((event) => ({ ...event, ms: pace * event.ms }));
     if (last) remember("lessons", JSON.stringify([...new Set([...finished(), title])]));
     const next = last ? { number: this.number + 2, title: this.lessons[this.number + 1]?.title, play: this.play } : null;
-    this.coach = { lesson: title, title: heading ?? "", text: say, more: right === undefined, cards, place: this.place + 1, of: parts.length, next };
+    this.coach = { all: theme ? "Puzzles" : "Lessons", lesson: title, title: heading ?? "", text: say, more: right === undefined, cards, place: this.place + 1, of: parts.length, next };
     this.tell({ table: { ...table, match: this.run }, game: { ...game, events }, coach: this.coach });
   }
 
@@ -98,30 +102,41 @@ export function coachMoves({ coach }, act) {
   if (!coach.next) return h("button", { class: "move first", key: `next ${coach.place}`, onclick: act(() => act.send({ next: true })) }, "Continue");
   const { number, title, play } = coach.next;
   const link = (href, text, first) => h("a", { class: first ? "move first" : "move", key: href, href }, text);
-  return [title ? link(`#${number}`, `Next: ${title}`, true) : null, play ? link(play, "Play now", !title) : null, link("#", "All lessons")];
+  return [title ? link(`#${number}`, `Next: ${title}`, true) : null, play ? link(play, "Play now", !title) : null, link("#", `All ${coach.all.toLowerCase()}`)];
 }
 
-/** The list of all lessons. */
-export function lessonsView({ lessons, done, play }) {
-  const puzzles = lessons.filter(({ theme }) => theme);
-  const daily = puzzles[Math.floor(Date.now() / DAY_MS) % puzzles.length];
-  const numbered = (lesson) => item(lesson, lessons.indexOf(lesson));
-  const themes = [...new Set(puzzles.map(({ theme }) => theme))].map((theme) => [theme, puzzles.filter((puzzle) => puzzle.theme === theme)]);
-  const solved = (part) => `${part.filter(({ title }) => done.includes(title)).length} of ${part.length} solved`;
-  const item = ({ title, about, theme }, place) =>
-    h(
+/** The place of the puzzle of the day. */
+const today = (puzzles) => Math.floor(Date.now() / DAY_MS) % puzzles.length;
+
+/** The list of all lessons, or of all puzzles. */
+export function lessonsView({ lessons, done, play, puzzles }) {
+  const row = (sign, title, about, href) => {
+    const solved = done.includes(title);
+    return h(
       "li",
       { key: title },
-      h("a", { class: "panel lesson", href: `#${place + 1}` }, h("span", { class: done.includes(title) ? "number done" : "number" }, done.includes(title) ? "✓" : theme ? "?" : String(place + 1)), h("span", {}, h("b", {}, title), h("span", { class: "muted" }, about)), done.includes(title) ? h("span", { class: "unseen" }, "finished") : null),
+      h("a", { class: "panel lesson", href }, h("span", { class: solved ? "number done" : "number" }, solved ? "✓" : sign), h("span", {}, h("b", {}, title), h("span", { class: "muted" }, about)), solved ? h("span", { class: "unseen" }, "finished") : null),
     );
-  return h(
-    "main",
-    { class: "lessons" },
-    h("h2", {}, "Learn by playing"),
-    h("p", { class: "muted" }, "Begin with a guided game. Then each lesson takes a minute or two."),
-    h("ol", {}, lessons.filter(({ theme }) => !theme).map(numbered)),
-    daily ? [h("h2", {}, "Puzzle of the day"), h("ol", {}, numbered(daily)), h("h2", {}, "All puzzles")] : null,
-    themes.map(([theme, part]) => h("details", { key: theme }, h("summary", {}, theme, h("span", { class: "muted" }, ` · ${solved(part)}`)), h("ol", {}, part.map(numbered)))),
+  };
+  const item = (lesson) => {
+    const number = lessons.indexOf(lesson) + 1;
+    return row(lesson.theme ? "?" : String(number), lesson.title, lesson.about, `#${number}`);
+  };
+  const page = (name, about, ...rows) => h("main", { class: "lessons" }, h("h2", {}, name), h("p", { class: "muted" }, about), rows);
+  const themes = [...new Set(lessons.map(({ theme }) => theme).filter(Boolean))].map((theme) => [theme, lessons.filter((lesson) => lesson.theme === theme)]);
+  const solved = (part) => `${part.filter(({ title }) => done.includes(title)).length} of ${part.length} solved`;
+  if (themes.length)
+    return page(
+      "Find the best move",
+      "In each position, one move wins clearly more games than all others.",
+      h("ol", {}, row("?", "Puzzle of the day", lessons[today(lessons)].about, "#today")),
+      themes.map(([theme, part]) => h("details", { key: theme }, h("summary", {}, theme, h("span", { class: "muted" }, ` · ${solved(part)}`)), h("ol", {}, part.map(item)))),
+    );
+  return page(
+    "Learn by playing",
+    "Begin with a guided game. Then each lesson takes a minute or two.",
+    h("ol", {}, lessons.map(item)),
+    puzzles ? [h("h2", {}, "Puzzles"), h("ol", {}, row("?", "Puzzle of the day", "Find the move that wins most often.", `${puzzles}#today`), row("?", "All puzzles", "A collection by theme.", puzzles))] : null,
     play ? h("p", {}, h("a", { class: "move first", href: play }, "Play now")) : null,
   );
 }

@@ -206,7 +206,7 @@ function header() {
   return h(
     "header",
     {},
-    state.coach ? h("h1", {}, h("a", { href: "#" }, "Learn"), " · ", state.coach.lesson) : h("h1", {}, home ? [h("a", { href: home[0] }, plain(home[1])), " · "] : null, TITLE, " ", h("span", { class: "muted" }, table?.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "")),
+    state.coach ? h("h1", {}, h("a", { href: "#" }, state.coach.all), " · ", state.coach.lesson) : h("h1", {}, home ? [h("a", { href: home[0] }, plain(home[1])), " · "] : null, TITLE, " ", h("span", { class: "muted" }, table?.games > 1 && game ? `game ${game.number + 1} of ${table.games}` : "")),
     h(
       "div",
       { class: "choices" },

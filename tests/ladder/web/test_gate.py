@@ -45,8 +45,8 @@ read ladder:read: G/changes G/ G/standings G/standings.csv G/head-to-head G/head
   G/bots/{name}/{number} G/matches G/matches/{id} G/bots/{name}/{number}/build-log G/matches/{id}/replay G/queue
   G/tables G/rules/{name} G/tables/players G/tables/chat G/tables/{id} G/tables/{id}/matches/{number}/replay G/finals
   G/finals/{name} G/finals/{name}/projector G/finals/{name}/published G/bots/{name}/{number}/files.tar
-read site:view: G/static/{tag}/{name} G/playground/{name:path} G/start G/learn G/docs G/docs/{path:path}
-  G/downloads/{name} G/healthz G/readyz G/openapi.json G/api-docs
+read site:view: G/static/{tag}/{name} G/playground/{name:path} G/start G/learn G/puzzles G/docs
+  G/docs/{path:path} G/downloads/{name} G/healthz G/readyz G/openapi.json G/api-docs
 read table:view: G/tables/{id}/join G/tables/{id}/play W/tables/{id}/socket
 submit bot:manage: P/bots/{name}/challenges P/bots/{name}/active-version
 submit bot:upload: P/submit P/submissions

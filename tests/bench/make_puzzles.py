@@ -1,7 +1,7 @@
 """Add puzzles to arena/lessons/puzzles.json: positions in which one decision is clearly better than all others.
 
-`python -m docs.make_puzzles NUMBER` continues until the file has NUMBER puzzles, and prints what each proposal took. It
-needs make and a C++ compiler.
+`python -m tests.bench.make_puzzles NUMBER` continues until the file has NUMBER puzzles, and prints what each
+proposal took. It needs make and a C++ compiler.
 
 A simple bot plays games with strong ones, and `arena.review` proposes the decisions that cost it most. Whole games
 decide. In each round the hidden cards are dealt again, as the player can believe after all claims. Each move that is
@@ -36,9 +36,9 @@ from arena.referee import (
     replay_game,
     sent_lines,
 )
-from arena.review.move_evaluation import MoveEvaluation, MoveEvaluator
+from arena.review import MoveEvaluation, MoveEvaluator
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PUZZLES = ROOT / "arena/lessons/puzzles.json"
 LEARNERS = ("honest", "bluffer", "challenger", "counter", "opportunist")
 KINDS = ("turn", "challenge", "block")
