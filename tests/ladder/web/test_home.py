@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import Connection
 
 from ladder.bots import list_lost_games, submit_bot
 from ladder.permissions import Viewer
-from ladder.store import User, find_bot, save_users
+from ladder.store import User, find_bot, register_runner, save_users
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import add_settings, deadline
-from tests.ladder.ladders import pass_all
+from tests.ladder.ladders import freeze, pass_all
 from tests.ladder.term import Term, write
 from tests.ladder.web.visitors import Pages, pages
 
@@ -76,3 +77,19 @@ def test_a_deadline_is_shown_while_a_late_version_would_count(web: Pages) -> Non
     toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 2"))
     assert "; over, late submissions until" in bob.get("/").text
     assert "All deadlines are over" in web.visitor("ada").get("/").text, "her version counts"
+
+
+def test_pages_on_which_users_wait_say_that_the_ladder_is_frozen(web: Pages, own: Term) -> None:
+    def prepare(connection: Connection) -> None:
+        save_users(connection, [User("cyd", "Cyd", "pseudonym of cyd")], 2.0)
+        register_runner(connection, 1, web.ladder.clock())
+
+    web.ladder.database.write(prepare)
+    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
+    pass_all(web.ladder)
+    cyd = web.visitor("cyd")
+    for frozen in (False, True):
+        if frozen:
+            freeze(own.path)
+        for path in ("/", "/bots/new", "/queue"):
+            assert ("The ladder is frozen" in cyd.get(path).text) == frozen
