@@ -62,6 +62,7 @@ from ladder.store.finals import (
     reveal_final,
     save_extra_rounds,
 )
+from ladder.store.leases import MAX_ATTEMPTS, MAX_LOST_RUNNERS, AttemptCost
 from ladder.store.maintenance import (
     abandoned_since,
     clone_from_file,
@@ -251,10 +252,7 @@ from ladder.store.users import (
 from ladder.store.versions import (
     ACCEPTED,
     LADDER_ACTOR,
-    MAX_ATTEMPTS,
-    MAX_LOST_RUNNERS,
     REJECTED,
-    AttemptCost,
     BotRecord,
     Version,
     accepted_versions,

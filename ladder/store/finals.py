@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
 
+from ladder.store.leases import WAITING
 from ladder.store.queue import ABANDONED
 from ladder.store.schema_tables import failed_attempts, finals, grade_releases, match_players, matches
-from ladder.store.versions import WAITING
 
 
 @dataclass(frozen=True, slots=True)

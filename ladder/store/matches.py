@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, or_, select, true
 
+from ladder.store.leases import WAITING
 from ladder.store.queue import ENDED, LEASED, PLAYED, QUALIFYING
 from ladder.store.schema_tables import bots, faults, finals, games, match_players, matches, users, versions
-from ladder.store.versions import WAITING
 
 _MAX_QUERY_IDS = 500  # databases limit the number of values in a query
 

@@ -10,9 +10,9 @@ from itertools import groupby
 from sqlalchemy import Connection, and_, func, insert, select, update
 
 from ladder.store.events import MATCH_ENDED, record_event
+from ladder.store.leases import WAITING, AttemptCost, release_lease, retry_is_due
 from ladder.store.schema_tables import bots, failed_attempts, match_players, matches, users, versions
 from ladder.store.users import IS_ACTIVE_USER, PARTY
-from ladder.store.versions import WAITING, AttemptCost, release_lease, retry_is_due
 
 RATED, QUALIFYING, CHALLENGE, FINAL = "rated", "qualifying", "challenge", "final"
 LEASED, ENDED = "leased", "ended"

@@ -13,10 +13,11 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Select, insert, select, update
 
+from ladder.store.leases import AttemptCost
 from ladder.store.queue import record_failed_attempt
 from ladder.store.revisions import require_revision
 from ladder.store.schema_tables import matches, runners, versions
-from ladder.store.versions import AttemptCost, release_check
+from ladder.store.versions import release_check
 
 HEARTBEAT_TIMEOUT_S = 60.0  # longer than a restart of the database
 
