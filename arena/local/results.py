@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from arena.rating import Z_95, wilson_interval
+from arena.rating import win_rate_interval
 from arena.referee import GameResult, Record, write_record
 from arena.stats import StatsAccumulator
 
@@ -46,7 +46,7 @@ class WinRate:
     @property
     def interval(self) -> tuple[float, float]:
         """Return Wilson's 95 % interval of the rate, which assumes independent games."""
-        return wilson_interval(self.value, Z_95 * Z_95 / self.games) if self.games else (0.0, 1.0)
+        return win_rate_interval(self.wins, self.games)
 
     def __str__(self) -> str:
         """Return the rate as text: `27.4 % (24.7 to 30.3) of 1000 games`."""

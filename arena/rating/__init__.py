@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from arena.rating.estimates import Estimate, RatedField, Strength
-from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval
+from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
 
 if TYPE_CHECKING:
     from arena.rating.ratings_and_intervals import Fit, assess_leader, estimate_lead, fit_rows, rate

@@ -16,6 +16,11 @@ def wilson_interval(rate: float, ratio: float) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
+def win_rate_interval(wins: float, games: int) -> tuple[float, float]:
+    """Return the ends of Wilson's 95 % interval of a rate of independent games; 0 and 1 without a game."""
+    return wilson_interval(wins / games, Z_95 * Z_95 / games) if games else (0.0, 1.0)
+
+
 def count_independent_results(matches: int, bots: int, seats: int) -> int:
     """Return the degrees of freedom of results: seats - 1 for each match, minus the bots - 1 fitted strengths."""
     return matches * (seats - 1) - (bots - 1)

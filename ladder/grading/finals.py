@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from arena.formatting import format_count, format_interval
-from arena.rating import Z_95, Estimate, wilson_interval
+from arena.rating import Estimate, win_rate_interval
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
 from ladder import store
@@ -574,7 +574,7 @@ def _games(baseline: Baseline, games: int, version: store.Version, measured: Eva
         return _mark(baseline, played >= games, None, None, words)
     if not played:
         return _mark(baseline, False, baseline.max_fault_percent, None, words)
-    estimate = Estimate(faulty / played, *wilson_interval(faulty / played, Z_95 * Z_95 / played))
+    estimate = Estimate(faulty / played, *win_rate_interval(faulty, played))
     passed = played >= games and 100 * estimate.value < baseline.max_fault_percent
     words = f"{words}, {100 * estimate.value:.1f} % with a fault"
     return _mark(baseline, passed, baseline.max_fault_percent, estimate, words)

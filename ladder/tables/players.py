@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from arena.rating import Z_95, Estimate, wilson_interval
+from arena.rating import Estimate, win_rate_interval
 from ladder.store import list_table_results
 from ladder.view_context import ViewContext
 
@@ -53,5 +53,5 @@ def _summarize(pseudonym: str, rows: tuple[PresetResult, ...]) -> PlayerSummary:
     games, wins = sum(row.games for row in rows), sum(row.wins for row in rows)
     rate = None
     if games >= MIN_GAMES_FOR_RATE:
-        rate = Estimate(wins / games, *wilson_interval(wins / games, Z_95 * Z_95 / games))
+        rate = Estimate(wins / games, *win_rate_interval(wins, games))
     return PlayerSummary(pseudonym, games, wins, rate, rows)
