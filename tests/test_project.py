@@ -124,7 +124,7 @@ PATCHES = {
     "ladder/bots/test_check.py": 1,
     "ladder/test_faults.py": 2,
     "ladder/test_lost_answers.py": 2,
-    "ladder/bots/test_similar.py": 2,
+    "ladder/bots/test_similarity.py": 2,
     "ladder/tables/test_sessions.py": 1,
     "tables/test_table.py": 3,
     "ladder/web/test_gate.py": 1,

@@ -23,13 +23,13 @@ from ladder.bots.pages import (
     view_build_log,
     view_logs,
 )
+from ladder.bots.similarity import find_similar_versions
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,
     bots_of_party,
     deadlines_of_bot,
     describe_party,
-    find_similar_versions,
     get_remaining_quota,
     read_reference,
     save_reference,

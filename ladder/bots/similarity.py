@@ -1,76 +1,133 @@
-"""Measure how much of each program's source text is in another program, by winnowing, as MOSS does.
+"""Compare the sources of bots of different owners.
 
-copydetect reduces a text: it replaces names and strings with a letter, and removes comments and blanks. Since the texts
-are untrusted, `main` runs in a process with limits. The result is reproducible if PYTHONHASHSEED is set.
+Similarity isn't proof of misconduct. The texts are untrusted: `similarity_process` compares them in a process with
+limits, and they are never run.
 """
 
+import io
 import json
-import resource
-import signal
+import os
+import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
-from itertools import combinations
+import tarfile
+from collections import Counter
+from importlib.util import find_spec
+from pathlib import PurePosixPath
 from typing import Any
 
-GRAM_CHARS = 25  # characters of reduced text for each fingerprint: shorter matches are coincidences
-WINNOWING_WINDOW = 6  # matches of GRAM_CHARS + WINNOWING_WINDOW - 1 characters are always found
-MIN_COMMON_CHARS = 200  # of reduced text, about 10 lines: pairs with less in common are left out
-MAX_PROGRAM_CPU_S = 4.0  # to read one program: 128 KB of code take 1 s
+from arena import with_extra
+from arena.bots import shipped_files
+from arena.escaping import escape_control
+from arena.sandbox import scratch_folder
+from ladder import store
+from ladder.bots.pages import SimilarityPair, SimilarityReport
+from ladder.ladder import Ladder
+from ladder.settings import LadderError
+
+MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
+MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
+MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
+    120,
+    300.0,
+    3 << 30,
+)  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
+
+_WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
+_ENDINGS = {f".{word}" for word in _WORDS.split()}
+_OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
 
 
-def hash_grams(kind: str, text: str) -> Any:
-    """Return the hashes of all GRAM_CHARS-grams of the reduced text; kind: a file name with its extension."""
-    import numpy as np
-    from copydetect.utils import filter_code, hashed_kgrams
+def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
+    """Compare the sources of all bots: the active version, else the newest accepted one.
 
-    short, _ = filter_code(text.replace("\r\n", "\n").replace("\r", "\n"), kind)
-    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # without grams copydetect returns floats
-
-
-def count_covered_chars(places: Any) -> int:
-    """Return how many characters of reduced text the grams at these offsets cover."""
-    from copydetect.utils import get_copied_slices
-
-    starts, ends = get_copied_slices(places, GRAM_CHARS)
-    return int((ends - starts).sum())
-
-
-def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Compare programs, (owner, kind, text), of different owners, ignoring text in `common`, (kind, text).
-
-    Return `pairs`, (index, other index, percent of the first in the other, percent of the other in the first), and
-    `skipped`, the indices of programs that took too long or could not be parsed.
+    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError
+    if copydetect isn't installed, or the comparison exceeds its limits.
     """
-    import numpy as np
-    from copydetect.utils import winnow
-
-    given = np.unique(np.concatenate([hash_grams("a.py", ""), *(hash_grams(*each) for each in common)]))
-    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their offsets in the reduced text
-    for number, (_, kind, text) in enumerate(programs):
-        signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
-        with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
-            hashes, places = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
-            own = ~np.isin(hashes, given)
-            prints[number] = hashes[own], places[own]
-        signal.setitimer(signal.ITIMER_PROF, 0)
+    with ladder.database.read() as connection:
+        playing = store.active_versions(connection)
+        stored = store.list_archives(connection)
+        known = (
+            each
+            for each in (*store.accepted_versions(connection), *playing)
+            if (each.digest, each.single_file_name or "") in stored
+        )
+        newest = {each.bot: each for each in known if not each.is_reference}
+        versions = sorted(newest.values(), key=lambda version: version.version_ref)
+        if not compare:
+            return SimilarityReport(len(versions), None, ())
+        read = [_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
+        given = [
+            _source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
+            for each in playing
+            if each.is_reference
+        ]
+    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
+    kinds = {kind for _, kind, _ in programs}
+    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
+    found = _compare(programs, ours + given)
     pairs = []
-    for a, b in combinations(prints, 2):
-        (one, there), (other, here) = prints[a], prints[b]
-        same = count_covered_chars(there[np.isin(one, other)]), count_covered_chars(here[np.isin(other, one)])
-        if programs[a][0] != programs[b][0] and min(same) >= MIN_COMMON_CHARS:
-            pairs.append((a, b, 100 * same[0] / count_covered_chars(there), 100 * same[1] / count_covered_chars(here)))
-    return {"pairs": pairs, "skipped": [number for number in range(len(programs)) if number not in prints]}
+    for sides in found["pairs"]:
+        (percent, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
+        if percent >= MIN_SIMILARITY_PERCENT:
+            one, other = versions[one], versions[other]
+            pairs.append(SimilarityPair(one.version_ref, one.login, percent, other.version_ref, other.login, less))
+    unread = [
+        f"{each.version_ref}: {name} isn't compared"
+        for each, row in zip(versions, read, strict=True)
+        for name in row[2]
+    ]
+    unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
+    pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
+    return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
 
 
-def _raise_timeout(*_: object) -> None:
-    raise TimeoutError
+def _source(archive: bytes) -> tuple[str, str, list[str]]:
+    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
+    texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
+        for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
+            path = PurePosixPath(entry.name)
+            file = entries.extractfile(entry)
+            if file is None or path.suffix.lower() not in _ENDINGS:
+                continue  # data, a document, a program
+            if _OTHERS & set(path.parts[:-1]) or entry.size > free or b"\0" in (data := file.read()):
+                left_out.append(entry.name)
+                continue
+            free -= entry.size
+            endings[path.suffix.lower()] += entry.size
+            texts.append(data.decode("utf-8-sig", "replace"))
+    return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
 
 
-def main() -> None:
-    """Read the arguments of `compare_programs` as JSON and write its result. Command line: CPU_S MEMORY_BYTES."""
-    for kind, limit in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), map(int, sys.argv[1:]), strict=True):
-        with suppress(ValueError, OSError):  # macOS, for example, can't limit the address space
-            resource.setrlimit(kind, (limit, limit))
-    signal.signal(signal.SIGPROF, _raise_timeout)
-    json.dump(compare_programs(**json.load(sys.stdin)), sys.stdout)
+def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
+    """Return the result of `compare_programs`, run in a limited process.
+
+    Raises LadderError if copydetect isn't installed, or the comparison exceeds its limits.
+    """
+    if find_spec("copydetect") is None:
+        raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
+    asked = json.dumps({"programs": programs, "common": common}).encode()
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        "from ladder.bots.similarity_process import main; main()",
+        str(MAX_COMPARE_CPU_S),
+        str(MAX_COMPARE_MEMORY_BYTES),
+    ]
+    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    with scratch_folder() as scratch:  # for what matplotlib keeps, which copydetect imports
+        where = {"PYTHONPATH": search, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+        where = {**os.environ, **where, "MPLCONFIGDIR": str(scratch), "TMPDIR": str(scratch)}
+        try:
+            done = subprocess.run(
+                words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
+            )
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+            last = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
+            raise LadderError(
+                f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
+                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
+                "Compare them with another program: docs/howto/course/similarity.md"
+            ) from None
+    return json.loads(done.stdout)

@@ -1,35 +1,17 @@
-"""Accept or reject submissions, and compare their sources.
+"""Accept or reject submissions: one becomes the next version of a bot, or is rejected with the reason."""
 
-A submission becomes the next version of a bot, or is rejected with the reason.
-
-Similarity is measured by winnowing fingerprints, as in MOSS. copydetect reduces a text: names and strings become a
-letter, comments and blanks are removed. The texts are untrusted: they are compared in a process with limits and never
-run. With PYTHONHASHSEED set, results are reproducible. Similarity isn't proof of misconduct.
-"""
-
-import io
-import json
-import os
-import subprocess
-import sys
-import tarfile
 import time
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from pathlib import Path, PurePosixPath
-from typing import Any
+from pathlib import Path
 
 from sqlalchemy import Connection
 
-from arena import with_extra
-from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submission_in_process, shipped_files
+from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submission_in_process
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
-from arena.sandbox import scratch_folder
 from ladder import store
-from ladder.bots.pages import BotPage, RemainingQuota, SimilarityPair, SimilarityReport
+from ladder.bots.pages import BotPage, RemainingQuota
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
 from ladder.ladder import STAFF_USER, Ladder, get_acting_user, get_user, make_viewer, require_unsuspended
@@ -363,112 +345,3 @@ def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.
         for bot in store.all_bots(connection)
         if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
     ]
-
-
-MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
-MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
-MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
-    120,
-    300.0,
-    3 << 30,
-)  # for all; sixty bots of 25 KB take 5 s of CPU and 90 MB
-
-_WORDS = "c h cc cpp cxx hpp hh py js mjs cjs ts java kt scala rs go rb pl lua hs cs fs sh swift php ml jl r clj"
-_ENDINGS = {f".{word}" for word in _WORDS.split()}
-_OTHERS = {"node_modules", "site-packages", "vendor", "third_party", "venv", ".venv"}  # folders of what others wrote
-
-
-def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityReport:
-    """Compare the sources of all bots: the active version, else the newest accepted one.
-
-    Code of kits, samples and reference bots is ignored. Without `compare`, only count the versions. Raises LadderError
-    if copydetect isn't installed, or the comparison exceeds its limits.
-    """
-    with ladder.database.read() as connection:
-        playing = store.active_versions(connection)
-        stored = store.list_archives(connection)
-        known = (
-            each
-            for each in (*store.accepted_versions(connection), *playing)
-            if (each.digest, each.single_file_name or "") in stored
-        )
-        newest = {each.bot: each for each in known if not each.is_reference}
-        versions = sorted(newest.values(), key=lambda version: version.version_ref)
-        if not compare:
-            return SimilarityReport(len(versions), None, ())
-        read = [_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
-        given = [
-            _source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
-            for each in playing
-            if each.is_reference
-        ]
-    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
-    kinds = {kind for _, kind, _ in programs}
-    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
-    found = _compare(programs, ours + given)
-    pairs = []
-    for sides in found["pairs"]:
-        (percent, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
-        if percent >= MIN_SIMILARITY_PERCENT:
-            one, other = versions[one], versions[other]
-            pairs.append(SimilarityPair(one.version_ref, one.login, percent, other.version_ref, other.login, less))
-    unread = [
-        f"{each.version_ref}: {name} isn't compared"
-        for each, row in zip(versions, read, strict=True)
-        for name in row[2]
-    ]
-    unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
-    pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
-    return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
-
-
-def _source(archive: bytes) -> tuple[str, str, list[str]]:
-    """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
-    texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
-    with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
-        for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
-            path = PurePosixPath(entry.name)
-            file = entries.extractfile(entry)
-            if file is None or path.suffix.lower() not in _ENDINGS:
-                continue  # data, a document, a program
-            if _OTHERS & set(path.parts[:-1]) or entry.size > free or b"\0" in (data := file.read()):
-                left_out.append(entry.name)
-                continue
-            free -= entry.size
-            endings[path.suffix.lower()] += entry.size
-            texts.append(data.decode("utf-8-sig", "replace"))
-    return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
-
-
-def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:
-    """Return the result of `compare_programs`, run in a limited process.
-
-    Raises LadderError if copydetect isn't installed, or the comparison exceeds its limits.
-    """
-    if find_spec("copydetect") is None:
-        raise LadderError(f"this command requires the package copydetect.\nInstall it: {with_extra('similar')}")
-    asked = json.dumps({"programs": programs, "common": common}).encode()
-    words = [
-        sys.executable,
-        "-P",
-        "-c",
-        "from ladder.bots.similarity import main; main()",
-        str(MAX_COMPARE_CPU_S),
-        str(MAX_COMPARE_MEMORY_BYTES),
-    ]
-    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-    with scratch_folder() as scratch:  # for what matplotlib keeps, which copydetect imports
-        where = {"PYTHONPATH": search, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-        where = {**os.environ, **where, "MPLCONFIGDIR": str(scratch), "TMPDIR": str(scratch)}
-        try:
-            done = subprocess.run(
-                words, input=asked, capture_output=True, timeout=MAX_COMPARE_WALL_S, env=where, check=True
-            )
-        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
-            last = (error.stderr or b"").decode(errors="replace").strip().rpartition("\n")[2]
-            raise LadderError(
-                f"the files can't be compared within {MAX_COMPARE_CPU_S} s of CPU and "
-                f"{MAX_COMPARE_MEMORY_BYTES >> 30} GB ({escape_control(last)}).\n"
-                "Compare them with another program: docs/howto/course/similarity.md"
-            ) from None
-    return json.loads(done.stdout)

@@ -1,70 +1,65 @@
-"""Tests of similarity, which compares what is hard to disguise, on small bots and on the samples."""
+"""Tests of the report of similar submissions for staff."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from arena.bots import shipped_files
-from ladder.bots.similarity import compare_programs
-from tests.cases import each
-from tests.ladder.alike import BOT, IN_C, KIT_ONLY, disguise_bot
+from ladder.bots import SimilarityPair, SimilarityReport, find_similar_versions
+from ladder.ladder import Ladder, open_ladder
+from ladder.users import join_teams
+from tests.ladder.alike import BOT, IN_C, KIT_ONLY, alike_ladder, submit_files
+from tests.ladder.term import Term
 
 pytest.importorskip("copydetect")
 
-KITS = [(path.name, path.read_text()) for path in shipped_files() if path.name == "coup_kit.py"]
-SAMPLES = {path.stem: path.read_text() for path in shipped_files() if path.parent.name == "sample_bots"}
+
+@pytest.fixture
+def own(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Term:
+    return alike_ladder(tmp_path_factory, tmp_path)
 
 
-def shares(one: str, other: str, kinds: tuple[str, str] = ("a.py", "a.py"), common: object = KITS) -> tuple[float, ...]:
-    """Return the shares of two programs, 0 where they are no pair."""
-    programs = [(party, kind, text) for party, kind, text in zip("ab", kinds, (one, other), strict=True)]
-    found = compare_programs(programs, common)["pairs"]  # type: ignore[arg-type]
-    return tuple(found[0][2:]) if found else (0.0, 0.0)
+@pytest.fixture
+def ladder(own: Term) -> Iterator[Ladder]:
+    with closing(open_ladder(own.path)) as ladder:
+        yield ladder
 
 
-DISGUISES = {
-    "copied": BOT,
-    "with other names, comments and an order of its own": disguise_bot(),
-    "with other blanks": BOT.replace("    ", "\t").replace("\n\n", "\n\n\n\n"),
-    "from Windows": BOT.replace("\n", "\r\n"),
-    "with more comments": BOT.replace("\n    ", "\n    # mine\n    "),
-    "with other strings": BOT.replace('"duke"', '"hrtg"').replace("Weighs each move.", "x" * 500),
-}
+def test_pairs_of_different_owners_are_listed_with_both_similarities(ladder: Ladder, tmp_path: Path) -> None:
+    """Bots of one owner may be similar. Files that aren't compared are listed."""
+    files: dict[str, str | bytes] = {"bot.py": BOT, "long.py": "x = 1; " * 50_000, "bytes.py": b"\0\1"}
+    submit_files(
+        ladder, tmp_path / "again", "ada", {**files, "more.c": IN_C, "vendor/a.py": BOT, "latin.py": "# \udce9\n"}
+    )
+    found = find_similar_versions(ladder)
+    assert found.pairs is not None
+    assert sorted(sorted([(p.version, p.owner), (p.other_version, p.other_owner)]) for p in found.pairs) == [
+        [("again@1", "ada"), ("mine@1", "bob")],
+        [("mine@1", "bob"), ("weigher@1", "ada")],
+    ]
+    assert all(pair.overlap_percent >= pair.other_overlap_percent > 50 for pair in found.pairs)
+    assert found.skipped == tuple(f"again@1: {name} isn't compared" for name in ("bytes.py", "vendor/a.py", "long.py"))
+    assert find_similar_versions(ladder, compare=False).pairs is None
 
 
-@each("how", DISGUISES)
-def test_a_copy_is_found_however_it_is_disguised(how: str) -> None:
-    assert min(shares(BOT, DISGUISES[how])) > 85
+def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
+    ladder: Ladder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit_files(ladder, tmp_path / "mine", "bob", {"bot.py": KIT_ONLY.format(name="B", action="income")})
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
+    given: list[tuple[int, str, str]] = []
+    inside = importlib.import_module("ladder.bots.similarity")
+    monkeypatch.setattr(inside, "_compare", lambda programs, _: given.extend(programs) or {"pairs": [], "skipped": []})
+    assert find_similar_versions(ladder).pairs == ()
+    [mine] = [each for each in given if "income" in each[2]]
+    assert [each[0] for each in given].count(mine[0]) == 2
 
 
-def test_similarity_is_given_in_both_directions() -> None:
-    """A large bot that contains a small one contains all of it."""
-    part, whole = shares(BOT, SAMPLES["strategist"] + BOT)
-    assert part > 95
-    assert whole < 40
-
-
-def test_bots_that_have_the_kit_in_common_and_little_else_are_no_pair() -> None:
-    one, other = (KIT_ONLY.format(name=name, action=action) for name, action in (("A", "tax"), ("Bee", "steal")))
-    assert shares(one, other) == (0.0, 0.0)
-    [(_, kit)] = KITS
-    assert shares(kit + one, kit + other) == (0.0, 0.0)
-    assert shares(kit + one, kit + other, common=[*KITS, ("a.py", "")]) == (0.0, 0.0)
-    assert min(shares(kit + one, kit + other, common=[])) > 95  # it is the kit that doesn't count
-
-
-def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:
-    assert shares(BOT, IN_C, ("a.py", "a.c")) == (0.0, 0.0)
-    assert shares(BOT, SAMPLES["counter"]) == (0.0, 0.0)
-    assert shares(SAMPLES["strategist"], SAMPLES["counter"]) == (0.0, 0.0)
-
-
-def test_programs_of_one_owner_are_not_compared() -> None:
-    pairs = compare_programs([(party, "a.py", BOT) for party in "aba"], [])["pairs"]
-    assert [pair[:2] for pair in pairs] == [(0, 1), (1, 2)]
-
-
-def test_odd_texts_raise_no_error() -> None:
-    """Submissions may be undecodable, deeply nested, one long line, empty, or not source code."""
-    odd = ("\udcff\0\x1b[31m", "(" * 20_000, "x = 1; " * 20_000, "", "\n", '"' * 9_999, "\u202e" * 999)
-    programs = [("a", "a.py", text) for text in odd] + [("a", "a.zz", "what is it? " * 99)]
-    output = compare_programs([*programs, ("b", "a.py", BOT), ("c", "a.py", BOT)], [])
-    assert [pair[:2] for pair in output["pairs"]] == [(8, 9)]
+def test_the_command_prints_a_table(own: Term, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimilarityReport(4, (SimilarityPair("weigher@1", "ada", 98.9, "mine@1", "bob", 97.9),), ())
+    monkeypatch.setattr(importlib.import_module("ladder.bots"), "find_similar_versions", lambda ladder: found)
+    rows = [line.split() for line in own.arena("similar").out.splitlines()]
+    assert ["weigher@1", "ada", "98.9", "mine@1", "bob", "97.9"] in rows
+    assert own.json("similar")["pairs"][0]["other_owner"] == "bob"

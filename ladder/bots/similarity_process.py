@@ -1,0 +1,76 @@
+"""Measure how much of each program's source text is in another program, by winnowing, as MOSS does.
+
+copydetect reduces a text: it replaces names and strings with a letter, and removes comments and blanks. Since the texts
+are untrusted, `main` runs in a process with limits. The result is reproducible if PYTHONHASHSEED is set.
+"""
+
+import json
+import resource
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import combinations
+from typing import Any
+
+GRAM_CHARS = 25  # characters of reduced text for each fingerprint: shorter matches are coincidences
+WINNOWING_WINDOW = 6  # matches of GRAM_CHARS + WINNOWING_WINDOW - 1 characters are always found
+MIN_COMMON_CHARS = 200  # of reduced text, about 10 lines: pairs with less in common are left out
+MAX_PROGRAM_CPU_S = 4.0  # to read one program: 128 KB of code take 1 s
+
+
+def hash_grams(kind: str, text: str) -> Any:
+    """Return the hashes of all GRAM_CHARS-grams of the reduced text; kind: a file name with its extension."""
+    import numpy as np
+    from copydetect.utils import filter_code, hashed_kgrams
+
+    short, _ = filter_code(text.replace("\r\n", "\n").replace("\r", "\n"), kind)
+    return np.asarray(hashed_kgrams(short, GRAM_CHARS), dtype=np.int64)  # without grams copydetect returns floats
+
+
+def count_covered_chars(places: Any) -> int:
+    """Return how many characters of reduced text the grams at these offsets cover."""
+    from copydetect.utils import get_copied_slices
+
+    starts, ends = get_copied_slices(places, GRAM_CHARS)
+    return int((ends - starts).sum())
+
+
+def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Compare programs, (owner, kind, text), of different owners, ignoring text in `common`, (kind, text).
+
+    Return `pairs`, (index, other index, percent of the first in the other, percent of the other in the first), and
+    `skipped`, the indices of programs that took too long or could not be parsed.
+    """
+    import numpy as np
+    from copydetect.utils import winnow
+
+    given = np.unique(np.concatenate([hash_grams("a.py", ""), *(hash_grams(*each) for each in common)]))
+    prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their offsets in the reduced text
+    for number, (_, kind, text) in enumerate(programs):
+        signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
+        with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
+            hashes, places = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
+            own = ~np.isin(hashes, given)
+            prints[number] = hashes[own], places[own]
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    pairs = []
+    for a, b in combinations(prints, 2):
+        (one, there), (other, here) = prints[a], prints[b]
+        same = count_covered_chars(there[np.isin(one, other)]), count_covered_chars(here[np.isin(other, one)])
+        if programs[a][0] != programs[b][0] and min(same) >= MIN_COMMON_CHARS:
+            pairs.append((a, b, 100 * same[0] / count_covered_chars(there), 100 * same[1] / count_covered_chars(here)))
+    return {"pairs": pairs, "skipped": [number for number in range(len(programs)) if number not in prints]}
+
+
+def _raise_timeout(*_: object) -> None:
+    raise TimeoutError
+
+
+def main() -> None:
+    """Read the arguments of `compare_programs` as JSON and write its result. Command line: CPU_S MEMORY_BYTES."""
+    for kind, limit in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), map(int, sys.argv[1:]), strict=True):
+        with suppress(ValueError, OSError):  # macOS, for example, can't limit the address space
+            resource.setrlimit(kind, (limit, limit))
+    signal.signal(signal.SIGPROF, _raise_timeout)
+    json.dump(compare_programs(**json.load(sys.stdin)), sys.stdout)
