@@ -177,7 +177,8 @@ class PublishedGrades:
 class GradesPage:
     """Current grades, None without baselines, and the names of deadlines and finals that can be graded.
 
-    published: the requested release, else the newest one of the same scope. releases: newest first.
+    published: the requested release, else the newest one of the same scope. releases: newest first. computed_at: when
+    the current grades were computed, in seconds since 1970.
     """
 
     grades: Grades | None
@@ -185,6 +186,7 @@ class GradesPage:
     finals: tuple[str, ...]
     published: PublishedGrades | None = None
     releases: tuple[ReleaseSummary, ...] = ()
+    computed_at: float | None = None
 
 
 Cell = str | float | int | None

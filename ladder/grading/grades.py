@@ -284,7 +284,8 @@ def _no_version_reason(connection: Connection, owner: store.User, until: float, 
         return (
             f"{escape_control(last.version_ref)} was submitted after the versions of the final {final.name} were chosen"
         )
-    return f"{escape_control(last.version_ref)} doesn't play"
+    state = "doesn't play" if last.status in (store.ACCEPTED, store.REJECTED) else "is queued for its check"
+    return f"{escape_control(last.version_ref)} {state}"
 
 
 def get_grades(

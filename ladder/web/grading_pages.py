@@ -23,7 +23,7 @@ grades_router = APIRouter(route_class=AuthorizedRoute)
 GRADES_FRESH_S = 60  # for which computed grades are reused: with a term's games they take seconds
 MAX_CACHED_GRADES = 16
 
-_cached_grades: dict[Any, grading.Grades] = {}
+_cached_grades: dict[Any, tuple[grading.Grades, float]] = {}  # with the time of their computation
 _grades_lock = threading.Lock()
 
 OptionalName = str | None
@@ -126,12 +126,12 @@ def make_grades_page(
     of = (ladder.path, settings, final, deadline, extensions, context.now // GRADES_FRESH_S)
     with _grades_lock:
         if of not in _cached_grades:
-            _cached_grades[of] = grading.get_grades(ladder, "staff", final, deadline)
+            _cached_grades[of] = grading.get_grades(ladder, "staff", final, deadline), context.now
             while len(_cached_grades) > MAX_CACHED_GRADES:
                 del _cached_grades[next(iter(_cached_grades))]
-        page = _cached_grades[of]
+        page, computed_at = _cached_grades[of]
     mine = tuple(grade for grade in page.grades if context.viewer.can("grades:read", grade.user.login))
-    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines)
+    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at)
 
 
 finals_router = APIRouter(route_class=AuthorizedRoute)

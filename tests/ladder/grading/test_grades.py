@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from arena.rating import Estimate
 from arena.referee import GameResult, PlayedMatch
 from ladder import grading, store
-from ladder.bots import disable_bot
+from ladder.bots import disable_bot, submit_bot
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError, read_settings
@@ -169,6 +169,8 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
         add_settings(empty, BASELINES)
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["no version was submitted"]
+        submit_bot(empty, ladder.path / "c.py", "eve", "e")
+        assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["e@1 is queued for its check"]
 
 
 def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:

@@ -576,7 +576,9 @@ def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: 
     own.run()
     assert "isn&#39;t revealed, or doesn" in staff.get("/admin/grades?final=last").text
     assert staff.get("/api/finals/last").json()["key"] is None
+    assert "hidden until its reveal" in web.visitor("ada").get("/matches?kind=final").text
     post(staff, "/finals/last/reveal")
+    assert 'Not released yet</h2>\n<p class="muted">As of <time' in web.visitor("ada").get("/grades?final=last").text
     text = staff.get("/admin/grades?final=last&sort=-points").text
     assert re.search(r'aria-sort="descending"><a href="/admin/grades\?final=last&amp;sort=points">Points</a>', text)
     assert re.findall(r"<dt>(Mean|Median|plays)</dt>", text) == ["Mean", "Median", "plays"]
