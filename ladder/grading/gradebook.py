@@ -34,7 +34,8 @@ class Grade:
 
     points: points_before_penalty reduced by late_penalty. late_days_spent: of the user's late days, at this deadline.
     deadline_at: the user's personal deadline. extended_until: the same with an extension, else None. Times are seconds
-    since 1970. open_until: until then another version may still count, so the grade isn't final; else None.
+    since 1970. open_until: until then another version may still count, so the grade isn't final; else None. In a final,
+    where no later version counts: until then a user without a version in it could submit for its deadline.
     """
 
     user: UserSummary
@@ -101,6 +102,11 @@ class Grades:
             return value is None, value.casefold() if isinstance(value, str) else value
 
         return sorted(self.grades, key=make_key, reverse=column.startswith("-"))
+
+    @property
+    def of_final(self) -> bool:
+        """Whether a final is graded, in which no later version counts."""
+        return self.scope.startswith("final ")
 
     @property
     def statistics(self) -> "GradeStatistics | None":
@@ -253,7 +259,7 @@ def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
 def _canvas_api(grades: Grades) -> str:
     """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
     data = {
-        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade)}
+        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade, grades)}
         for grade in grades.grades
         if _canvas_id(grade.user) and grade.open_until is None
     }
@@ -276,14 +282,18 @@ def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
     title = grades.title.partition(" (")[0]  # without the ID of an assignment in Canvas
     yield [*whole, title, f"{title} (Feedback)"]
     for grade in grades.grades:
-        yield [*(of(grade.user) for of in whole.values()), grade.graded_points, escape(_feedback(grade), quote=False)]
+        yield [
+            *(of(grade.user) for of in whole.values()),
+            grade.graded_points,
+            escape(_feedback(grade, grades), quote=False),
+        ]
 
 
 def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
-        user, feedback = grade.user, escape(_feedback(grade), quote=False)
+        user, feedback = grade.user, escape(_feedback(grade, grades), quote=False)
         yield [
             user.moodle_id,
             user.name,
@@ -334,9 +344,10 @@ def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
     return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
 
 
-def _feedback(grade: Grade) -> str:
+def _feedback(grade: Grade, grades: Grades) -> str:
     if grade.open_until is not None:
-        return f"not graded yet: may still submit {_format_end(grade.open_until)}"
+        why = "the final didn't wait" if grades.of_final else "may still submit"
+        return f"not graded yet: {why} {_format_end(grade.open_until)}"
     version = "" if grade.version is None else f"{grade.version}: "
     late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"
@@ -347,12 +358,13 @@ def _format_end(timestamp: float) -> str:
 
 
 def describe_open_grades(grades: Grades) -> str:
-    """Return the users who may still submit, as a sentence; "" without any."""
+    """Return the users who may still submit, or could if it weren't for the final, as a sentence; "" without any."""
     open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
     ends = [f"{escape_control(login)} {_format_end(at)}" for login, at in open_ones]
     more = f" and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
     users = "1 user" if len(ends) == 1 else f"{len(ends)} users"
-    return f"{users} may still submit: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
+    what = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"
+    return f"{what}: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
 
 
 def _format_utc(timestamp: float | None) -> str | None:

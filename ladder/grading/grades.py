@@ -482,9 +482,8 @@ def release_grades(
             deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
     basis, grades = compute_grades(ladder, actor, final, deadline)
     if not incomplete and (open_ones := describe_open_grades(grades)):
-        raise LadderError(
-            f"{open_ones}.\nWait for them, or release the other grades: --incomplete, or the box of the page"
-        )
+        hint = "Release" if grades.of_final else "Wait for them, or release"
+        raise LadderError(f"{open_ones}.\n{hint} the other grades: --incomplete, or the box of the page")
     kept = StoredRelease(reason or "released", basis, grades)
     new = store.Release(name, of, at, actor, _adapter().dump_json(kept).decode())
 

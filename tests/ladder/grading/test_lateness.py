@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from ladder.bots import activate_version, disable_bot, get_remaining_quota, submit_bot
 from ladder.deadlines import extend_deadline, withdraw_extension
-from ladder.grading import Grade, create_final, get_grades, preview_final, reveal_final_results
+from ladder.grading import Grade, create_final, get_grades, preview_final, release_grades, reveal_final_results
 from ladder.home import describe_ladder
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
@@ -216,6 +216,10 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     assert found["cleo"].reason.startswith(
         "c@1 was submitted after the versions of the final last were chosen; extended"
     )
+    with pytest.raises(
+        LadderError, match=r"^the final didn't wait for 1 user: cleo until .*\nRelease the other grades: "
+    ):
+        release_grades(ladder, "grades", "t", None, final="last")
 
 
 def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
