@@ -75,7 +75,7 @@ def test_a_bot_that_hangs_after_some_requests_fails(tmp_path: Path) -> None:
 
 def test_a_bot_that_ends_while_it_is_left_alone_has_the_advice_about_timers(tmp_path: Path) -> None:
     def impatient(peer: ScriptPeer, number: int) -> None:
-        if number == 20 and len(peers) > 3:  # only the process that plays on
+        if number == 40 and len(peers) > 3:  # only the process that plays on
             peer.die(signal=14)
 
     peers: list[ScriptPeer] = []
@@ -147,7 +147,7 @@ def test_a_slow_bot_whose_requests_take_different_times_isnt_called_growing(tmp_
 
     within = MatchSettings(timing=Timing(limit_ms=160, bank_ms=0))
     last = check(tmp_path, plays(varies), endurance_s=20.0, clock=lambda: now[0], match_settings=within)[-1]
-    assert (last.severity, last.message) == (Severity.NOTE, "checked for 204 requests in 20 s; a match may have 700")
+    assert (last.severity, last.message) == (Severity.NOTE, "checked for 202 requests in 20 s; a match may have 700")
 
 
 def test_a_growing_reply_is_named(tmp_path: Path) -> None:
