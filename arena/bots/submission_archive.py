@@ -286,7 +286,7 @@ def _check_names(inside: Path) -> None:
 
 
 def _find_bot(folder: Path) -> Path:
-    """Return the folder with a manifest, or the only file. A single folder is searched in the same way."""
+    """Return the folder with a manifest, or the only file or program. A single folder is searched in the same way."""
     while True:
         if (folder / MANIFEST).is_dir():
             raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
@@ -304,6 +304,9 @@ def _find_bot(folder: Path) -> Path:
                 raise ArchiveError(
                     f"it contains {escape_control(like)} but no {MANIFEST}\nRename that file to {MANIFEST}."
                 )
+            program = _find_only_program(held)
+            if program is not None:
+                return program
             raise ArchiveError(
                 f"it contains {len(held)} files and folders but no {MANIFEST}\n"
                 f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'
@@ -311,6 +314,16 @@ def _find_bot(folder: Path) -> Path:
         if held[0].is_symlink() or not held[0].is_dir():
             return _check_program(held[0])
         folder = held[0]
+
+
+def _find_only_program(held: list[Path]) -> Path | None:
+    """Return the only file that can be run, unless it names another of the files, which it then needs; else None."""
+    programs = [path for path in held if path.suffix in (".py", *RUNNERS) and path.is_file() and not path.is_symlink()]
+    if len(programs) != 1 or any(path.suffix in COMPILED for path in held):
+        return None
+    text = programs[0].read_bytes()
+    needed = [path for path in held if path not in programs and os.fsencode(path.stem) in text]
+    return None if needed else _check_program(programs[0])
 
 
 def _check_program(file: Path) -> Path:

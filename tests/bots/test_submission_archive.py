@@ -144,9 +144,10 @@ def test_a_zip_of_windows_may_have_backslashes_between_folders(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["zip", "tar"])
 def test_an_archive_that_holds_one_program_is_that_program(tmp_path: Path, name: str) -> None:
-    """Files that Finder, Explorer, git, editors and Python leave are ignored."""
+    """Files that it doesn't name, such as a readme, and those of Finder, git, editors and Python are ignored."""
     ignored = {"desktop.ini": b"x", "d/Thumbs.db": b"x", "d/.gitignore": b"x", "d/.idea/x.xml": b"x"}
     ignored |= {"__MACOSX/._mine.py": b"x", "d/.DS_Store": b"x", "d/._mine.py": b"x", "d/__pycache__/mine.pyc": b"x"}
+    ignored["d/README.md"] = b"# My bot"
     made = {"d/mine.py": BOT, **ignored}
     data = zipped(made) if name == "zip" else tarred(*files(made))
     bundle = submit(tmp_path, data, "week 3.zip")
@@ -338,6 +339,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a script in UTF-16": (zipped({"bot.py": "print()".encode("utf-16")}), "isn't text in UTF-8"),
     "a bot.toml that Windows' editor has named": (zipped({"a.py": BOT, "bot.toml.txt": RUN}), "bot.toml.txt but no"),
     "a bot.toml in capitals": (zipped({"a.py": BOT, "Bot.TOML": RUN}), "Bot.TOML but no"),
+    "a program that reads a file": (zipped({"a.py": b"open('weights.txt')", "weights.txt": b"1"}), "no bot.toml"),
     "a folder without bot.toml": (zipped({"a.py": BOT, "b.py": BOT}), "no bot.toml"),
     "a manifest that is wrong": (zipped({"bot.toml": b"run = 3"}), "wrong type"),
     "a manifest that is a link to nothing": (tarred(("bot.toml", LINK, "x")), "isn't a file in the archive"),
