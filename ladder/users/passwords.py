@@ -53,6 +53,13 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
     _replace_password(ladder, viewer, current, None)
 
 
+def find_login(ladder: Ladder, typed: str) -> str:
+    """Return the login that a user typed in any case; the text itself unless exactly one login differs by its case."""
+    with ladder.database.read() as connection:
+        known = [user.login for user in store.all_users(connection) if user.login.casefold() == typed.casefold()]
+    return known[0] if len(known) == 1 else typed
+
+
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
     """Start a session. Raises AuthenticationError; the message gives the reason only if the password is right."""
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))

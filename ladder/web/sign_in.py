@@ -66,10 +66,9 @@ def sign_in_with_password(
 ) -> Response:
     """Sign in with a login and its password, and redirect to `then`."""
     count_try(request, "sign in")
-    count_try(request, "password", login.strip())
-    return sign_in(
-        request, then, lambda: users.sign_in_by_password(request.ladder, login.strip(), password), login.strip()
-    )
+    login = users.find_login(request.ladder, login.strip())
+    count_try(request, "password", login)
+    return sign_in(request, then, lambda: users.sign_in_by_password(request.ladder, login, password), login)
 
 
 @sign_in_router.get("/join")
