@@ -16,7 +16,7 @@ from arena.formatting import format_count
 from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
-from ladder import store, tasks
+from ladder import runner_events, store, tasks
 from ladder.bots import serialize_step
 from ladder.clock import DAY_S
 from ladder.grading import extend_finals
@@ -97,7 +97,7 @@ class LadderRunner:
         """Start no more tasks."""
         self.queue.stopping = True
 
-    def events(self) -> Generator[tasks.RunnerUpdate, None, None]:
+    def events(self) -> Generator[runner_events.RunnerUpdate, None, None]:
         """Run tasks and yield events, until `stop` or the end that `until` names. Raises DatabaseError, LadderError."""
         try:
             yield from self._send_heartbeat()
@@ -116,7 +116,7 @@ class LadderRunner:
 
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
-    ) -> Iterator[tasks.RunnerUpdate]:
+    ) -> Iterator[runner_events.RunnerUpdate]:
         match event:
             case JobCompleted(task, MatchOutput() as played):
                 yield from self._save_match_output(played)
@@ -147,12 +147,12 @@ class LadderRunner:
 
     # --- matches
 
-    def _save_match_output(self, played: MatchOutput) -> Iterator[tasks.RunnerUpdate]:
+    def _save_match_output(self, played: MatchOutput) -> Iterator[runner_events.RunnerUpdate]:
         match = _add_usage(played)
         now = self.ladder.clock()
         streak = self.ladder.last_settings.auto_disable.after_matches
 
-        def act(connection: Connection) -> tuple[bool, list[tasks.VersionAutoDisabled]]:
+        def act(connection: Connection) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
             new = store.save_match(connection, match, now)
             auto_disabled = []
             for version in store.versions_in_match(connection, match.match) if new else ():
@@ -167,7 +167,7 @@ class LadderRunner:
 
         began = time.monotonic()
         new, auto_disabled = self.ladder.database.write(act)
-        yield tasks.MatchFinished(match.match, new, time.monotonic() - began)
+        yield runner_events.MatchFinished(match.match, new, time.monotonic() - began)
         yield from auto_disabled
 
     # --- checks
@@ -179,12 +179,12 @@ class LadderRunner:
             lambda connection: store.save_check_steps(connection, version, self.runner, rows, now)
         )
 
-    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[tasks.RunnerUpdate]:
+    def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[runner_events.RunnerUpdate]:
         now = self.ladder.clock()
         reason = None if check.passed else rejection_reason(check.steps)
         seats = self.ladder.play.seats
 
-        def act(connection: Connection) -> tasks.CheckFinished | None:
+        def act(connection: Connection) -> runner_events.CheckFinished | None:
             steps = [serialize_step(step) for step in check.steps]
             argv = None if check.bot is None else check.bot.argv
             built = None
@@ -200,7 +200,7 @@ class LadderRunner:
             is_activated = reason is None and store.is_newest_version(connection, this)
             if is_activated:
                 store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
-            return tasks.CheckFinished(this.version_ref, reason, is_activated)
+            return runner_events.CheckFinished(this.version_ref, reason, is_activated)
 
         finished = self.ladder.database.write(act)
         if finished is not None:
@@ -208,7 +208,7 @@ class LadderRunner:
 
     # --- every few seconds
 
-    def _send_heartbeat(self) -> Iterator[tasks.RunnerUpdate]:
+    def _send_heartbeat(self) -> Iterator[runner_events.RunnerUpdate]:
         """Record this runner's heartbeat, and return the tasks of dead runners to the queue."""
         now = time.monotonic()
         if now < self._next_beat:
@@ -225,18 +225,18 @@ class LadderRunner:
         self.ladder.database.write(act)
         behind = self._latest_time - self.ladder.clock()
         if behind > tasks.MAX_CLOCK_SKEW_S and not self._clock_is_behind:
-            yield tasks.ClockBehind(behind)
+            yield runner_events.ClockBehind(behind)
         self._clock_is_behind = behind > tasks.MAX_CLOCK_SKEW_S
         self._latest_time = max(self._latest_time, self.ladder.clock())
         for message, is_restored in self._pool.changes():
-            yield tasks.DependencyRestored(message) if is_restored else tasks.DependencyLost(message)
+            yield runner_events.DependencyRestored(message) if is_restored else runner_events.DependencyLost(message)
         excluded = self._pool.refused()
         for worker, reason in excluded.items():
             if self._excluded.get(worker) != reason:
-                yield tasks.WorkerExcluded(worker, reason)
+                yield runner_events.WorkerExcluded(worker, reason)
         self._excluded = excluded
 
-    def _update_standings(self, at_once: bool = False) -> Iterator[tasks.RunnerUpdate]:
+    def _update_standings(self, at_once: bool = False) -> Iterator[runner_events.RunnerUpdate]:
         now = time.monotonic()
         if not at_once and now < self._next_update:
             return
@@ -246,9 +246,9 @@ class LadderRunner:
         self._next_update = time.monotonic() + max(STANDINGS_UPDATE_S, _MIN_UPDATE_PERIODS * took)
         if games != self._rated_games:
             self._rated_games = games
-            yield tasks.StandingsUpdated(games, took)
+            yield runner_events.StandingsUpdated(games, took)
 
-    def _check_settings(self) -> Iterator[tasks.RunnerUpdate]:
+    def _check_settings(self) -> Iterator[runner_events.RunnerUpdate]:
         """Warn once if ladder.toml has become unreadable; the runner continues with the previous content."""
         now = time.monotonic()
         if now < self._next_settings:
@@ -259,9 +259,9 @@ class LadderRunner:
         except LadderError as error:
             if str(error) != self._settings_error:
                 self._settings_error = str(error)
-                yield tasks.SettingsUnreadable(self._settings_error)
+                yield runner_events.SettingsUnreadable(self._settings_error)
 
-    def _prune_expired(self) -> Iterator[tasks.RunnerUpdate]:
+    def _prune_expired(self) -> Iterator[runner_events.RunnerUpdate]:
         """Remove expired data, once a day."""
         now = time.monotonic()
         if now < self._next_prune:
@@ -274,14 +274,14 @@ class LadderRunner:
 
 def auto_disable_version(
     connection: Connection, version: int, reason: str, now: float
-) -> list[tasks.VersionAutoDisabled]:
+) -> list[runner_events.VersionAutoDisabled]:
     """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
     row = store.get_version_by_id(connection, version)
     if row.is_reference or not row.is_active:
         return []
     store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, reason, now)
     store.cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (store.RATED,))
-    return [tasks.VersionAutoDisabled(row.version_ref, reason)]
+    return [runner_events.VersionAutoDisabled(row.version_ref, reason)]
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:
@@ -315,15 +315,15 @@ class RunnerMetrics:
         for outcome in ("accepted", "rejected"):
             self._checks.labels(outcome)
         for kind in (
-            tasks.AttemptFailed,
-            tasks.WorkerRefused,
-            tasks.VersionAutoDisabled,
-            tasks.WorkerExcluded,
-            tasks.DependencyLost,
-            tasks.DependencyRestored,
-            tasks.ClockBehind,
+            runner_events.AttemptFailed,
+            runner_events.WorkerRefused,
+            runner_events.VersionAutoDisabled,
+            runner_events.WorkerExcluded,
+            runner_events.DependencyLost,
+            runner_events.DependencyRestored,
+            runner_events.ClockBehind,
         ):
-            self._events.labels(tasks.event_kind(kind))
+            self._events.labels(runner_events.event_kind(kind))
         self._rated_games = Gauge("coup_rated_games", "Games in the standings.", registry=registry)
         current = Gauge("coup_runner_current_task", "Tasks in progress on this runner.", ["task"], registry=registry)
         current.labels("check").set_function(lambda: sum(task.is_check for task in service.queue.running))
@@ -337,24 +337,24 @@ class RunnerMetrics:
         silent = Gauge("coup_runner_silent_seconds", "Seconds since the last event of this runner.", registry=registry)
         silent.set_function(lambda: time.monotonic() - self._last)
 
-    def count(self, event: tasks.RunnerUpdate) -> None:
+    def count(self, event: runner_events.RunnerUpdate) -> None:
         """Update the metrics of this runner after an event."""
         self._last = time.monotonic()
         match event:
-            case tasks.MatchFinished(seconds=seconds):
+            case runner_events.MatchFinished(seconds=seconds):
                 self._commits.observe(seconds)
-            case tasks.StandingsUpdated(games, seconds):
+            case runner_events.StandingsUpdated(games, seconds):
                 self._rated_games.set(games)
                 self._ratings.observe(seconds)
-            case tasks.CheckFinished(reason=reason):
+            case runner_events.CheckFinished(reason=reason):
                 self._checks.labels("accepted" if reason is None else "rejected").inc()
             case (
-                tasks.AttemptFailed()
-                | tasks.WorkerRefused()
-                | tasks.VersionAutoDisabled()
-                | tasks.WorkerExcluded()
-                | tasks.DependencyLost()
-                | tasks.DependencyRestored()
-                | tasks.ClockBehind()
+                runner_events.AttemptFailed()
+                | runner_events.WorkerRefused()
+                | runner_events.VersionAutoDisabled()
+                | runner_events.WorkerExcluded()
+                | runner_events.DependencyLost()
+                | runner_events.DependencyRestored()
+                | runner_events.ClockBehind()
             ):
-                self._events.labels(tasks.event_kind(type(event))).inc()
+                self._events.labels(runner_events.event_kind(type(event))).inc()

@@ -1,26 +1,16 @@
-"""Choose a runner's next task (match, check or review), create rounds, queue challenges, and define runner events.
+"""Choose a runner's next task: a match, a check or a review.
 
 The task source leases, releases and counts attempts in the database, so each match ends exactly once, whatever
 happens to this process. While matches wait, checks use at most half of the capacity, so sixty submissions don't block
 matches. One slot at least is free for checks, so matches don't block a submission.
 
-A round consists of tables of all active versions. Past meetings are counted once over all matches, then
-incrementally, so a round costs the same after a million games as after a thousand.
-
 Between two rounds, while no match and no check waits, a runner reviews one lost game, which takes about a second. It
 starts one review in REVIEW_INTERVAL_S, and a version gets MAX_REVIEWS_PER_DAY.
-
-A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
-effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
-plays in one slot only.
 """
 
-import re
 import time
-from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import permutations
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -28,196 +18,17 @@ from arena.bots import PortableBot
 from arena.escaping import escape_control, hide_folders
 from arena.referee import ArenaError
 from arena.run import Job, MissingBotsError, WorkItem
-from arena.schedule import keyed_shuffle
-from arena.workers import CallTimeoutError, ExecutorLostError, Idle, WorkerDiedError, WorkerRejectedError
+from arena.workers import CallTimeoutError, ExecutorLostError, WorkerDiedError, WorkerRejectedError
 from ladder import store
-from ladder.bots import describe_party
 from ladder.clock import DAY_S
-from ladder.ladder import Ladder, PruneResult, get_accepted_version, get_acting_user, make_viewer
-from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, plan_next_round
-from ladder.settings import LadderError
+from ladder.ladder import Ladder
+from ladder.round_scheduler import RoundScheduler
+from ladder.runner_events import AttemptFailed, RunnerEvent, WorkerRefused
 from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
 
 MAX_REVIEWS_PER_DAY = 5  # of a version; a day ends at midnight UTC
 REVIEW_INTERVAL_S = MAX_REVIEW_S  # of a runner, which so has one review at a time
 MAX_CLOCK_SKEW_S = 60.0  # clocks of several machines differ by less
-_MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
-
-
-class RoundScheduler:
-    """Plan and queue rounds for one runner; several runners may queue rounds of the same ladder."""
-
-    def __init__(self, ladder: Ladder) -> None:
-        self._ladder = ladder
-        self._met: defaultdict[int, Counter[int]] = defaultdict(Counter)  # matches of each pair of versions
-        self._played: Counter[int] = Counter()  # matches of each version
-        self._last_counted = 0  # the id of the last counted match
-        self._ended = 0  # the end_sequence of the last match whose times were read
-        self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
-
-    def queue(self, connection: Connection) -> int:
-        """Queue the next round; return the number of its matches, 0 if there is an `idle_reason`."""
-        self._count_meetings(connection)
-        self._read_times(connection)
-        number = store.last_round_number(connection) + 1
-        shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
-        tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
-        return len(store.queue_matches(connection, store.RATED, tables, self._ladder.clock(), round=number))
-
-    def idle_reason(self) -> str | None:
-        """Return the reason why the active versions can't play a round, None if they can."""
-        return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
-
-    def _field(self, connection: Connection) -> list[Entrant]:
-        play = self._ladder.play
-        return [
-            Entrant(
-                version.id,
-                version.party,
-                self._played[version.id] * play.match_games,
-                version.is_reference,
-                not version.is_reference and is_slow(self._spent[version.id], play.settings.timing.limit_ms),
-            )
-            for version in store.active_versions(connection)
-        ]
-
-    def _count_meetings(self, connection: Connection) -> None:
-        """Count the tables queued since the last call, including abandoned and cancelled ones."""
-        for match, table in store.tables_after(connection, self._last_counted, store.RATED):
-            self._last_counted = match
-            self._played.update(table)
-            for one, other in permutations(table, 2):
-                self._met[one][other] += 1
-
-    def _read_times(self, connection: Connection) -> None:
-        """Read the versions' times in matches that have ended since the last call."""
-        first = max(self._ended, store.last_end_number(connection) - _MAX_TIMED_MATCHES)
-        for self._ended, seats in store.usage_after(connection, first):
-            for version, *spent in seats:
-                self._spent[version].append((spent[0], spent[1]))
-
-
-@dataclass(frozen=True, slots=True)
-class MatchFinished:
-    """A match was played; `new` is False if it had already ended. seconds: time to store the match."""
-
-    id: int
-    new: bool
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFinished:
-    """A version was checked. reason: why it is rejected; None: it is accepted.
-
-    plays: whether it is active now. An accepted version isn't if `is_newest_version` is false for it.
-    """
-
-    version_ref: str
-    reason: str | None
-    plays: bool
-
-
-@dataclass(frozen=True, slots=True)
-class VersionAutoDisabled:
-    """A version was disabled automatically after repeated failures."""
-
-    version_ref: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptFailed:
-    """An attempt at a match or check failed because of the host; it is repeated unless it is abandoned."""
-
-    id: int
-    is_check: bool
-    reason: str
-    abandoned: bool
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerRefused:
-    """A worker rejected a task."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerExcluded:
-    """A worker of a cluster gets no tasks until it accepts them again."""
-
-    worker: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class DependencyLost:
-    """The scheduler or a worker of a cluster is lost; its tasks are repeated."""
-
-    dependency: str
-
-
-@dataclass(frozen=True, slots=True)
-class DependencyRestored:
-    """The scheduler is reachable again, or a worker has joined."""
-
-    dependency: str
-
-
-@dataclass(frozen=True, slots=True)
-class ClockBehind:
-    """This machine's clock is behind the newest time in the database: it was set back, or another clock is ahead."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsUnreadable:
-    """ladder.toml can't be read; its previous contents stay in force."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class StandingsUpdated:
-    """The standings were recomputed from this number of games, in this number of seconds."""
-
-    games: int
-    seconds: float
-
-
-RunnerEvent = (
-    MatchFinished
-    | CheckFinished
-    | VersionAutoDisabled
-    | AttemptFailed
-    | WorkerRefused
-    | WorkerExcluded
-    | DependencyLost
-    | DependencyRestored
-    | ClockBehind
-    | StandingsUpdated
-    | PruneResult
-    | SettingsUnreadable
-)
-RunnerUpdate = RunnerEvent | Idle
-
-
-@dataclass(frozen=True, slots=True)
-class RunnerEventEntry:
-    """An event of a runner with its type, as by `event_kind`, and Unix time."""
-
-    type: str
-    occurred_at: float
-    event: RunnerEvent
-
-
-def event_kind(event: type) -> str:
-    """Return an event class's name for JSON and metrics, such as match_finished for MatchFinished."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", event.__name__).lower()
-
-
 _PAUSE_S = 2.0  # before the next task after a failure of the host, which may need time to recover
 _POLL_S = 0.5  # between queries of an empty queue
 
@@ -472,66 +283,3 @@ def make_check_job(
         build_s=ladder.last_settings.checks.build_timeout_seconds,
         endurance_s=ladder.last_settings.checks.endurance_seconds,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedChallenge:
-    """Queued challenges: their matches and table. remaining: today's remaining challenges, None for staff."""
-
-    matches: tuple[int, ...]
-    version_refs: tuple[str, ...]
-    remaining: int | None
-
-
-def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
-    """Queue challenges of a user's bot, ahead of all other matches; reference bots fill the table.
-
-    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError if the bot belongs to
-    another user, an opponent can't play, or the quota is used up.
-    """
-    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
-
-    def act(connection: Connection) -> QueuedChallenge:
-        owner = get_acting_user(connection, login)
-        table = _challenge_table(connection, ladder.play.seats, bot, opponents)
-        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
-            raise LadderError(
-                f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
-                "Name your own bot first, then its opponents."
-            )
-        version_refs = tuple(version.version_ref for version in table)
-        party = store.get_party(connection, owner)
-        asked = store.challenges_since(connection, party, now - now % DAY_S)
-        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
-        if not ids:  # else this is the second call of a function whose commit had no answer
-            if not owner.staff and today + count > most:
-                raise LadderError(
-                    f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
-                    f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
-                )
-            ids = store.queue_matches(
-                connection, store.CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
-            )
-            today += count
-        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
-
-    return ladder.database.write(act)
-
-
-def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
-    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
-    for version in table:
-        if sum(each.id == version.id for each in table) > 1:
-            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
-    if len(table) > seats:
-        raise LadderError(
-            f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
-        )
-    there = {version.bot for version in table}
-    spare = [each for each in store.active_versions(connection) if each.is_reference and each.bot not in there]
-    table += spare[: seats - len(table)]
-    if len(table) < seats:
-        raise LadderError(
-            f"a table has {seats} seats: too few reference bots to fill it.\nOpponents to name: {seats - 1}."
-        )
-    return table

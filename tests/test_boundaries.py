@@ -133,8 +133,11 @@ ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox ar
 ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
   ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
   ladder.standings ladder.bots
-ladder.tasks: arena.escaping arena.schedule arena.workers arena.referee arena.bots arena.run ladder.store
-  ladder.rounds ladder.settings ladder.worker ladder.clock ladder.ladder ladder.bots
+ladder.runner_events: arena.workers ladder.ladder
+ladder.round_scheduler: arena.schedule ladder.store ladder.rounds ladder.ladder
+ladder.challenges: arena.escaping ladder.store ladder.settings ladder.clock ladder.ladder ladder.bots
+ladder.tasks: arena.escaping arena.workers arena.referee arena.bots arena.run ladder.store ladder.worker ladder.clock
+  ladder.ladder ladder.runner_events ladder.round_scheduler
 ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users
   ladder.bots
 ladder.maintenance: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store
@@ -151,18 +154,18 @@ ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
   ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
-  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots ladder.tasks
-  ladder.grading
+  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots
+  ladder.runner_events ladder.tasks ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
   arena.replay arena.lessons arena.tables arena.review arena.playground ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
   ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tables
-  ladder.tasks ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
+  ladder.challenges ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
   ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users
-  ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tasks ladder.maintenance ladder.tables.server
-  ladder.grading ladder.upgrade ladder.dashboards ladder.runner ladder.web
+  ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.runner_events ladder.challenges
+  ladder.maintenance ladder.tables.server ladder.grading ladder.upgrade ladder.dashboards ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}

@@ -15,13 +15,13 @@ from arena.cli.console import ExistingPath, json_option, option, print_json, pri
 from arena.cli.submit import print_submission
 from arena.escaping import escape_control
 from ladder import bots
+from ladder.challenges import QueuedChallenge, queue_challenges
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
 from ladder.cli.results import write_log
 from ladder.clock import format_local_time, parse_time
 from ladder.ladder import ActionResult, get_bot, set_frozen
 from ladder.match_pages import QueuePage, set_void, view_queue
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.tasks import QueuedChallenge, queue_challenges
 from ladder.users import set_suspended
 
 

@@ -48,7 +48,7 @@ from arena.sandbox import for_this_command, make_sandbox, scratch_folder, untrus
 from arena.schedule import require_even_match_games
 from arena.workers import Idle
 from arena.workers.cluster import Tls
-from ladder import tasks
+from ladder import runner_events
 from ladder.bots import read_reference, save_reference
 from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from ladder.health import serve_metrics
@@ -183,7 +183,7 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 @option("--tls-key", type=FILE, help="PEM file of the certificate's key.")
 @option("--metrics", metavar="[ADDRESS:]PORT", help="Serve Prometheus metrics, by default on 127.0.0.1.")
 @option("--verbose", is_flag=True, help="Log each match.")
-@json_option(tasks.RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
+@json_option(runner_events.RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
 def run(
     folder: Path,
     jobs: int | None,
@@ -292,16 +292,17 @@ def _run_to_end(
                 log.info("stopping after the matches in progress; send the signal again to stop immediately")
             _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
-                print_json(tasks.RunnerEventEntry(tasks.event_kind(type(event)), service.ladder.clock(), event))
+                kind = runner_events.event_kind(type(event))
+                print_json(runner_events.RunnerEventEntry(kind, service.ladder.clock(), event))
             match event:
-                case tasks.MatchFinished(new=new):
+                case runner_events.MatchFinished(new=new):
                     played, in_vain = played + new, 0
-                case tasks.CheckFinished():
+                case runner_events.CheckFinished():
                     in_vain = 0
-                case tasks.WorkerRefused() if alone and not failed:
+                case runner_events.WorkerRefused() if alone and not failed:
                     failed = True
                     service.stop()
-                case tasks.AttemptFailed() | tasks.WorkerRefused():
+                case runner_events.AttemptFailed() | runner_events.WorkerRefused():
                     in_vain += 1
                 case Idle() if not service.queue.running and service.queue.empty:
                     before, why = why, service.queue.no_match_reason()
@@ -315,35 +316,35 @@ def _run_to_end(
     return 1 if failed else 0
 
 
-def _log_event(event: tasks.RunnerUpdate, log: Journal, verbose: bool) -> None:
+def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
     match event:
-        case tasks.MatchFinished(id, new) if verbose:
+        case runner_events.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)
-        case tasks.CheckFinished(version_ref, reason, plays):
+        case runner_events.CheckFinished(version_ref, reason, plays):
             fit = (
                 "accepted, and active"
                 if plays
                 else "accepted, but not active: the bot is disabled or has a newer version"
             )
             log.info(fit if reason is None else f"rejected: {reason}", version=version_ref)
-        case tasks.VersionAutoDisabled(version_ref, why):
+        case runner_events.VersionAutoDisabled(version_ref, why):
             log.warn(f"auto-disabled: {why}", version=version_ref)
-        case tasks.AttemptFailed(id, is_check, reason, abandoned):
+        case runner_events.AttemptFailed(id, is_check, reason, abandoned):
             what = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
             log.warn(what, **{"check" if is_check else "match": id})
-        case tasks.WorkerRefused(reason):
+        case runner_events.WorkerRefused(reason):
             log.warn(f"a worker refused to start: {reason}")
-        case tasks.WorkerExcluded(worker, reason):
+        case runner_events.WorkerExcluded(worker, reason):
             log.warn(f"excluded from matches: {reason}", worker=worker)
-        case tasks.DependencyLost(what):
+        case runner_events.DependencyLost(what):
             log.warn(what)
-        case tasks.DependencyRestored(what):
+        case runner_events.DependencyRestored(what):
             log.info(what)
-        case tasks.ClockBehind(seconds):
+        case runner_events.ClockBehind(seconds):
             log.warn(
                 f"this machine's clock is {seconds:.0f} s behind the database's newest entry; run arena ladder doctor"
             )
-        case tasks.SettingsUnreadable(reason):
+        case runner_events.SettingsUnreadable(reason):
             log.warn(f"ladder.toml is invalid; the previous settings stay in use: {reason}")
         case PruneResult(records, logs):
             log.info(f"removed expired records of {format_count(records, 'match', 'es')} and logs of {logs}")

@@ -21,9 +21,9 @@ from starlette.requests import ClientDisconnect
 from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
 from ladder import bots
+from ladder.challenges import queue_challenges
 from ladder.clock import parse_time
 from ladder.ladder import Ladder
-from ladder.tasks import queue_challenges
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json
 from ladder.web.request_context import (

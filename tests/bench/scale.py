@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ladder.round_scheduler import RoundScheduler
 from ladder.standings import StandingsUpdater
-from ladder.tasks import RoundScheduler
 from tests.bench import web
 from tests.bench.ladder import fill, measure_cpu, new_ladder, real_record, save_one_by_one
 

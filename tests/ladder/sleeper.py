@@ -12,7 +12,7 @@ from pathlib import Path
 from arena.run import open_executor
 from ladder.ladder import open_ladder
 from ladder.runner import LadderRunner
-from ladder.tasks import MatchFinished
+from ladder.runner_events import MatchFinished
 
 
 def main(folder: Path, silent_s: float) -> None:

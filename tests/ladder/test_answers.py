@@ -11,9 +11,9 @@ from ladder.bots import BotLogs, BotPage, BuildLog
 from ladder.grading import FinalList
 from ladder.maintenance import Checkup
 from ladder.match_pages import MatchList, MatchPage, QueuePage
+from ladder.runner_events import MatchFinished, RunnerEventEntry, StandingsUpdated
 from ladder.standings import RebuiltStandings
 from ladder.standings.computation import Standings
-from ladder.tasks import MatchFinished, RunnerEventEntry, StandingsUpdated
 from ladder.users import UserList
 from tests.cli_workspace import Place
 from tests.ladder.ladders import cache, ladder_in

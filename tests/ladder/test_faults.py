@@ -28,7 +28,7 @@ from ladder.bots import submit_bot
 from ladder.ladder import Ladder, open_ladder
 from ladder.maintenance import check_ladder, restore_backup
 from ladder.runner import LadderRunner
-from ladder.tasks import AttemptFailed, CheckFinished, ClockBehind, MatchFinished, VersionAutoDisabled
+from ladder.runner_events import AttemptFailed, CheckFinished, ClockBehind, MatchFinished, VersionAutoDisabled
 from tests.cli_workspace import BOT, QUICK_BOT, Place
 from tests.disk import fill, fill_until_it_ends
 from tests.ladder.invariants import require_sound

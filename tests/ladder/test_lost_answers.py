@@ -14,12 +14,12 @@ from sqlalchemy import Connection
 
 from ladder import users
 from ladder.bots import activate_version, disable_bot, submit_bot, submit_reference
+from ladder.challenges import queue_challenges
 from ladder.grading import create_final, get_final_state, retry_final, reveal_final_results
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
 from ladder.match_pages import set_void
 from ladder.standings import rebuild_standings
 from ladder.store import Database, claim_check, finish_check, register_runner
-from ladder.tasks import queue_challenges
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, hand_in, make_ladder, serve
 from tests.ladder.small_ladder import rows

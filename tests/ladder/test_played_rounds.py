@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select, update
 from ladder.bots import BotPage, view_bot
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
+from ladder.round_scheduler import RoundScheduler
 from ladder.store import METADATA, get_version_by_id
-from ladder.tasks import RoundScheduler
 from tests.ladder.classes import hand_in, make_ladder
 
 match_players, matches = (METADATA.tables[name] for name in ("match_players", "matches"))

@@ -12,10 +12,10 @@ from arena.workers import ExecutorLostError, Idle, LocalExecutor
 from ladder.bots import submit_bot, submit_reference
 from ladder.ladder import Ladder, create_ladder, open_ladder
 from ladder.runner import LadderRunner
+from ladder.runner_events import AttemptFailed, CheckFinished, MatchFinished, WorkerExcluded, WorkerRefused
 from ladder.standings import StandingsUpdater, rebuild_standings
 from ladder.standings.computation import Standings
 from ladder.store import all_bots, find_bot, find_latest_snapshot, get_check_steps, versions_of
-from ladder.tasks import AttemptFailed, CheckFinished, MatchFinished, WorkerExcluded, WorkerRefused
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.ladders import PLAY, owners
 from tests.ladder.pool import workers

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from ladder.bots import submit_bot
+from ladder.challenges import queue_challenges
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from ladder.tasks import queue_challenges
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, hand_in, make_ladder
 

@@ -20,8 +20,8 @@ from ladder.ladder import Ladder, set_frozen
 from ladder.match_pages import set_void, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.runner import LadderRunner
+from ladder.runner_events import ClockBehind
 from ladder.settings import LadderError
-from ladder.tasks import ClockBehind
 from ladder.users import join_teams
 from tests.cli_workspace import BOT, Place
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve

@@ -12,6 +12,7 @@ import pytest
 
 from ladder import users
 from ladder.bots import submit_bot, submit_folder, view_bot
+from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.grading import get_grades
 from ladder.ladder import Ladder, open_ladder, prune_expired
@@ -19,7 +20,6 @@ from ladder.maintenance import export_ladder, restore_backup
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import User, all_users, find_user, get_party, save_users
-from ladder.tasks import queue_challenges
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, make_ladder

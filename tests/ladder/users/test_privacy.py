@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from ladder import users
 from ladder.bots import disable_bot, view_bot, view_build_log, view_logs
+from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.grading import create_final, get_commitment_file, get_final_state, get_grades, list_finals
 from ladder.ladder import Ladder
@@ -22,7 +23,6 @@ from ladder.runner import LadderRunner, RunnerMetrics
 from ladder.standings import rebuild_standings, view_standings
 from ladder.store import METADATA, find_final
 from ladder.tables import OpenTableRequest, open_session
-from ladder.tasks import queue_challenges
 from ladder.web import make_app
 from tests.ladder.classes import add_settings, hand_in, make_ladder, serve
 from tests.ladder.pool import workers

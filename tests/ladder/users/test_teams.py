@@ -15,14 +15,15 @@ from sqlalchemy import Connection, func, select
 from arena.run import final_plan
 from arena.schedule import keyed_shuffle
 from ladder import bots, store
+from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.grading import create_final, number_owners
 from ladder.home import view_account
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
+from ladder.round_scheduler import RoundScheduler
 from ladder.rounds import no_round_reason, plan_next_round
 from ladder.settings import LadderError
-from ladder.tasks import RoundScheduler, queue_challenges
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team, list_surplus_bots
 from ladder.users import (
     AuthenticationError,

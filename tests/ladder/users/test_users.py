@@ -8,12 +8,12 @@ import pytest
 
 from ladder import store, users
 from ladder.bots import submit_bot
+from ladder.challenges import queue_challenges
 from ladder.dashboards import view_user_for_admin
 from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.settings import LadderError
-from ladder.tasks import queue_challenges
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import add_settings, hand_in, make_ladder
 from tests.ladder.term import Term

@@ -1,0 +1,81 @@
+"""Queue challenges.
+
+A challenge is an unrated match that an owner requests against chosen bots, also while the ladder is frozen. It has no
+effect on ratings and disables no bot, so bots of one owner or team, and versions of one bot, may meet. A version
+plays in one slot only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder import store
+from ladder.bots import describe_party
+from ladder.clock import DAY_S
+from ladder.ladder import Ladder, get_accepted_version, get_acting_user, make_viewer
+from ladder.settings import LadderError
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedChallenge:
+    """Queued challenges: their matches and table. remaining: today's remaining challenges, None for staff."""
+
+    matches: tuple[int, ...]
+    version_refs: tuple[str, ...]
+    remaining: int | None
+
+
+def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: str, count: int = 1) -> QueuedChallenge:
+    """Queue challenges of a user's bot, ahead of all other matches; reference bots fill the table.
+
+    `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError if the bot belongs to
+    another user, an opponent can't play, or the quota is used up.
+    """
+    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
+
+    def act(connection: Connection) -> QueuedChallenge:
+        owner = get_acting_user(connection, login)
+        table = _challenge_table(connection, ladder.play.seats, bot, opponents)
+        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
+            raise LadderError(
+                f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
+                "Name your own bot first, then its opponents."
+            )
+        version_refs = tuple(version.version_ref for version in table)
+        party = store.get_party(connection, owner)
+        asked = store.challenges_since(connection, party, now - now % DAY_S)
+        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+        if not ids:  # else this is the second call of a function whose commit had no answer
+            if not owner.staff and today + count > most:
+                raise LadderError(
+                    f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
+                    f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
+                )
+            ids = store.queue_matches(
+                connection, store.CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
+            )
+            today += count
+        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
+
+    return ladder.database.write(act)
+
+
+def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
+    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
+    for version in table:
+        if sum(each.id == version.id for each in table) > 1:
+            raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
+    if len(table) > seats:
+        raise LadderError(
+            f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
+        )
+    there = {version.bot for version in table}
+    spare = [each for each in store.active_versions(connection) if each.is_reference and each.bot not in there]
+    table += spare[: seats - len(table)]
+    if len(table) < seats:
+        raise LadderError(
+            f"a table has {seats} seats: too few reference bots to fill it.\nOpponents to name: {seats - 1}."
+        )
+    return table
