@@ -86,7 +86,7 @@ def test_a_bot_that_ends_while_it_is_left_alone_has_the_advice_about_timers(tmp_
 
     last = check(tmp_path, script, pause_s=0.2)[-1]
     assert (last.check, last.severity) == ("endurance", Severity.FAIL)
-    assert last.message.startswith("at request 20: the bot fails after 0.2 s without a request")
+    assert last.message.startswith("at request 40: the bot fails after 0.2 s without a request")
     assert "stop each timer" in last.advice
 
 
