@@ -75,7 +75,7 @@ def test_a_bot_that_hangs_after_some_requests_fails(tmp_path: Path) -> None:
 
 def test_a_bot_that_ends_while_it_is_left_alone_has_the_advice_about_timers(tmp_path: Path) -> None:
     def impatient(peer: ScriptPeer, number: int) -> None:
-        if number == 40 and len(peers) > 3:  # only the process that plays on
+        if number == 20 and len(peers) > 4:  # only the process that plays on
             peer.die(signal=14)
 
     peers: list[ScriptPeer] = []
@@ -86,7 +86,7 @@ def test_a_bot_that_ends_while_it_is_left_alone_has_the_advice_about_timers(tmp_
 
     last = check(tmp_path, script, pause_s=0.2)[-1]
     assert (last.check, last.severity) == ("endurance", Severity.FAIL)
-    assert last.message.startswith("at request 40: the bot fails after 0.2 s without a request")
+    assert last.message.startswith("at request 20: the bot fails after 0.2 s without a request")
     assert "stop each timer" in last.advice
 
 
