@@ -77,7 +77,13 @@ _PAST_TENSE = {
     "unvoid": "counted the match again",
     "void": "voided the match",
 }
-_KINDS = {"link": "sign-in link", "join": "sign-up link", "team": "team invitation", "openid": "provider account"}
+_KINDS = {
+    "erased": "sign-in",
+    "link": "sign-in link",
+    "join": "sign-up link",
+    "team": "team invitation",
+    "openid": "provider account",
+}
 
 
 def describe_decision(act: DecisionSummary | AuditEntrySummary) -> str:

@@ -390,7 +390,7 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
     ):
         for name in names:
             if names.count(name) > 1:
-                raise LadderError(f'{path} has two {what} "{name}".\nGive each a different name.')
+                raise LadderError(f'{path}: name: two {what} are called "{name}".\nGive each a different name.')
     grace = {"grace_minutes": settings.lateness.grace_minutes}
     those = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
     return settings.model_copy(update={"deadlines": tuple(those)})

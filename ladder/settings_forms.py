@@ -252,7 +252,8 @@ def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[
         old = row.get(name)
         if new == old or (old is None and new == shape.get("default")):
             continue
-        changes.append(f"{table}.{name}: {'none' if old is None else old} → {'none' if new is None else new}")
+        before, after = (f"{each:.15g}" if isinstance(each, float) else each for each in (old, new))
+        changes.append(f"{table}.{name}: {'none' if old is None else before} → {'none' if new is None else after}")
         if new is None:
             del row[name]
         else:

@@ -242,6 +242,7 @@ function signInAgain() {
 if (document.querySelector("[data-ended]") && stored.typed) signInAgain();
 else delete stored.typed;
 const [unsent, typed] = JSON.parse(stored.unsent ?? "[]");
+if (unsent && location.pathname === "/sign-in") document.querySelector("h1").insertAdjacentHTML("afterend", '<p class="panel bad" role="alert">Nothing was saved. Sign in, then send the form again: it is filled in as before.</p>');
 for (const form of document.forms) {
   if (keyOf(form) !== unsent) continue;
   delete stored.unsent;

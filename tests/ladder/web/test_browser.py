@@ -314,6 +314,7 @@ def test_a_form_after_the_end_of_its_session_is_filled_in_again_without_password
     form.get_by_role("button", name=button, exact=True).click()
     page.get_by_label("Link or code").wait_for()
     assert page.get_by_text("Your session has ended.").count() == 1
+    assert page.get_by_text("Nothing was saved.").count() == 1
     assert "a few" not in page.evaluate("JSON.stringify(sessionStorage)")
     with closing(open_ladder(server.folder)) as ladder:
         page.get_by_label("Link or code").fill(issue_secret(ladder, "staff", "link", "staff").secret)
