@@ -81,14 +81,26 @@ def odds(
     if known is not None:
         if own is not None or players is not None or revealed or cards_left is not None:
             usage_error("a request has all cards: omit --own, --players, --revealed and --cards-left")
-        answer = _answer_request(ruleset, sys.stdin.read() if known == "-" else known)
-        if as_json:
-            print_json(answer)
-        else:
-            print_parts(_request_table(answer), widest=MAX_PROSE_COLUMNS)
-        return
-    if own is None or players is None:
+        _print_request_odds(ruleset, sys.stdin.read() if known == "-" else known, as_json)
+    elif own is None or players is None:
         usage_error("name your cards and the players, as in --own captain,contessa --players 2; or give --known")
+    else:
+        _print_card_odds(ruleset, own, players, revealed, cards_left, as_json)
+
+
+def _print_request_odds(ruleset: Ruleset, line: str, as_json: bool) -> None:
+    """Print the odds of the kit for Python for a request."""
+    answer = _answer_request(ruleset, line)
+    if as_json:
+        print_json(answer)
+    else:
+        print_parts(_request_table(answer), widest=MAX_PROSE_COLUMNS)
+
+
+def _print_card_odds(
+    ruleset: Ruleset, own: str, players: int, revealed: str, cards_left: str | None, as_json: bool
+) -> None:
+    """Print the odds that follow from cards, given as on the command line."""
     mine = _roles("--own", own, ruleset)
     up = _roles("--revealed", revealed, ruleset)
     try:

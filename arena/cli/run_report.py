@@ -141,24 +141,21 @@ def headline(run: Run, standings: RunStandings) -> str:
 
 
 def standings_table(run: Run, standings: RunStandings) -> Table:
+    """Return the table of standings, a row for each bot; the last column, of decision times, only if any is known."""
     times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
     if timed := _has_decision_times(run, standings):
         names.append(f"{_clock(run)}\nms")
     rows: list[list[str | Text]] = []
     for row in standings.rows:
-        faults = row.faults
+        adjusted, faults = row.win_rate_adjusted, row.faults
         rows.append(
             [
                 format_range(row.rank_range),
                 row.bot,
                 format_rating(row.rating),
-                format_percent(
-                    row.win_rate_adjusted.value
-                    if row.win_rate_adjusted and row.win_rate_adjusted.low is not None
-                    else None
-                ),
-                format_interval(row.win_rate_adjusted),
+                format_percent(adjusted.value if adjusted and adjusted.low is not None else None),
+                format_interval(adjusted),
                 format_percent(row.win_rate),
                 f"{row.games}/{row.matches}",
                 Text(str(faults), style="red" if faults else ""),

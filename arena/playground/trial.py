@@ -280,6 +280,7 @@ class _ObservedBot:
             vars(self._bot)["_failed"] = _raise_again  # the kit would print the whole request
 
     def reply(self, message: Message) -> Message | None:
+        """Return the program's reply, or the fallback reply if it raises."""
         trial, kind = self._trial, str(message["type"])
         at = {  # the program may change the message
             "kind": message.get("kind", kind),
@@ -296,12 +297,15 @@ class _ObservedBot:
                 reply = self._bot.reply(message)
         except (Exception, SystemExit) as error:
             trial.count_fault(error, at, getattr(type(self._bot), str(at["kind"]), None))
-            replies: dict[str, Message] = {
-                "request": {"id": message.get("id"), "choice": 0},
-                "hello": {"type": "hello"},
-            }
-            reply = replies.get(kind)
+            reply = _fallback_reply(kind, message)
         return reply
+
+
+def _fallback_reply(kind: str, message: Message) -> Message | None:
+    """Return the reply in place of a program that raised: the first move; None if the message needs no reply."""
+    if kind == "request":
+        return {"id": message.get("id"), "choice": 0}
+    return {"type": "hello"} if kind == "hello" else None
 
 
 def _raise_again(*_: object) -> None:

@@ -93,7 +93,7 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
             if config.bots[bot].is_model:
                 settings = read_settings(config.bots[bot])
                 known = before.get((player, condition.name)) or before.get((player, ""), {})
-                uses.append(_use(player, condition.name, settings, played[condition.name, bot], known, budget))
+                uses.append(_forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget))
                 settings_of.append(settings)
     calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
     prices = [use.dollars for use in uses]
@@ -125,23 +125,28 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
     )
 
 
-def _use(
+def _forecast_use(
     player: str, condition: str, settings: ModelSettings, games: int, known: Mapping[str, float], budget: Budget
 ) -> Use:
+    """Return what a player will use in these games. known: the measures of a pilot, which replace the assumed ones.
+
+    Dollars are those of the pilot, else the price of its tokens, divided as the assumed prompt and output are.
+    """
     price = budget.prices.get(settings.model)
-    dollars = known.get("dollars_game")
-    if dollars is None and price is not None:
-        share = known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT)) / (_PROMPT + _OUTPUT)
-        dollars = price.cost(round(share * _PROMPT), round(share * _OUTPUT))
+    tokens_game = known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))
+    dollars_game = known.get("dollars_game")
+    if dollars_game is None and price is not None:
+        calls = tokens_game / (_PROMPT + _OUTPUT)
+        dollars_game = price.cost(round(calls * _PROMPT), round(calls * _OUTPUT))
     return Use(
-        player,
-        condition,
-        settings.model,
-        games,
-        math.ceil(games * known.get("calls_game", _CALLS)),
-        math.ceil(games * known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))),
-        round(games * known.get("seconds_game", _CALLS * _SECONDS), 1),
-        None if dollars is None else round(games * dollars, 4),
+        player=player,
+        condition=condition,
+        model=settings.model,
+        games=games,
+        calls=math.ceil(games * known.get("calls_game", _CALLS)),
+        tokens=math.ceil(games * tokens_game),
+        seconds=round(games * known.get("seconds_game", _CALLS * _SECONDS), 1),
+        dollars=None if dollars_game is None else round(games * dollars_game, 4),
     )
 
 

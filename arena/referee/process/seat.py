@@ -269,6 +269,7 @@ class Seat:
     # -- lines
 
     def _handle_line(self, line: bytes) -> None:
+        """Keep the answer to the open line, drop an answer to an expired one, and count any other line as stray."""
         if self.waiting or self._late:
             answer = self._parse_answer(line)
             if answer is _LATE:
