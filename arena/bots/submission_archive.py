@@ -171,7 +171,7 @@ def _pack_folder(folder: Path, tar: "_BoundedFile") -> None:
 def _is_archive(data: bytes, name: str) -> bool:
     """Return whether a file is an archive, by content alone. Raises ArchiveError for an unsupported format."""
     if not data:
-        raise ArchiveError("the file is empty")
+        raise ArchiveError(f"the file is empty\n{_SUBMIT}")
     if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
         return True
     for begins, format in _UNSUPPORTED.items():

@@ -309,7 +309,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "tar: many entries": (tarred(*((str(number), FOLDER, "") for number in range(2001))), "2000 files"),
     "too large an upload": (bytes([35]) * (bots.MAX_UPLOAD_BYTES + 1), "larger than 16 MB"),
     # damage
-    "empty": (b"", "the file is empty"),
+    "empty": (b"", r"the file is empty\.\nSubmit bot\.py"),
     "zip: empty": (zipped({}), "no file"),
     "zip: encrypted": (change_rows(change_rows(ZIP, 8, "<H", 1), 6, "<H", 1, b"PK\3\4"), "is encrypted"),
     "zip: an unknown method": (change_rows(change_rows(ZIP, 10, "<H", 99), 8, "<H", 99, b"PK\3\4"), "has an un"),

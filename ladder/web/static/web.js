@@ -127,7 +127,7 @@ async function filesOf(entry, above = "") {
 
 function say(form, what) {
   const alert = form.querySelector("[role=alert]");
-  alert.textContent = what;
+  alert.textContent = what.replace(/^[a-z](?=[a-z']* )/, (letter) => letter.toUpperCase());  // not of a file's name
   alert.hidden = !what;
 }
 
