@@ -12,8 +12,11 @@ def escape_control(text: str | Path) -> str:
 
 
 def escape_csv_cell(text: str) -> str:
-    """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    """Return text for a cell of a CSV file, with a quote before it if a spreadsheet would read it as a formula.
+
+    A lone "-", the notation of a pass, is no formula.
+    """
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) and text != "-" else text
 
 
 def hide_folders(text: str) -> str:

@@ -79,7 +79,7 @@ arena.study.design_file: arena.escaping arena.bots
 arena.study.report: arena arena.formatting arena.referee arena.run arena.run.report arena.review arena.models
 arena.study.publication: arena.escaping arena.formatting arena.referee arena.replay arena.run arena.stats
   arena.stats.plots arena.stats.report arena.study.report
-arena.study.forecast: arena.models arena.study.report
+arena.study.forecast: arena.bots arena.models arena.study.report
 arena.exploit: protocol protocol.kits.coup_kit arena.rating arena.sandbox arena.stats arena.stats.report arena.local
 arena.env: protocol.kits.coup_env arena.coup arena.referee arena.local
 arena.play: protocol.kits.coup_kit protocol.event_text arena.coup arena.referee

@@ -1,6 +1,6 @@
 """Tests of texts for others. Source: arena/escaping.py."""
 
-from arena.escaping import hide_folders
+from arena.escaping import escape_csv_cell, hide_folders
 from tests.cases import each
 
 
@@ -14,3 +14,7 @@ from tests.cases import each
 )
 def test_folders_of_this_machine_are_hidden(text: str, shown: str) -> None:
     assert hide_folders(text) == shown
+
+
+def test_a_lone_minus_is_no_formula() -> None:
+    assert [escape_csv_cell(text) for text in ("-", "-1", "=A1", "a")] == ["-", "'-1", "'=A1", "a"]

@@ -219,20 +219,25 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use.
+    """Check the models of a run before anything is built, and print what they will use. Raises as `check_models`."""
+    if (budget := check_models(config, budget_file)) is not None:
+        models = [bot for bot in config.bots if bot.is_model]
+        games = config.plan().games * config.seats * len(models) // len(config.bots)
+        print_note(
+            f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
+            f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
+        )
 
-    Raises BotError if a model's settings or the budget aren't valid, or a budget is given without models.
+
+def check_models(config: RunConfig, budget_file: Path | None) -> Any:
+    """Return the budget of a run's models, None without models.
+
+    Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a budget is given without models.
     """
     refuse_budget(config.bots, budget_file)
-    models = [bot for bot in config.bots if bot.is_model]
-    if not models:
-        return
-    budget, _ = load_models(config.bots, budget_file, config.sandbox)
-    games = config.plan().games * config.seats * len(models) // len(config.bots)
-    print_note(
-        f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
-        f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
-    )
+    if not any(bot.is_model for bot in config.bots):
+        return None
+    return load_models(config.bots, budget_file, config.sandbox)[0]
 
 
 def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
@@ -430,7 +435,8 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     except (BotError, FolderError) as problem:
         text = str(problem)
     except PausedError as problem:
-        text = f"the run is paused: {problem}\nResume it with: {resume_command(this.config, folder)}"
+        more = " --budget FILE" if "--budget FILE" in str(problem) else ""
+        text = f"the run is paused: {problem}\nResume it with: {resume_command(this.config, folder)}{more}"
     except HostError as problem:
         text = f"{problem}\nFix it (see arena doctor), and resume with: {resume_command(this.config, folder)}"
     except OSError as problem:

@@ -1,5 +1,6 @@
 """Implement `arena study`: plan, play and report a study of language models."""
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from arena.cli.console import (
 )
 from arena.cli.run import (
     RunOptions,
-    announce_models,
+    check_models,
     exit_before_first_game,
     exit_on_refusal,
     load_named_bots,
@@ -52,7 +53,7 @@ from arena.sandbox import SandboxChoice
 from arena.stats import ALL
 from arena.study import MEASURES, StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import StudyFile, read_study_file
-from arena.study.forecast import StudyPlan, plan_study
+from arena.study.forecast import ShownDifference, StudyPlan, plan_study
 from arena.study.publication import describe_difference, format_p, write_report
 from arena.study.report import StudyReport, make_study_report, read_study
 
@@ -94,33 +95,48 @@ def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
         print_parts(*_plan_parts(result))
 
 
+_ASSUMED = "assumed; a pilot is better: --pilot DIR"
+
+
 def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
     games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
     yield f"{games}, {format_count(result.deals, 'deal')}"
     if result.uses:
-        cost = "no price" if result.dollars is None else f"${result.dollars:.2f}"
-        basis = f"from {result.pilot}" if result.pilot else "assumed; a pilot is better: --pilot DIR"
-        yield f"about {result.calls} calls, {result.tokens} tokens, {cost}, {result.hours:.1f} hours ({basis})"
+        assumed = any(use.pilot_condition is None for use in result.uses)
+        basis = f"from {result.pilot}{', in part assumed' * assumed}" if result.pilot else _ASSUMED
+        time = f"{result.hours:.1f} hours" if result.hours >= 1 else f"{max(1, math.ceil(60 * result.hours))} min"
+        yield f"{_use_text(result)}, {time} ({basis})"
         rows = [
             [
                 escape_control(use.player),
                 escape_control(use.condition),
                 *map(str, (use.games, use.calls, use.tokens)),
                 NO_VALUE if use.dollars is None else f"{use.dollars:.2f}",
+                *([escape_control(use.pilot_condition or "assumed")] if result.pilot else ()),
             ]
             for use in result.uses
         ]
         numbers = (Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
-        yield make_table(["player", "condition", *numbers], rows)
+        yield make_table(["player", "condition", *numbers, *(["pilot"] if result.pilot else ())], rows)
     rows = [
-        [MEASURES[each.measure].title, *map(_points_text, (each.alone, each.corrected)), str(each.comparisons)]
+        [_title(each, result.pilot), *map(_points_text, (each.alone, each.corrected)), str(each.comparisons)]
         for each in result.differences
     ]
-    yield ""
-    numbers = (Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
-    yield make_table(["clear in 80 % of studies, points", *numbers], rows)
+    if rows:
+        yield ""
+        numbers = (Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
+        yield make_table(["clear in 80 % of studies, points", *numbers], rows)
     for text in result.refused:
         yield f"too much: {text}"
+
+
+def _title(shown: ShownDifference, pilot: str | None) -> str:
+    return f"{MEASURES[shown.measure].title}{', assumed' * (shown.assumed and pilot is not None)}"
+
+
+def _use_text(result: StudyPlan) -> str:
+    cost = "no price" if result.dollars is None else f"${result.dollars:.2f}"
+    return f"about {result.calls} calls, {result.tokens} tokens, {cost}"
 
 
 def _points_text(difference: float) -> str:
@@ -148,6 +164,8 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
 
     Interrupt it at any time: --resume DIR continues it, and makes no answered call again. With a used-up budget, the
     study can be reported, and continued with --resume DIR --budget FILE.
+
+    Exit codes: 0 all games are played, 1 the study is paused or failed, 2 it was refused, 130 interrupted.
     """
     treat_sigterm_as_sigint()
     with exit_before_first_game(None):
@@ -191,7 +209,11 @@ def _plan_study(
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
-    announce_models(config, asked.budget)
+    if (budget := check_models(config, asked.budget)) is not None:
+        planned = plan_study(config, budget, DEFAULT_MATCHES)
+        print_note(f"models: {_use_text(planned)} (assumed); the budget allows {budget.calls} calls")
+        for text in planned.refused:
+            print_note(f"too much: {text}")
     return config
 
 

@@ -234,7 +234,7 @@ class ModelClient:
         if failure.final:
             self._stop(what)
         elif failing_s + pause_s >= self._budget.patience_s:
-            self._stop(f"{what}, for longer than the patience of {self._budget.patience_s:g} s")
+            self._stop(f"{what}, and the next try is after the patience of {self._budget.patience_s:g} s")
         elif player.name not in self._waiting:
             self._waiting.add(player.name)
             self._notify(f"{what}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")

@@ -96,6 +96,12 @@ def report_calls(folder: Path) -> list[ModelCalls]:
         return [_report_player(name, calls) for name, calls in sorted(journal.players.items())]
 
 
+def count_cut_off(folder: Path) -> int:
+    """Return the number of calls that a crash cut off, which the budget counts. Raises OSError as `report_calls`."""
+    with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
+        return journal.used.calls - sum(player.used.calls for player in journal.players.values())
+
+
 def _report_player(name: str, calls: PlayerCalls) -> ModelCalls:
     return ModelCalls(
         player=name,

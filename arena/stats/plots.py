@@ -5,9 +5,9 @@ rate. A row has a point for the rate and a line for its interval. In a compariso
 rate. Every number of a plot is in the table below it.
 """
 
-import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import Self
 
 from arena.escaping import escape_control
 from arena.replay import escape_html, html_page, style_sheets
@@ -24,10 +24,11 @@ from arena.stats.report import (
     format_per_100_games,
 )
 
-_WIDTH = 360  # of a plot, in SVG units: about a pixel each on a phone
-_LEFT, _RIGHT = 112, 22
+_WIDTH = 360  # of a plot at least, in SVG units: about a pixel each on a phone
+_LEFT, _RIGHT = 112, 22  # _LEFT: at least
+_MIN_AXIS = 140
+_LETTER = 6.8
 _ROW_HEIGHT = 22
-_MAX_LABEL = 17  # characters
 _AXIS_MAXIMA = (0.05, 0.1, 0.25, 0.5, 1.0)
 
 
@@ -46,6 +47,29 @@ class PlotRow:
     @property
     def significant(self) -> bool:
         return self.difference is not None and self.difference.significant
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The common scale of plots. left: the width of the labels, in SVG units. end: of the axis, as a rate."""
+
+    left: int
+    end: float
+
+    @classmethod
+    def of(cls, plots: Iterable[Sequence[PlotRow]]) -> Self:
+        """Return the scale that fits all rows of these plots."""
+        rows = [row for plot in plots for row in plot]
+        longest = max(len(escape_control(row.label)) for row in rows)
+        end = _axis_maximum([rate for row in rows for rate in (row.rate, row.other_rate) if rate])
+        return cls(max(_LEFT, round(_LETTER * longest) + 16), end)
+
+    @property
+    def width(self) -> int:
+        return max(_WIDTH, self.left + _MIN_AXIS + _RIGHT)
+
+    def x(self, share: float) -> float:
+        return round(self.left + (self.width - self.left - _RIGHT) * min(share / self.end, 1), 1)
 
 
 def stats_page(report: StatsReport, title: str) -> str:
@@ -116,9 +140,9 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
 
 
 def rates_section(title: str, about: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
-    """Return a section with a plot for each (caption, rows), and a table of all numbers. The plots share their axis."""
-    end = _axis_maximum([rate for _, rows in plots for row in rows for rate in (row.rate, row.other_rate) if rate])
-    figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, end) for what, rows in plots)
+    """Return a section with a plot for each (caption, rows), and a table of all numbers. Its plots share a scale."""
+    scale = Scale.of(rows for _, rows in plots)
+    figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, scale) for what, rows in plots)
     return (
         f"<section class='panel'>\n<h2>{escape_html(title)}</h2>\n<p class='muted'>{escape_html(about)}</p>\n"
         f"<div class='plots'>\n{figures}</div>\n{_table(title, plots)}</section>\n"
@@ -160,43 +184,48 @@ def _axis_maximum(rates: Sequence[Rate]) -> float:
 # ---------------------------------------------------------------- plots
 
 
-def _figure(title: str, caption: str, rows: Sequence[PlotRow], end: float) -> str:
+def _figure(title: str, caption: str, rows: Sequence[PlotRow], scale: Scale) -> str:
     head = f"<figcaption>{escape_html(caption)}</figcaption>" if caption else ""
-    return f"<figure>{head}{_drawing(title, rows, end)}</figure>\n"
+    return f"<figure>{head}{_drawing(title, rows, scale)}</figure>\n"
 
 
 _SVG_STYLE = (
     "text{font:12px sans-serif}.axis{fill:#555}.grid{stroke:#ccc}.range{stroke:#000;stroke-width:2.5}"
-    ".point{fill:#000}.before{fill:#fff;stroke:#000}"
+    ".point{fill:#000}.before{fill:#fff;stroke:#000}.caption{font-weight:bold}"
 )
 
 
-def svg_file(title: str, rows: Sequence[PlotRow]) -> str:
-    """Return a plot as the text of an SVG file, in black and white."""
-    end = _axis_maximum([rate for row in rows for rate in (row.rate, row.other_rate) if rate])
-    drawing = _drawing(title, rows, end).replace("<title>", f"<style>{_SVG_STYLE}</style><title>", 1)
-    size = f"width='{_WIDTH}' height='{_height(rows)}'"
-    return f"<svg xmlns='http://www.w3.org/2000/svg' {size}{drawing.removeprefix('<svg')}\n"
+def svg_file(title: str, caption: str, rows: Sequence[PlotRow], scale: Scale) -> str:
+    """Return a plot as the text of an SVG file, in black and white: the caption above it, the title below its axis."""
+    width, height = scale.width, _height(rows)
+    drawing = _drawing(f"{title}: {caption}", rows, scale)
+    return (
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width}' height='{height + 44}' "
+        f"viewBox='0 0 {width} {height + 44}'><style>{_SVG_STYLE}</style>\n"
+        f"<text class='caption' x='{width / 2}' y='15' text-anchor='middle'>{escape_html(caption)}</text>\n"
+        f"<svg y='22' width='{width}' height='{height}'{drawing.removeprefix('<svg')}\n"
+        f"<text x='{width / 2}' y='{height + 36}' text-anchor='middle'>{escape_html(title)}</text></svg>\n"
+    )
 
 
 def _height(rows: Sequence[PlotRow]) -> int:
     return _ROW_HEIGHT * len(rows) + 22
 
 
-def _drawing(title: str, rows: Sequence[PlotRow], end: float) -> str:
+def _drawing(title: str, rows: Sequence[PlotRow], scale: Scale) -> str:
     height = _height(rows)
-    marks = "".join(_row_marks(place, row, end) for place, row in enumerate(rows))
+    marks = "".join(_row_marks(place, row, scale) for place, row in enumerate(rows))
     about = "; ".join(_describe_row(row) for row in rows)
     return (
-        f"<svg role='img' viewBox='0 0 {_WIDTH} {height}'><title>{escape_html(title)}</title>"
-        f"<desc>{escape_html(about)}</desc>\n{_axis(height, end)}{marks}</svg>"
+        f"<svg role='img' viewBox='0 0 {scale.width} {height}'><title>{escape_html(title)}</title>"
+        f"<desc>{escape_html(about)}</desc>\n{_axis(height, scale)}{marks}</svg>"
     )
 
 
-def _axis(height: int, end: float) -> str:
+def _axis(height: int, scale: Scale) -> str:
     lines = []
     for part in (0.0, 0.5, 1.0):
-        x, value = _x_position(part * end, end), 100 * part * end
+        x, value = scale.x(part * scale.end), 100 * part * scale.end
         lines.append(
             f"<line class='grid' x1='{x}' x2='{x}' y1='2' y2='{height - 18}'/>"
             f"<text class='axis' x='{x}' y='{height - 4}' text-anchor='middle'>{value:g}%</text>\n"
@@ -204,25 +233,19 @@ def _axis(height: int, end: float) -> str:
     return "".join(lines)
 
 
-def _row_marks(place: int, row: PlotRow, end: float) -> str:
+def _row_marks(place: int, row: PlotRow, scale: Scale) -> str:
     middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
-    label = escape_control(row.label)
-    short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
-    parts = [f"<text x='{_LEFT - 10}' y='{middle + 4}' text-anchor='end'>{html.escape(short)}</text>"]
+    parts = [f"<text x='{scale.left - 10}' y='{middle + 4}' text-anchor='end'>{escape_html(row.label)}</text>"]
     for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):
         if rate is not None:
             y = middle + shift
             if rate.low is not None and rate.high is not None:
-                low, high = _x_position(rate.low, end), _x_position(rate.high, end)
+                low, high = scale.x(rate.low), scale.x(rate.high)
                 parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
-            parts.append(f"<circle class='point {which}' cx='{_x_position(rate.value, end)}' cy='{y}' r='4'/>")
+            parts.append(f"<circle class='point {which}' cx='{scale.x(rate.value)}' cy='{y}' r='4'/>")
     if row.significant:
-        parts.append(f"<text x='{_WIDTH - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
+        parts.append(f"<text x='{scale.width - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
     return "".join(parts) + "\n"
-
-
-def _x_position(share: float, end: float) -> float:
-    return round(_LEFT + (_WIDTH - _LEFT - _RIGHT) * min(share / end, 1), 1)
 
 
 def _describe_row(row: PlotRow) -> str:

@@ -115,7 +115,9 @@ class StudyConfig(RunConfig):
         players, anchors = len(self.players), len(self.anchors)
         if self.design == "anchors":
             if anchors < self.seats - 1:
-                raise ValueError(f"{self.seats} seats and {anchors} anchors: at least {self.seats - 1} are needed")
+                raise ValueError(
+                    f"{self.seats} seats need at least {self.seats - 1} anchor{'s' * (self.seats > 2)}, not {anchors}"
+                )
             shuffle = keyed_shuffle(self.key, "anchors")
             met = [
                 shuffle(range(players, players + anchors), str(deal))[: self.seats - 1]

@@ -31,7 +31,9 @@ class StudyFile(_Table):
     players: list[str] = Field(min_length=1, description="folders of models or bots; NAME=FOLDER names one")
     anchors: list[str] = Field([], description="bots of known strength, such as sample:honest")
     design: Literal["mixed", "anchors"] = Field(
-        "mixed", description="mixed: players and anchors share tables; anchors: each player sits among anchors alone"
+        "mixed",
+        description="mixed: players and anchors share tables; anchors: each player sits among anchors alone, which "
+        "needs an anchor for each other seat",
     )
     seats: int = Field(4, ge=2, le=10, description="players at a table")
     games: int = Field(

@@ -6,9 +6,10 @@ vary from deal to deal."""
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
+from arena.bots import BotError
 from arena.models import Budget, ModelSettings, read_settings
 from arena.study.config import StudyConfig
 from arena.study.measures import (
@@ -27,7 +28,10 @@ _CALLS, _PROMPT, _OUTPUT, _SECONDS = 30, 2500, 400, 10  # a game; then tokens an
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a model player will use in a condition. dollars: null without a price."""
+    """What a model player will use in a condition. dollars: null without a price.
+
+    pilot_condition: the condition of the pilot that the numbers are from; null if they are assumed.
+    """
 
     player: str
     condition: str
@@ -37,6 +41,7 @@ class Use:
     tokens: int
     seconds: float
     dollars: float | None
+    pilot_condition: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +49,14 @@ class ShownDifference:
     """The differences of two rates, 0 to 1, that are clear in 80 % of studies.
 
     alone: if this comparison were the only one of its measure. corrected: with Holm's correction for all `comparisons`.
+    assumed: whether the variation from deal to deal isn't from a pilot.
     """
 
     measure: str
     alone: float
     corrected: float
     comparisons: int
+    assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class StudyPlan:
 def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | None = None) -> StudyPlan:
     """Return the plan of a study that plays `jobs` games at once.
 
-    Raises BotError if a model's settings aren't valid.
+    Raises BotError if a model's settings aren't valid, or the pilot has no complete deal of one of the players.
     """
     plan, cases = config.plan(), Cases()
     for game in pilot.games if pilot else ():
@@ -84,16 +91,24 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
     before: dict[tuple[str, str], dict[str, float]] = {}
     if pilot is not None:
         for row in measure_all(cases, pilot.participants, pilot.conditions):
-            for where in (row.condition, ""):  # "": any condition, the first
-                before.setdefault((row.player, where), {}).setdefault(row.measure, row.value)
+            before.setdefault((row.player, row.condition), {})[row.measure] = row.value
+        if not any(player in config.players for player, _ in before):
+            names = ", ".join(config.players)
+            raise BotError(
+                f"{pilot.path}: no complete deal of any of the players {names}.\n"
+                "Name a study with some of these players, or omit --pilot."
+            )
     played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
     uses, settings_of = [], []
     for condition in config.conditions:
         for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
             if config.bots[bot].is_model:
                 settings = read_settings(config.bots[bot])
-                known = before.get((player, condition.name)) or before.get((player, ""), {})
-                uses.append(_forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget))
+                wanted = [condition.name, *(pilot.conditions if pilot else ())]
+                where = next((name for name in wanted if "tokens_game" in before.get((player, name), {})), None)
+                known = before[player, where] if where is not None else {}
+                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget)
+                uses.append(replace(use, pilot_condition=where))
                 settings_of.append(settings)
     calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
     prices = [use.dollars for use in uses]
@@ -159,10 +174,10 @@ def _differences(config: StudyConfig, cases: Cases, pilot: Study | None) -> list
             gains = [own - other for own, other in paired_rates(cases, one, two)]
             spreads += [variance(gains)] if len(gains) > 1 else []
         spread = fmean(spreads) if spreads else 0.0
-        if not spread and measure == "win_rate":
+        if assumed := not spread and measure == "win_rate":
             spread = PAIR_VARIANCE / config.games_of_deal()
         comparisons = len(list(pair_keys(measure, config.players, [each.name for each in config.conditions])))
         if spread and comparisons:
             alone, corrected = (smallest_difference(deals, spread, number) for number in (1, comparisons))
-            shown.append(ShownDifference(measure, alone, corrected, comparisons))
+            shown.append(ShownDifference(measure, alone, corrected, comparisons, assumed))
     return shown

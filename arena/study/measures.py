@@ -61,7 +61,7 @@ MEASURES = {
     "answers": Measure(
         "answers that were asked for again or replaced", "of its decisions with a call; a reason: of default moves"
     ),
-    "cost": Measure("cost of a decision", "wins, estimated by playouts of a sample of its games", False, False),
+    "cost": Measure("cost of a decision in wins", "estimated by playouts of a sample of its games", False, False),
     "calls_game": Measure("calls a game", "of its games", False, False),
     "tokens_decision": Measure("tokens a decision", "of its decisions with a call", False, False),
     "tokens_game": Measure("tokens a game", "of its games", False, False),

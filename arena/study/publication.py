@@ -20,7 +20,7 @@ from arena.referee import Record, game_marker, turn_marker
 from arena.replay import escape_html, html_page, make_replay_object, replay_page, style_sheets
 from arena.run import read_logs
 from arena.stats import ALL
-from arena.stats.plots import PlotRow, details_table, number_cells, rates_section, svg_file
+from arena.stats.plots import PlotRow, Scale, details_table, number_cells, rates_section, svg_file
 from arena.stats.report import Rate
 from arena.study.measures import MEASURES, Difference, Measured
 from arena.study.report import Study, StudyReport
@@ -36,6 +36,7 @@ TABLES: dict[str, type[Any]] = {
     "calls": CallRow,
 }
 _REPLAY_BYTES = 100_000  # of reasoning a game
+_MIN_DEALS = 5  # for an interval of an amount
 
 
 def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable[[], object] = lambda: None) -> None:
@@ -48,10 +49,11 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
     plots = list(_plots(report.measures))
     (out / "report.html").write_text(_report_page(report, plots), encoding="utf-8")
     for measure, rates in plots:
+        scale = Scale.of(rows for _, rows in rates)
         for caption, rows in rates:
             name = "-".join("".join(c if c.isalnum() else "-" for c in part) for part in (measure, caption) if part)
             (out / "figures" / f"{name}.svg").write_text(
-                svg_file(f"{MEASURES[measure].title}: {caption}", rows), "utf-8"
+                svg_file(MEASURES[measure].title, caption, rows, scale), "utf-8"
             )
     for name, kind in TABLES.items():
         _write_table(out / "tables" / name, kind, _rows(study, report, name))
@@ -148,7 +150,7 @@ def _rate(row: Measured) -> Rate:
 
 
 def _report_page(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str:
-    title = f"Study {Path(report.study).name}"
+    title = f"Study of {', '.join(report.players)}"
     lines = [
         f"{format_count(report.games, 'game')}: {report.deals} of {format_count(report.planned_deals, 'deal')}, in "
         f"{format_count(len(report.conditions), 'condition')}.",
@@ -189,7 +191,8 @@ def format_p(p: float) -> str:
 def _difference_table(rows: Sequence[Difference]) -> str:
     about = (
         "In points, by deal. A star is a clear difference: its p-value, corrected for all comparisons of the measure, "
-        "is at most 0.05. Looking at interim results doesn't change that. The intervals aren't corrected."
+        "is at most 0.05. Looking at interim results doesn't change that, so intervals are wider than those of rates. "
+        "They aren't corrected."
     )
 
     def table(title: str, shown: Sequence[Difference], state: str = "") -> str:
@@ -215,8 +218,10 @@ def _amount_table(rows: Sequence[Measured]) -> str:
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {row.player}, {row.condition}')}</th>"
         + number_cells(
-            f"{row.value:.4g}",
-            NO_VALUE if row.low is None or row.high is None else f"{row.low:.4g} to {row.high:.4g}",
+            _amount(row.value),
+            NO_VALUE
+            if row.low is None or row.high is None or row.deals < _MIN_DEALS
+            else f"{_amount(row.low)} to {_amount(row.high)}",
             str(row.total),
         )
         + "</tr>\n"
@@ -224,6 +229,10 @@ def _amount_table(rows: Sequence[Measured]) -> str:
         if not MEASURES[row.measure].is_share
     )
     return details_table("all amounts", ["", "mean", "95 %", "cases"], body, " open")
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _call_table(report: StudyReport) -> str:
@@ -244,4 +253,7 @@ def _call_table(report: StudyReport) -> str:
         for row in report.calls
     )
     heads = ["", "calls", "tokens", "dollars", "asked again", "default moves", "failures of the provider"]
+    if report.calls_cut_off:
+        cells = number_cells(str(report.calls_cut_off), *[NO_VALUE] * 5)
+        body += f"<tr><th scope='row'>cut off by a crash</th>{cells}</tr>\n"
     return details_table("all calls, with those of games that don't count", heads, body, " open")

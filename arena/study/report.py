@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arena import __version__
 from arena.formatting import format_count
-from arena.models import Line, read_calls, report_calls
+from arena.models import Line, count_cut_off, read_calls, report_calls
 from arena.referee import Record, sent_lines
 from arena.review import MoveEvaluator, UnknownRulesError
 from arena.run import RunFolder, read_record_file, record_results
@@ -46,6 +46,7 @@ class StudyReport(BaseModel):
     measures: list[Measured]
     differences: list[Difference]
     calls: list[ModelCalls] = Field(description="all calls of the study, by bot")
+    calls_cut_off: Count = Field(0, description="calls that a crash cut off, and the budget counts; not in calls")
     notes: list[str] = Field(description="what the report leaves out, and why")
     methods: str
 
@@ -136,6 +137,7 @@ def make_study_report(study: Study, playouts: int, on_game: Callable[[], object]
             compare_all(cases, config.players, study.conditions, config.plan().rounds, config.games_of_deal())
         ),
         calls=report_calls(study.path) if study.lines else [],
+        calls_cut_off=count_cut_off(study.path) if study.lines else 0,
         notes=notes,
         methods=_describe_methods(study),
     )
@@ -160,13 +162,17 @@ def _add_costs(study: Study, cases: Cases, playouts: int, on_game: Callable[[], 
     return len(sampled)
 
 
+_SETTINGS = "A model's endpoint, temperature and prompt are in its files. "
+
+
 def _describe_methods(study: Study) -> str:
     """Return the paragraph on methods."""
     config, plan = study.config, study.config.plan()
     models = {line["player"]: line["model"] for line in study.lines}
     key = f"seed {config.seed}" if config.seed is not None else "a random key"
     bots = "; ".join(
-        f"{bot.name} ({f'model {models[bot.name]}, ' if bot.name in models else ''}files {bot.digest[:12]})"
+        f"{bot.name} ({'an anchor, ' if bot.name in config.anchors else ''}"
+        f"{f'model {models[bot.name]}, ' if bot.name in models else ''}files {bot.digest[:12]})"
         for bot in config.bots
     )
     names = study.participants
@@ -184,7 +190,8 @@ def _describe_methods(study: Study) -> str:
     return (
         f"The games were played with Coup Arena {__version__} and Python {platform.python_version()}, at "
         f"{config.seats} seats. The deals follow from {key} (its key has the SHA-256 "
-        f"{sha256(config.key).hexdigest()[:12]}). Participants, with the digests of their files: {bots}. Conditions: "
+        f"{sha256(config.key).hexdigest()[:12]}). Participants, with the digests of their files: {bots}. "
+        f"{_SETTINGS if models else ''}Conditions: "
         f"{conditions}. {design} Each of {study.deals} deals ({plan.rounds} were planned) was played in all conditions "
         f"and in all rotations of each table, {format_count(len(study.games), 'game')} in all. A match is one game, so "
         "players carry nothing from game to game. Decisions that a model didn't answer in a usable form, after one "

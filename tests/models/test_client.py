@@ -91,7 +91,7 @@ def test_a_call_waits_while_its_provider_fails(tmp_path: Path, name: str) -> Non
 def test_the_client_stops_after_its_patience(tmp_path: Path) -> None:
     late = Reply(status=429, headers={"Retry-After": "31"})
     with setup(tmp_path, in_order(late)) as made:
-        with pytest.raises(CallsStoppedError, match="m: HTTP 429, for longer than the patience of 30 s"):
+        with pytest.raises(CallsStoppedError, match="m: HTTP 429, and the next try is after the patience of 30 s"):
             made.ask().result(WAIT_S)
         with pytest.raises(CallsStoppedError):
             made.ask(2).result(WAIT_S)

@@ -11,8 +11,8 @@ import pytest
 from arena.coup import COUP, PRESETS
 from arena.rating import Estimate
 from arena.stats import StatsAccumulator
-from arena.stats.plots import stats_page
-from arena.stats.report import SECTIONS, StatsReport, compare_bots, make_stats_report, rates_of
+from arena.stats.plots import PlotRow, Scale, stats_page, svg_file
+from arena.stats.report import SECTIONS, Rate, StatsReport, compare_bots, make_stats_report, rates_of
 from tests.chromium import Reader
 from tests.replay.games import random_game
 
@@ -129,3 +129,17 @@ def test_a_rate_without_an_interval_leaves_the_legend_of_the_others() -> None:
     assert text.count("<line class='range") == sum(lines)
     assert "A point is a rate; the line through it contains the true rate" in text
     assert "A point without a line has no interval: all cases are from one match" in text
+
+
+def test_files_of_a_measure_have_one_scale_and_whole_names() -> None:
+    """Equal rates are at the same place in two files, although only one of them needs the whole axis."""
+    name = "claude-sonnet-4-5-20250929"
+    rates = [Rate(count=4, total=10, value=0.4, low=0.35, high=high) for high in (0.45, 0.9)]
+    plots = [[PlotRow(name, rate)] for rate in rates]
+    files = [svg_file("bluffs", caption, rows, Scale.of(plots)) for caption, rows in zip("qt", plots, strict=True)]
+    places = [re.findall(r"cx='([\d.]+)'", text) for text in files]
+    assert places[0] == places[1]
+    for caption, text in zip("qt", files, strict=True):
+        assert f">{caption}</text>" in text
+        assert ">bluffs</text>" in text
+        assert f">{name}</text>" in text

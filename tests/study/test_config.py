@@ -75,7 +75,7 @@ def test_players_among_anchors_meet_the_same_opponents(tmp_path: Path) -> None:
         (MIXED.replace("seats", "seat"), "seat: Extra inputs are not permitted"),
         (MIXED.replace("seats = 4", "seats = 7"), "7 seats for 5 bots"),
         (MIXED.replace("turtle =", "tortoise ="), "conditions.talk.players: no player is called tortoise"),
-        (ANCHORS.replace("seats = 4", "seats = 5"), "5 seats and 3 anchors: at least 4 are needed"),
+        (ANCHORS.replace("seats = 4", "seats = 5"), "5 seats need at least 4 anchors, not 3"),
         (MIXED.replace('"coup"', '"classroom"').replace("seats = 4", "seats = 2"), "conditions.quiet: "),
     ],
 )

@@ -56,7 +56,7 @@ def report(place: Place, out: str) -> dict[str, Any]:
     """Return the report without what calls that don't count change."""
     ran = place.run("study", "report", out, "--playouts", "0", "--json")
     assert ran.code == 0, ran.err
-    return {name: value for name, value in ran.json.items() if name not in ("study", "calls")}
+    return {name: value for name, value in ran.json.items() if name not in ("study", "calls", "calls_cut_off")}
 
 
 def without_seconds(found: dict[str, Any]) -> dict[str, Any]:
@@ -160,6 +160,18 @@ def test_tables_join_with_each_other_and_the_journal(place: Place) -> None:
     assert planned["calls"] == len(calls)
     assert planned["tokens"] == sum(call["tokens"] for call in calls)
     assert {row["measure"]: row["comparisons"] for row in planned["differences"]}["bluffs"] == 9
+    assert {row["pilot_condition"] for row in planned["uses"]} == {"quiet", "talk"}
+    changed = FILE.replace('"a"', '"new=a"').replace("talk", "other")
+    (place.folder / "changed.toml").write_text(changed)
+    planned = place.call("study", "plan", "changed.toml", "--pilot", "s", "--json").json
+    assert [row["pilot_condition"] for row in planned["uses"]] == [None, "quiet", "quiet"] * 2
+    assert "in part assumed" in place.call("study", "plan", "changed.toml", "--pilot", "s").out
+    (place.folder / "changed.toml").write_text(
+        'players = ["new=a"]\ngames = 4\nseats = 2\nanchors = ["sample:honest"]\n[conditions.quiet]\n'
+    )
+    refused = place.call("study", "plan", "changed.toml", "--pilot", "s")
+    assert refused.code == 2
+    assert "s: no complete deal of any of the players new" in refused.err
     page = (place.folder / "s" / "report" / "replays" / "deal-0001.html").read_text()
     assert page.count("I think.") > 100
     assert "Coup Arena" in (place.folder / "s" / "report" / "report.html").read_text()
@@ -202,6 +214,13 @@ def test_a_used_up_budget_leaves_whole_deals(place: Place) -> None:
         (place.folder / "budget.toml").write_text(f"calls = {endpoint.answered * 3 // 4}\n")
         stopped = place.run(*start(place, "short"))
         assert "is used up" in stopped.err
+        assert "arena study run --resume short --budget FILE" in stopped.err
+    assert "models: about 1080 calls" in stopped.err
+    assert "too much: about 1080 calls, and the budget allows" in stopped.err
+    with (place.folder / "short" / "models" / "reserved.jsonl").open("a") as reserved:
+        reserved.write('{"call": 99999, "tokens": 5, "dollars": 0.1}\n')
     found = report(place, "short")
+    page = (place.folder / "short" / "report" / "report.html").read_text()
+    assert "cut off by a crash</th><td class='number'>1</td>" in page
     assert (found["deals"], found["planned_deals"], found["games"]) == (1, 2, 6)
     assert rows(place, "short", "claims") == [row for row in rows(place, "whole", "claims") if row["deal"] == 0]
