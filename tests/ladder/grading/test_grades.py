@@ -194,7 +194,7 @@ def test_an_owner_sees_only_their_grade(ladder: Ladder) -> None:
         ),
         ('[[baselines]]\nname = "x"\npoints = -1\nmin_games = 2\n', "greater than or equal to 0"),
         ('[[baselines]]\nname = "x"\npoints = nan\nmin_games = 2\n', "finite number"),
-        ('[[baselines]]\nname = "wins"\npoints = 1\nmin_games = 2\n', 'two baselines "wins"'),
+        ('[[baselines]]\nname = "wins"\npoints = 1\nmin_games = 2\n', 'two baselines are called "wins"'),
         ('[[baselines]]\nname = "x\\u001b"\npoints = 1\nmin_games = 2\n', "printable"),
     ],
 )
