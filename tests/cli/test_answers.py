@@ -26,7 +26,16 @@ def commands(command: click.Command, words: str = "") -> Iterator[tuple[str, cli
 COMMANDS = dict(commands(cli))
 SEEN_BY_ONE = ("--game", 1, "--seat", "one", "--from", 2)
 # The other commands report their results; feed writes the protocol's own lines.
-FOR_PEOPLE = {"play", "watch", "connect", "feed", "ladder serve", "ladder export-site", "ladder serve-tables"}
+FOR_PEOPLE = {
+    "play",
+    "watch",
+    "connect",
+    "feed",
+    "study run",
+    "ladder serve",
+    "ladder export-site",
+    "ladder serve-tables",
+}
 
 
 @each("name", COMMANDS.keys() - FOR_PEOPLE)
