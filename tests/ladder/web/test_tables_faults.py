@@ -198,7 +198,7 @@ def test_25_spectators_neither_stop_the_match_nor_fill_the_servers_memory(place:
                     return await play()
 
             grown = asyncio.run(bounded())
-            assert max(grown) < 25 * 400, grown  # kB: some 400 a socket
+            assert max(grown) < 25 * 600, grown  # kB: 200 to 430 a socket, more at load
             site.table_server.terminate()
             assert place.end(site.table_server).code == 0
     finally:
