@@ -80,7 +80,7 @@ LONG = re.compile(
 LONG_ALONE = re.compile(
     r"ladder/standings/test_collusion\.py::test_frequent_interim_tests"
     r"|kits/test_(?:kits|odds|json|methods)\.py::\w+\[(?:java|cpp|rust|go)\]"
-    r"|bots/test_submission_archive\.py::test_a_submission_over_the_limits"
+    r"|bots/test_submission_conversion\.py::test_a_submission_over_the_limits"
     r"|sandbox/test_child_process\.py::test_programs_start_while|sandbox/test_contract\.py::test_many_boxes"
     r"|replay/test_steps\.py::test_a_replay_for_some_bots.*viewers[01]|checks/test_doctor\.py::test_a_hanging"
     r"|checks/test_check\.py::test_waiting_for_a_core"

@@ -115,7 +115,7 @@ PATCHES = {
     "bots/test_archive.py": 1,
     "bots/test_bots.py": 2,
     "bots/test_build.py": 1,
-    "bots/test_submission_archive.py": 3,
+    "bots/test_submission_conversion.py": 3,
     "checks/test_check.py": 1,
     "cli/test_replay.py": 2,
     "ladder/conftest.py": 1,

@@ -4,15 +4,7 @@ A resolved bot has a command (argv) and a working folder. This package must not 
 sandboxes' isolation.
 """
 
-from arena.bots.archive import (
-    PROGRAM_STARTS,
-    ArchiveError,
-    MissingProgramError,
-    PortableBot,
-    make_portable,
-    pack,
-    unpack,
-)
+from arena.bots.archive import PROGRAM_STARTS, ArchiveError, pack, unpack
 from arena.bots.bot import Bot, BotError, relocate_bot
 from arena.bots.build import (
     BuildError,
@@ -26,8 +18,9 @@ from arena.bots.build import (
 )
 from arena.bots.cache import BotCache, check_out_revision, extract_bot
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_changed, require_unchanged, size_of
-from arena.bots.languages import BY_MARK, KITS, LANGUAGES
+from arena.bots.languages import BY_MARK, KITS, LANGUAGES, describe_idioms
 from arena.bots.manifest import IN_BOXES, MANIFEST, language_of, read_toml
+from arena.bots.portable_bot import MissingProgramError, PortableBot, make_portable
 from arena.bots.resolve import (
     find_sample,
     foreign_imports,
@@ -40,7 +33,7 @@ from arena.bots.resolve import (
     with_kit,
 )
 from arena.bots.scaffold import MODEL, NewBot, new_bot, shipped_files
-from arena.bots.submission_archive import (
+from arena.bots.submission_conversion import (
     MAX_UNPACKED_BYTES,
     MAX_UPLOAD_BYTES,
     BotArchive,

@@ -28,9 +28,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from arena.bots.archive import ArchiveError, MissingProgramError, PortableBot, unpack
+from arena.bots.archive import ArchiveError, unpack
 from arena.bots.bot import Bot, BotError
 from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of
+from arena.bots.portable_bot import MissingProgramError, PortableBot
 from arena.escaping import escape_control
 from arena.sandbox import lock_folder, remove_tree
 

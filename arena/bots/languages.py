@@ -128,3 +128,15 @@ BY_MARK = {
     for key, each in LANGUAGES.items()
     for mark in (*((key,) if each.kit else ()), *each.programs, *each.endings, *each.sources)
 }
+
+_OTHER_IDIOMS = ("read single lines", "flush standard output", "standard error", "a JSON library", "")
+
+
+def describe_idioms(language: str) -> dict[str, str]:
+    """Return the placeholders of a check's remedies that depend on the language; "" is an unknown language.
+
+    loop, how: how a program reads a line and flushes. debug, dumps: where it prints its own output, and what writes
+    JSON. install: how to install a package, in parentheses after a blank, or empty.
+    """
+    row = LANGUAGES[language].advice if language else ()
+    return dict(zip(("loop", "how", "debug", "dumps", "install"), (*row, *_OTHER_IDIOMS[len(row) :]), strict=True))

@@ -1,6 +1,6 @@
 """Check bots at a scripted table over real pipes, check the host and its sandboxes, and advise how to fix problems.
 
-This package is used by `arena check`, by the test start of `arena run`, and by `arena doctor`. `diagnosis` finds the
+This package is used by `arena check`, by the test start of `arena run`, and by `arena doctor`. `mistakes` finds the
 mistake behind a fault. This package prints nothing and must not know click.
 """
 
@@ -16,9 +16,9 @@ from arena.checks.bot_check import (
 )
 from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckStepView
 from arena.checks.check_threads import check_all, open_check_threads
-from arena.checks.diagnosis import MISTAKES, Diagnosis, diagnose_fault
 from arena.checks.endurance import Endurance
 from arena.checks.fault_signs import FaultContext
 from arena.checks.host import Finding, HostReport, Severity, check_host, try_sandboxes
+from arena.checks.mistakes import MISTAKES, Diagnosis, diagnose_fault
 from arena.checks.request_features import explain_illegal_move, list_features
 from arena.checks.scripted_table import Timeouts, request_kinds

@@ -1,4 +1,4 @@
-"""List the mistakes that end a program, as the rows of the table in diagnosis.py: seen, cause, remedy, example."""
+"""List the mistakes that end a program, as the rows of the table in mistakes.py: seen, cause, remedy, example."""
 
 from dataclasses import replace
 

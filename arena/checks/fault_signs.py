@@ -14,8 +14,7 @@ from functools import cached_property
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from arena.bots import BY_MARK, IN_BOXES, LANGUAGES
-from arena.checks.advice import advice_in
+from arena.bots import BY_MARK, IN_BOXES, LANGUAGES, describe_idioms
 from arena.checks.request_features import FIELD_PLACES, describe_sizes, explain_illegal_move, explain_legal, list_legal
 from arena.referee import FAULTS, Facts, list_own_lines
 from arena.sandbox import ISOLATING_SANDBOXES, programs_of
@@ -110,7 +109,7 @@ class FaultContext:
             "legal": escape_bytes(list_legal(self.asked).encode(), MAX_LINE),
             "command": quotation(" ".join(map(os.path.basename, self.argv[:1])) + " ".join(("", *self.argv[1:]))),
             "place": quotation(own_place(self)),
-            **advice_in(language_of(self)),
+            **describe_idioms(language_of(self)),
             "where": "in the box" if self.boxed else "there",
             "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
             if self.boxed and self.is_single_file

@@ -108,7 +108,7 @@ def parent_module(place: Place) -> object:
     return folder('run = "python3 bot.py"\n', bot_py="import common\n")(place)
 
 
-# A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_causes.py.
+# A row for each kind of evidence of a real process; each cause has its row in tests/checks/test_mistakes.py.
 CASES: dict[str, tuple[Callable[[Place], object], str, str, str]] = {
     # mistake: the bot, the step that fails, words of the cause, words of the fix
     "debug print": (mistake("debug_print"), "first game", "the line is text", "sys.stderr"),

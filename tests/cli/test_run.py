@@ -229,7 +229,7 @@ def test_each_kind_of_fault_of_a_bot_has_one_example_the_first_in_time(place: Pl
 
 @pytest.mark.clock
 def test_a_timeout_is_explained_by_the_bots_activity(place: Place, needs: Callable[[str, str | None], None]) -> None:
-    """The kernel's count of CPU time reaches the example; tests/checks/test_causes.py has the other causes."""
+    """The kernel's count of CPU time reaches the example; tests/checks/test_mistakes.py has the other causes."""
     if not ProcessSandbox(place.tmp / "scratch").reports_wait_time:
         needs("cgroup", "CPU time isn't reported here")
     bad = place.bot("bad.py", bot_text("while n > 2: pass", ANSWER)).name

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, event
 from tests.ladder.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
 from tests.shared_setup import made_once
 
-intake_process = importlib.import_module("arena.bots.submission_archive")  # patched below
+intake_process = importlib.import_module("arena.bots.submission_conversion")  # patched below
 
 
 @contextmanager

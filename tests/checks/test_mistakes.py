@@ -1,6 +1,6 @@
 """Help by cause: each row of the table names its mistake and a fix.
 
-Source: the docstring of arena/checks/diagnosis.py.
+Source: the docstring of arena/checks/mistakes.py.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Submissions of owners: files, folders, zips and tars, also hostile ones. Source: arena/bots/submission_archive.py."""
+"""Submissions of owners: files, folders, zips and tars, also hostile. Source: arena/bots/submission_conversion.py."""
 
 import bz2
 import errno
@@ -362,7 +362,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_archive_of_large_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bomb: str) -> None:
-    monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_UNPACKED_BYTES", SOME)
+    monkeypatch.setattr(sys.modules["arena.bots.submission_conversion"], "MAX_UNPACKED_BYTES", SOME)
     data = BOMBS[bomb]()
     assert len(data) < bots.MAX_UPLOAD_BYTES
     with pytest.raises(bots.BotError, match="more than 4 MB"):
@@ -457,7 +457,7 @@ except OSError as problem:
 @pytest.mark.parametrize("form", ["zip", "tar"])
 def test_folders_of_paths_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     """Without a limit 1,900 paths of a small archive made 186,000 folders, in minutes."""
-    monkeypatch.setattr(sys.modules["arena.bots.submission_archive"], "MAX_ARCHIVE_ENTRIES", 200)
+    monkeypatch.setattr(sys.modules["arena.bots.submission_conversion"], "MAX_ARCHIVE_ENTRIES", 200)
     names = [f"{number}/" + "a/" * 98 for number in range(30)]
     made = zipped(dict.fromkeys(names, b"")) if form == "zip" else tarred(*((name, FOLDER, "") for name in names))
     with pytest.raises(bots.BotError, match="200 files and folders"):

@@ -1,4 +1,4 @@
-"""Diagnose a fault by the table MISTAKES: what was seen, the cause, the remedy, and an example.
+"""List the mistakes of bots in the table MISTAKES, and diagnose a fault by it: what was seen, cause, remedy, example.
 
 The first mistake whose sign is seen is used; without one, the description in FAULTS is. `fault_signs.py` has the signs,
 `exit_mistakes.py` the rows about programs that ended.
