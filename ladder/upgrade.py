@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
+from ladder.backups import BackupFile, write_database_backup
 from ladder.ladder import resolve_database_url
-from ladder.maintenance import BackupFile, write_database_backup
 from ladder.settings import LadderError, read_settings
 
 _POLL_S = 1.0

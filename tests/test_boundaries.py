@@ -140,15 +140,17 @@ ladder.tasks: arena.escaping arena.workers arena.referee arena.bots arena.run la
   ladder.ladder ladder.runner_events ladder.round_scheduler
 ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users
   ladder.bots
-ladder.maintenance: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store
-  ladder.permissions ladder.settings ladder.view_context ladder.clock ladder.ladder ladder.users ladder.standings
-  ladder.tasks
+ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store ladder.settings
+  ladder.clock ladder.ladder ladder.standings ladder.tasks
+ladder.backups: ladder.store ladder.settings ladder.ladder
+ladder.exports: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
+  ladder.users ladder.standings
 ladder.tables.server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
   ladder.settings ladder.ladder ladder.chat ladder.tasks
 ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
   ladder.settings ladder.view_context ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
-  ladder.standings ladder.maintenance
-ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder.maintenance
+  ladder.standings ladder.exports
+ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder.backups
 ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions ladder.view_context ladder.users
   ladder.audit_log ladder.match_pages ladder.bots ladder.grading
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
@@ -160,12 +162,13 @@ ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena
   arena.replay arena.lessons arena.tables arena.review arena.playground ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
   ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tables
-  ladder.challenges ladder.team_invitations ladder.maintenance ladder.grading ladder.dashboards ladder.home
+  ladder.challenges ladder.team_invitations ladder.checkup ladder.exports ladder.grading ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
   ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users
   ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.runner_events ladder.challenges
-  ladder.maintenance ladder.tables.server ladder.grading ladder.upgrade ladder.dashboards ladder.runner ladder.web
+  ladder.checkup ladder.backups ladder.exports ladder.tables.server ladder.grading ladder.upgrade ladder.dashboards
+  ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}

@@ -26,8 +26,8 @@ from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, open_ladder_or_exit
 from ladder.cli.results import TRUSTED, standings_table
 from ladder.deadlines import extend_deadline, withdraw_extension
+from ladder.exports import ExportedFiles
 from ladder.ladder import ActionResult, Ladder
-from ladder.maintenance import ExportedFiles
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 
 NAME_ARGUMENT = click.argument("name", metavar="NAME")

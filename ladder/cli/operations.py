@@ -49,7 +49,9 @@ from arena.schedule import require_even_match_games
 from arena.workers import Idle
 from arena.workers.cluster import Tls
 from ladder import runner_events
+from ladder.backups import BackupFile, restore_backup, write_backup
 from ladder.bots import read_reference, save_reference
+from ladder.checkup import Checkup, check_ladder
 from ladder.cli.common import FOLDER_ARGUMENT, Journal, open_ladder_or_exit, user_friendly_errors
 from ladder.health import serve_metrics
 from ladder.ladder import (
@@ -61,7 +63,6 @@ from ladder.ladder import (
     prune_expired,
     require_sandbox,
 )
-from ladder.maintenance import BackupFile, Checkup, check_ladder, restore_backup, write_backup
 from ladder.runner import LadderRunner, RunnerMetrics
 from ladder.store import RETRY_TIMEOUT_S
 from ladder.upgrade import LadderUpgrade, upgrade_ladder

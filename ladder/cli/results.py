@@ -35,8 +35,8 @@ from ladder.cli.common import (
     print_view,
 )
 from ladder.dashboards import EventList, list_events
+from ladder.exports import ExportedFiles, export_ladder, write_csv
 from ladder.ladder import get_bot
-from ladder.maintenance import ExportedFiles, export_ladder, write_csv
 from ladder.match_pages import MatchList, MatchPage, find_record_text, list_matches, view_match
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
 from ladder.standings import (

@@ -38,6 +38,7 @@ from ladder.deadlines import (
     format_deadline_time,
     require_checks_finished,
 )
+from ladder.exports import make_empty_folder
 from ladder.grading.final_states import (
     DECIDING,
     BaselineResult,
@@ -48,7 +49,6 @@ from ladder.grading.final_states import (
     summarize_final,
 )
 from ladder.ladder import Ladder, transaction
-from ladder.maintenance import make_empty_folder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import Baseline, Deadline, LadderError
 from ladder.standings import Evaluation, evaluate_versions, standings_for_reader

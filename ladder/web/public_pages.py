@@ -14,9 +14,9 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from arena.playground import find_build
 from arena.replay import replay_page
 from ladder.bots import BotList, BotPage, deadlines_of_bot, get_remaining_quota, list_bots, view_bot, view_build_log
+from ladder.exports import write_csv
 from ladder.home import HomePage, describe_ladder, view_home
 from ladder.ladder import Ladder
-from ladder.maintenance import write_csv
 from ladder.match_pages import (
     MatchList,
     MatchPage,

@@ -20,12 +20,13 @@ from ladder import dashboards
 from ladder.audit_log import AuditLog, list_audit_log
 from ladder.bots import SimilarityReport, activate_version, disable_bot, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
+from ladder.checkup import check_ladder
 from ladder.clock import DAY_S, parse_time
 from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
+from ladder.exports import write_csv
 from ladder.grading import list_final_states
 from ladder.home import describe_ladder
 from ladder.ladder import STAFF_USER, Ladder, set_frozen
-from ladder.maintenance import check_ladder, write_csv
 from ladder.match_pages import set_void
 from ladder.settings import LadderError
 from ladder.settings_forms import change_settings, hash_settings, list_setting_forms

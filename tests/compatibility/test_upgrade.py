@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import select, text
 
 from ladder import store
+from ladder.backups import restore_backup
 from ladder.ladder import open_ladder
-from ladder.maintenance import restore_backup
 from ladder.upgrade import upgrade_ladder
 from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
 from tests.compatibility.test_promises import ROOT, missing

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from arena.cli import cli
 from ladder.bots import BotLogs, BotPage, BuildLog
+from ladder.checkup import Checkup
 from ladder.grading import FinalList
-from ladder.maintenance import Checkup
 from ladder.match_pages import MatchList, MatchPage, QueuePage
 from ladder.runner_events import MatchFinished, RunnerEventEntry, StandingsUpdated
 from ladder.standings import RebuiltStandings

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder.chat import moderate_chat, write_chat_line, write_lobby_line
+from ladder.exports import export_ladder
 from ladder.ladder import Ladder, open_ladder, prune_expired
-from ladder.maintenance import export_ladder
 from ladder.settings import ChatMode, LadderError
 from ladder.store import list_chat_messages
 from ladder.tables import OpenTableRequest, join_table, open_session

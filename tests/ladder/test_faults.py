@@ -24,9 +24,10 @@ from arena.checks import Severity
 from arena.referee import MatchSettings, Timing
 from arena.run import open_executor
 from ladder import store
+from ladder.backups import restore_backup
 from ladder.bots import submit_bot
+from ladder.checkup import check_ladder
 from ladder.ladder import Ladder, open_ladder
-from ladder.maintenance import check_ladder, restore_backup
 from ladder.runner import LadderRunner
 from ladder.runner_events import AttemptFailed, CheckFinished, ClockBehind, MatchFinished, VersionAutoDisabled
 from tests.cli_workspace import BOT, QUICK_BOT, Place

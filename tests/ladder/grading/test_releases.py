@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import func, select, update
 
 from ladder import grading, users
+from ladder.backups import restore_backup, write_backup
 from ladder.bots import disable_bot
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
-from ladder.maintenance import restore_backup, write_backup
 from ladder.match_pages import set_void
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.settings import LadderError

@@ -9,10 +9,11 @@ import pytest
 from sqlalchemy import text
 
 from ladder import tables
+from ladder.backups import restore_backup, write_backup
 from ladder.bots import disable_bot
+from ladder.checkup import check_ladder
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen
-from ladder.maintenance import check_ladder, restore_backup, write_backup
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import SETTINGS_FILE, LadderError
 from ladder.store import (

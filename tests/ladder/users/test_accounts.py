@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from ladder import users
+from ladder.backups import restore_backup
 from ladder.bots import submit_bot, submit_folder, view_bot
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
+from ladder.exports import export_ladder
 from ladder.grading import get_grades
 from ladder.ladder import Ladder, open_ladder, prune_expired
-from ladder.maintenance import export_ladder, restore_backup
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import User, all_users, find_user, get_party, save_users

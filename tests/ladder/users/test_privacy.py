@@ -14,9 +14,9 @@ from ladder import users
 from ladder.bots import disable_bot, view_bot, view_build_log, view_logs
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
+from ladder.exports import export_ladder
 from ladder.grading import create_final, get_commitment_file, get_final_state, get_grades, list_finals
 from ladder.ladder import Ladder
-from ladder.maintenance import export_ladder
 from ladder.match_pages import list_matches, set_void, view_match, view_match_replay, view_queue
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.runner import LadderRunner, RunnerMetrics

@@ -10,8 +10,8 @@ import pytest
 
 from arena.referee import GameResult
 from ladder.bots import view_bot
+from ladder.exports import export_ladder
 from ladder.ladder import open_ladder
-from ladder.maintenance import export_ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.store import all_results, all_users, match_results
 from ladder.users import import_users, merge_users, parse_roster

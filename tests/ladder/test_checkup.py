@@ -10,8 +10,8 @@ from sqlalchemy import Connection, update
 from arena.checks import Finding, Severity
 from ladder import store
 from ladder.bots import submit_bot
+from ladder.checkup import check_ladder
 from ladder.ladder import Ladder
-from ladder.maintenance import check_ladder
 from ladder.standings import rebuild_standings
 from tests.cli_workspace import Place
 from tests.ladder.small_ladder import play, small_ladder

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from ladder.backups import restore_backup, write_backup
 from ladder.ladder import Ladder
-from ladder.maintenance import restore_backup, write_backup
 from ladder.settings import LadderError
 from ladder.standings import StandingsUpdater
 from ladder.store import Database, DatabaseError, count_ladder

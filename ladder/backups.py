@@ -1,0 +1,159 @@
+"""Back up and restore a ladder.
+
+A backup is a tar of ladder.toml, ladder.db (SQLite, at one moment), the published files of finals (final-NAME.txt) and
+SHA256SUMS. The digests come last, so they are absent from a truncated file; `sha256sum -c` reads them. No process has
+to stop. A restored ladder has the same key and deals; matches that were in progress are played again.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import tarfile
+import tempfile
+import time
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ladder import store
+from ladder.ladder import Ladder, open_ladder, resolve_database_url
+from ladder.settings import SETTINGS_FILE, LadderError, with_database
+
+_DATABASE, _SUMS = "ladder.db", "SHA256SUMS"
+_COMMITMENTS = "final-*.txt"  # published by finals
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BackupFile:
+    """The path of a backup, and its size in bytes."""
+
+    file: str
+    bytes: int
+
+
+def write_backup(ladder: Ladder, file: Path) -> int:
+    """Write a backup to a new file; return its size in bytes. Raises LadderError, DatabaseError, OSError.
+
+    Meanwhile the disk needs space for two copies of the database. An existing file is never overwritten.
+    """
+    return write_database_backup(ladder.database, ladder.path, file)
+
+
+def write_database_backup(database: store.Database, folder: Path, file: Path) -> int:
+    """Do `write_backup` for a ladder's folder and its database, of any revision."""
+    exists = LadderError(f"{file} exists, and isn't overwritten.\nName another file.")
+    if os.path.lexists(file):
+        raise exists
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}.", dir=file.parent) as scratch:
+        copy, made = Path(scratch, _DATABASE), Path(scratch, "tar")
+        store.clone_to_file(database, copy)
+        named = {SETTINGS_FILE: folder / SETTINGS_FILE, _DATABASE: copy}
+        named |= {path.name: path for path in sorted(folder.glob(_COMMITMENTS))}
+        sums = Path(scratch, _SUMS)
+        sums.write_text("".join(f"{_digest_file(path)}  {name}\n" for name, path in named.items()), encoding="ascii")
+        size = _write_tar(made, {**named, _SUMS: sums})
+        try:
+            os.link(made, file)  # unlike a rename, it never takes the place of a file that came meanwhile
+        except FileExistsError:
+            raise exists from None
+    _sync_folder(file.parent)
+    return size
+
+
+def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
+    """Restore a backup into a new folder and, if a URL is given, an empty database.
+
+    If it fails, the folder is as it was. Raises LadderError, also for a truncated or changed file; DatabaseError,
+    OSError.
+    """
+    if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or any(folder.glob(_COMMITMENTS)):
+        raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")
+    was_there = folder.exists()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".restore.", dir=folder) as scratch:
+            _move_into_place(Path(scratch), _unpack(file, Path(scratch)), folder, url)
+    except BaseException:
+        with suppress(OSError):
+            for path in (folder / _DATABASE, *folder.glob(_COMMITMENTS)):
+                path.unlink(missing_ok=True)
+            if not was_there:
+                shutil.rmtree(folder, ignore_errors=True)
+        raise
+    folder.chmod(0o700)
+    return open_ladder(folder)
+
+
+def _move_into_place(unpacked: Path, commitments: list[str], folder: Path, url: str | None) -> None:
+    """Upgrade an unpacked database and end its runners; move the files to a ladder's folder, or the data to `url`."""
+    database, settings = unpacked / _DATABASE, unpacked / SETTINGS_FILE
+    with closing(store.Database(f"sqlite:///{database.absolute()}")) as copy:
+        store.upgrade_schema(copy)  # it may be an older arena's
+        copy.write(lambda connection: store.end_runners(connection, time.time()))
+    text = with_database(settings.read_text(encoding="utf-8-sig"), url or f"sqlite:///{_DATABASE}")
+    settings.write_text(text, encoding="utf-8")
+    if url is None:
+        database.replace(folder / _DATABASE)
+    else:
+        with closing(store.Database(resolve_database_url(url, folder))) as target:
+            store.clone_from_file(database.absolute(), target)
+    for name in commitments:
+        (unpacked / name).replace(folder / name)
+    settings.replace(folder / SETTINGS_FILE)  # last: without it the folder is no ladder
+
+
+def _write_tar(file: Path, named: dict[str, Path]) -> int:
+    """Write files, by their names in the tar, to a new tar that only its owner can read; sync it, return its bytes."""
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as out:
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for name, path in named.items():
+                _add_member(tar, name, path)
+        out.flush()
+        os.fsync(out.fileno())
+        return out.tell()
+
+
+def _add_member(tar: tarfile.TarFile, name: str, path: Path) -> None:
+    member = tarfile.TarInfo(name)
+    member.mode = 0o600
+    with path.open("rb") as data:
+        member.size = os.fstat(data.fileno()).st_size
+        member.mtime = int(os.fstat(data.fileno()).st_mtime)
+        tar.addfile(member, data)
+
+
+def _unpack(file: Path, folder: Path) -> list[str]:
+    """Write the files of a backup to a folder; return the published ones. Raises LadderError if digests differ."""
+    broken = LadderError(f"{file} isn't a valid backup: it is truncated or was modified.\nRestore another backup.")
+    try:
+        with tarfile.open(file, "r:") as tar:
+            commitments = [name for name in tar.getnames() if re.fullmatch(r"final-[A-Za-z0-9_-]+\.txt", name)]
+            for name in (SETTINGS_FILE, _DATABASE, *commitments, _SUMS):
+                data = tar.extractfile(name)
+                if data is None:
+                    raise broken
+                with data, open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+                    shutil.copyfileobj(data, out, _CHUNK)
+                    out.flush()
+                    os.fsync(out.fileno())
+    except (tarfile.TarError, KeyError, EOFError):
+        raise broken from None
+    sums = (folder / _SUMS).read_text(encoding="ascii", errors="replace")
+    if sums != "".join(f"{_digest_file(folder / name)}  {name}\n" for name in (SETTINGS_FILE, _DATABASE, *commitments)):
+        raise broken
+    return commitments
+
+
+def _digest_file(path: Path) -> str:
+    with path.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

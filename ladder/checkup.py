@@ -1,0 +1,271 @@
+"""Check a ladder as `arena ladder doctor` and the staff's page do: each finding has its advice.
+
+Each `_check_...` of a part returns or yields its findings, in the order in which they are shown.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from arena.checks import Finding, Severity
+from arena.escaping import escape_control
+from arena.formatting import format_count
+from arena.run import cache_folder
+from arena.sandbox import is_noexec
+from ladder import store
+from ladder.clock import DAY_S
+from ladder.ladder import Ladder, count_expired, open_ladder, require_sandbox
+from ladder.settings import LadderError, read_settings
+from ladder.standings import rebuild_standings
+from ladder.tasks import MAX_CLOCK_SKEW_S
+
+_PATIENCE_S = 5.0  # for a database that doesn't answer
+_MIN_FREE_BYTES = 500 << 20  # free on a disk: a day's matches, and space for boxes
+_MAX_WAIT_S = 600.0  # a submission is checked within a minute; a table session with sixty takes five
+_MAX_DEATHS = 3  # of workers: fewer happen to any table
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """The findings of a checkup."""
+
+    items: tuple[Finding, ...]
+
+
+def check_ladder(folder: Path, deep: bool = False) -> Iterator[Finding]:
+    """Yield findings about a ladder's health. deep: the standings are also recomputed from all results.
+
+    Nothing is changed, except that `deep` stores the recomputed standings. An unreachable database is the last finding.
+    Raises LadderError if the folder isn't a ladder.
+    """
+    settings = read_settings(folder)
+    yield Finding("ladder.toml", Severity.OK, format_count(len(settings.deadlines), "deadline"))
+    try:
+        with closing(open_ladder(folder, _PATIENCE_S)) as ladder:
+            yield Finding("database", Severity.OK, f"reachable, revision {store.NEWEST_REVISION}")
+            yield from _check_open_ladder(ladder, deep)
+    except (LadderError, store.DatabaseError) as error:
+        text, advice = " ".join(str(error).splitlines()), _advise_on_database(settings.database)
+        if isinstance(error.__cause__, store.SchemaError):
+            text, _, advice = text.partition("; ")
+        yield Finding("database", Severity.FAIL, text, advice=advice)
+
+
+def _advise_on_database(url: str) -> str:
+    """Return what to do about a database that can't be opened."""
+    if url.startswith("sqlite"):
+        return "make its folder writable, or restore a backup: arena ladder restore FILE NEW-FOLDER"
+    return "start PostgreSQL, or correct database in ladder.toml"
+
+
+def _check_open_ladder(ladder: Ladder, deep: bool) -> Iterator[Finding]:
+    """Yield the findings about a reachable database and its machine; of a damaged database, only the damage."""
+    database = ladder.database
+    broken = store.find_corruption(database, deep)
+    if broken:
+        advice = "stop the runner, and restore the last backup into a new folder"
+        yield Finding("integrity", Severity.FAIL, "; ".join(broken), advice=advice)
+        return
+    if database.sqlite is not None:
+        yield Finding("integrity", Severity.OK, "the database file is intact")
+    yield from _check_disks(ladder)
+    yield _check_clock(ladder)
+    yield _check_sandbox(ladder)
+    yield from _check_runners(ladder)
+    yield _check_submissions(ladder)
+    yield _check_tables(ladder)
+    yield _check_abandoned_matches(ladder)
+    yield _check_worker_deaths(ladder)
+    yield _check_retention(ladder)
+    if deep:
+        totals = _check_totals(ladder)
+        yield totals
+        if totals.severity is Severity.OK:  # there are no standings of wrong totals
+            yield _recompute_standings(ladder)
+
+
+def _check_disks(ladder: Ladder) -> Iterator[Finding]:
+    """Yield the size of the database, then a finding for each place that the ladder writes to."""
+    with ladder.database.read() as connection:
+        size, games = store.database_size(connection)
+    per_game = f", {size / games:.0f} bytes a game" if games else ""
+    yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
+    cache = cache_folder()
+    while not cache.exists():
+        cache = cache.parent
+    needed = 2 * size if ladder.database.sqlite is not None else 0
+    yield _check_ladder_disk(ladder.path, needed)
+    for what, place in (("cache of bots", cache), ("temporary files", Path(tempfile.gettempdir()))):
+        yield _check_box_disk(what, place)
+
+
+def _check_ladder_disk(folder: Path, backup_bytes: int) -> Finding:
+    """Check the disk of the ladder's folder. backup_bytes: that a backup needs on it for a moment."""
+    what, free = "disk: ladder", shutil.disk_usage(folder).free
+    text = _describe_free(free, folder)
+    if free < _MIN_FREE_BYTES:
+        return Finding(what, Severity.FAIL, text, advice="free space: remove old backups, or move the ladder")
+    if free < backup_bytes:
+        advice = "a backup needs space for the database twice: write it to another disk"
+        return Finding(what, Severity.NOTE, text, advice=advice)
+    return Finding(what, Severity.OK, text)
+
+
+def _check_box_disk(what: str, place: Path) -> Finding:
+    """Check a disk on which bots are unpacked and started."""
+    what, free = f"disk: {what}", shutil.disk_usage(place).free
+    text = _describe_free(free, place)
+    if free < _MIN_FREE_BYTES:
+        return Finding(what, Severity.FAIL, text, advice="free space: set TMPDIR or ARENA_CACHE to a larger disk")
+    if is_noexec(str(place)):
+        text = f"{place} is mounted noexec: compiled bots can't start there as plain processes"
+        return Finding(what, Severity.WARN, text, advice="set TMPDIR or ARENA_CACHE to another folder")
+    return Finding(what, Severity.OK, text)
+
+
+def _describe_free(free: int, place: Path) -> str:
+    return f"{free / 1e9:.1f} GB free below {place}" if free else f"no free space below {place}"
+
+
+def _check_clock(ladder: Ladder) -> Finding:
+    """Compare this machine's clock with the newest times in the database, which other machines may have written."""
+    with ladder.database.read() as connection:
+        ahead = store.latest_timestamp(connection) - ladder.clock()
+        last = store.last_event_at(connection) - ladder.clock()
+    if last <= MAX_CLOCK_SKEW_S < ahead:
+        text = f"agrees with the newest event; older entries are up to {ahead:.0f} seconds ahead of it"
+        advice = "none needed if this clock is right: another clock was ahead"
+        return Finding("clock", Severity.NOTE, text, advice=advice)
+    if ahead > MAX_CLOCK_SKEW_S:
+        text = f"this machine's clock is {ahead:.0f} seconds behind the newest entry of the database"
+        advice = "set the clock: deadlines and quotas depend on it"
+        return Finding("clock", Severity.FAIL, text, "timedatectl set-ntp true", advice)
+    return Finding("clock", Severity.OK, "not behind the database's entries")
+
+
+def _check_sandbox(ladder: Ladder) -> Finding:
+    """Start the ladder's sandbox on this machine, and say whether it isolates."""
+    choice = ladder.play.sandbox
+    try:
+        require_sandbox(ladder)
+    except LadderError as error:
+        do = "run arena doctor; a runner that uses a cluster needs no sandbox on this machine"
+        return Finding("sandbox", Severity.FAIL, " ".join(str(error).splitlines()), advice=do)
+    if not choice.isolates:
+        return Finding("sandbox", Severity.NOTE, "bots run as plain processes: only for authors that you trust")
+    return Finding("sandbox", Severity.OK, f"{choice.name} works and isolates untrusted bots")
+
+
+def _check_runners(ladder: Ladder) -> Iterator[Finding]:
+    """Yield a finding for each stored runner, after one if none is alive or may be alive on another machine."""
+    with ladder.database.read() as connection:
+        runners = store.list_runner_loads(connection)
+    any_alive = not all(each.is_dead for each in runners)
+    start = f"arena ladder run {ladder.path}"
+    if not any_alive:
+        yield Finding("runner", Severity.NOTE, "no runner is running", start)
+    for each in runners:
+        runner, host = each.runner, escape_control(each.runner.host.split()[0])
+        text = f"{runner.id[:8]}, process {runner.pid} at {host}, tasks: {each.leases}"
+        if each.is_dead and any_alive:
+            advice = "another runner takes over its tasks within seconds"
+            yield Finding("runner", Severity.NOTE, f"{text}: ended", advice=advice)
+        elif each.is_dead:
+            level = Severity.FAIL if each.leases else Severity.NOTE
+            yield Finding("runner", level, f"{text}: ended", start, "start another runner: it takes over the tasks")
+        elif each.is_dead is None:
+            advice = "check on that machine that it is running"
+            yield Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)
+        else:
+            yield Finding("runner", Severity.OK, f"{text}; it runs {runner.capacity} at a time")
+
+
+def _check_submissions(ladder: Ladder) -> Finding:
+    """Say how many submissions wait for their check. It fails if the oldest waits for longer than _MAX_WAIT_S."""
+    with ladder.database.read() as connection:
+        count, since = store.count_pending_checks(connection)
+    waits = 0.0 if since is None else ladder.clock() - since
+    text = f"{count} pending, the oldest for {waits / 60:.0f} min" if count else "none is pending"
+    if waits > _MAX_WAIT_S:
+        return Finding("submissions", Severity.FAIL, text, f"arena ladder run {ladder.path}", "start a runner")
+    return Finding("submissions", Severity.OK, text)
+
+
+def _check_tables(ladder: Ladder) -> Finding:
+    """Count the open table sessions, and note it if no table server of this machine plays them."""
+    with ladder.database.read() as connection:
+        states, people = store.count_session_states(connection)
+        played_here = any(
+            not store.has_process_ended(runner) for runner in store.list_live_runners(connection, table_servers=True)
+        )
+    count = sum(states.values())
+    text = f"{count} open, {states[store.PLAYING]} of them in a match; players: {people}"
+    if not count:
+        return Finding("tables", Severity.OK, "none is open")
+    if not played_here:
+        text, fix = f"{text}; no table server is running", f"arena ladder serve-tables {ladder.path}"
+        return Finding("tables", Severity.NOTE, text, fix, "arena ladder serve also starts a table server")
+    return Finding("tables", Severity.OK, text)
+
+
+def _check_abandoned_matches(ladder: Ladder) -> Finding:
+    """Fail if a match of the last 7 days was abandoned after its last attempt, and name the latest."""
+    with ladder.database.read() as connection:
+        failures = store.abandoned_since(connection, ladder.clock() - 7 * DAY_S)
+    if not failures:
+        return Finding("abandoned", Severity.OK, "no match in the last 7 days")
+    last = failures[0]
+    text = f"{len(failures)} in the last 7 days; the latest is match {last.match}: {escape_control(last.reason)}"
+    advice = "run arena doctor on the machine that failed; abandoned matches don't count"
+    return Finding("abandoned", Severity.FAIL, text, advice=advice)
+
+
+def _check_worker_deaths(ladder: Ladder) -> Finding:
+    """Name the active bots, at most five, in whose matches workers died repeatedly in the last 7 days."""
+    with ladder.database.read() as connection:
+        deaths = store.count_worker_deaths(connection, ladder.clock() - 7 * DAY_S)
+        counts = sorted((-deaths.get(each.id, 0), each.version_ref) for each in store.active_versions(connection))
+    most = [f"{escape_control(version_ref)} ({-count})" for count, version_ref in counts if -count >= _MAX_DEATHS]
+    if not most:
+        text = f"no active bot was in the matches of {_MAX_DEATHS} workers that died in the last 7 days"
+        return Finding("workers", Severity.OK, text)
+    text = f"in the last 7 days workers died in matches of {', '.join(most[:5])}"
+    advice = "inspect the matches of these bots, or disable one: arena ladder disable"
+    return Finding("workers", Severity.FAIL, text, advice=advice)
+
+
+def _check_retention(ladder: Ladder) -> Finding:
+    """Note records and logs that have expired and are still stored."""
+    old = count_expired(ladder)
+    if not old.records and not old.logs:
+        return Finding("retention", Severity.OK, "no records or logs have expired")
+    text = f"records of {format_count(old.records, 'match', 'es')} and logs of {old.logs} have expired"
+    fix = f"arena ladder doctor {ladder.path} --prune"
+    return Finding("retention", Severity.NOTE, text, fix, "or wait: a runner removes them daily")
+
+
+def _check_totals(ladder: Ladder) -> Finding:
+    """Compare the stored totals of each match with its games; reads all results."""
+    with ladder.database.read() as connection:
+        wrong = store.find_wrong_totals(connection)
+    if wrong:
+        text = f"totals differ from the games in {format_count(len(wrong), 'match', 'es')}, such as {wrong[0]}"
+        return Finding("sums", Severity.FAIL, text, advice="the database was changed by hand: restore the last backup")
+    return Finding("sums", Severity.OK, "each match's totals agree with its games")
+
+
+def _recompute_standings(ladder: Ladder) -> Finding:
+    """Compute the standings from all results, store them, and compare them with the stored ones."""
+    result = rebuild_standings(ladder)
+    if result.first:
+        return Finding("table", Severity.OK, "computed for the first time")
+    if result.same is None:
+        return Finding("table", Severity.NOTE, f"recomputed: it lacked {format_count(result.news, 'match', 'es')}")
+    if not result.same:
+        text = f"recomputed: it differed by up to {result.max_difference:.2g}"
+        advice = "report this bug: both computations must give the same standings"
+        return Finding("table", Severity.FAIL, text, advice=advice)
+    return Finding("table", Severity.OK, "the same as recomputed from all results")

@@ -1,0 +1,86 @@
+"""Export a ladder as files for other programs, and write CSV.
+
+An export contains results.jsonl (one line a game, as `arena run` writes it; bots are versions: honest@3),
+matches.csv, versions.csv, standings.csv and the audit log. Users are pseudonyms; their names, and chat lines, are
+exported only on request. Times are seconds since 1970, UTC. Formula-like texts begin with an apostrophe. All files
+show one moment, also while the ladder runs, and are streamed row by row.
+"""
+
+import csv
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from arena.escaping import escape_control, escape_csv_cell
+from ladder import store
+from ladder.ladder import Ladder
+from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER
+from ladder.settings import LadderError
+from ladder.standings import STANDINGS_COLUMNS, make_standings_cells, view_standings
+from ladder.users import UserSummary
+from ladder.view_context import ViewContext
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFiles:
+    """The files that were written."""
+
+    items: tuple[str, ...]
+
+
+def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
+    """Write a ladder into a new or empty folder; return its files. Raises LadderError, OSError."""
+    make_empty_folder(folder, "--out DIR")
+    with ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as context:
+        return list(_write_files(context, folder, 0o600 if names else 0o666))
+
+
+def make_empty_folder(folder: Path, option: str) -> None:
+    """Create a folder, unless it exists and is empty. Raises OSError, and LadderError for any other folder.
+
+    option: the command line option with which to name another one.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise LadderError(f"{escape_control(folder)} isn't empty.\nName an empty folder: {option}")
+
+
+def _write_files(context: ViewContext, folder: Path, mode: int) -> Iterable[Path]:
+    """Write the files of an export one after the other; yield their paths."""
+    results = folder / "results.jsonl"
+    with _open_new(results, mode) as lines:
+        lines.writelines(result.to_line() for result in store.all_results(context.connection))
+    yield results
+    logins = context.viewer.can_view(UserSummary, "login")
+    for name, columns, rows in store.export_tables(context.connection, logins):
+        yield _write_table(folder / f"{name}.csv", columns, rows, mode)
+    if store.find_latest_snapshot(context.connection) is not None:
+        yield _write_table(
+            folder / "standings.csv", STANDINGS_COLUMNS, map(make_standings_cells, view_standings(context).items), mode
+        )
+
+
+def _open_new(path: Path, mode: int) -> TextIO:
+    """Open a new CSV file; with user names, only its owner can read it."""
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", newline="")
+
+
+def _write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]], mode: int) -> Path:
+    with _open_new(path, mode) as out:
+        write_csv(out, columns, rows)
+    return path
+
+
+def write_csv(out: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a header with the names of the columns, then the rows, as CSV."""
+    writer = csv.writer(out, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
+    writer.writerow(columns)
+    writer.writerows([_format_cell(value) for value in row] for row in rows)
+
+
+def _format_cell(value: object) -> object:
+    if isinstance(value, bool):
+        return int(value)
+    return escape_csv_cell(value.encode(errors="backslashreplace").decode()) if isinstance(value, str) else value
