@@ -235,6 +235,13 @@ class Deadline(_Table):
         Annotated[int, Field(ge=0, le=366 * 24 * 60, description="Minutes of grace, by default those of lateness.")]
         | None
     ) = None
+    measured_hours: (
+        Annotated[
+            int,
+            Field(ge=0, le=8784, description="Hours after it closes in which games count for grades, by default all."),
+        ]
+        | None
+    ) = None
 
     @field_validator("at")
     @classmethod
@@ -247,6 +254,11 @@ class Deadline(_Table):
     def closes(self) -> float:
         """Return the end of the grace period, in seconds since 1970."""
         return self.at.timestamp() + 60 * (self.grace_minutes or 0)
+
+    @property
+    def measured_until(self) -> float | None:
+        """Return until when games count for versions in time, in seconds since 1970; None without a limit."""
+        return None if self.measured_hours is None else self.closes + 3600 * self.measured_hours
 
 
 class LatePolicy(_Table):

@@ -74,7 +74,7 @@ class UserGradingInputs:
 
 @dataclass(frozen=True, slots=True)
 class EarlierMeasurement:
-    """The measurement of a release, which still holds for `versions`: their own rated matches are the same since.
+    """A measurement that still holds for `versions`: their own rated matches are the same since, or no longer count.
 
     chosen, fit, moment: as in `GradingInputs`.
     """
@@ -91,7 +91,8 @@ class GradingInputs:
 
     chosen, fit: ids of the graded versions, and of all versions in the fit. moment: limits the matches that count.
     rating_model: the number of the model that rates them; releases of 1.0 don't have it. earlier: other bots' games
-    would change the intervals of a version that no longer plays, so versions keep their last released measurement.
+    would change the intervals of a version that no longer plays, so versions keep their last released measurement, or
+    that of the hours after the deadline.
     """
 
     title: str
@@ -191,7 +192,11 @@ def collect_grading_inputs(
     _require_baseline_bots(connection, settings)
     scope = _GradingScope(connection, settings, now, final, limit)
     moment = store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
-    earlier = () if limit is None or final is not None else _find_earlier(connection, settings, limit.name, moment)
+    fit = tuple(version.id for version in store.accepted_versions(connection)) if final is None else ()
+    ended = () if final is not None else _find_ended(scope, fit, moment)
+    earlier = (
+        () if limit is None or final is not None else _find_earlier(connection, settings, limit.name, moment, ended)
+    )
     limit = scope.limit
     return GradingInputs(
         title=settings.grades.gradebook_column,
@@ -203,7 +208,7 @@ def collect_grading_inputs(
         max_penalty_percent=settings.lateness.max_penalty_percent,
         people=tuple(map(scope.collect_user_inputs, scope.owners)),
         chosen=tuple(version.id for version in scope.chosen),
-        fit=tuple(version.id for version in store.accepted_versions(connection)) if final is None else (),
+        fit=fit,
         waiting=tuple(version.version_ref for version in scope.waiting),
         moment=moment,
         rating_model=RATING_MODEL,
@@ -211,25 +216,61 @@ def collect_grading_inputs(
     )
 
 
-def _find_earlier(
-    connection: Connection, settings: LadderSettings, deadline: str, moment: store.HistoryPoint
+def _find_ended(
+    scope: _GradingScope, fit: tuple[int, ...], moment: store.HistoryPoint
 ) -> tuple[EarlierMeasurement, ...]:
-    """Return the measurements of the newest release of a deadline that still hold."""
+    """Return the measurements of versions whose hours after the deadline, or after its late days, are over.
+
+    Each is among the versions whose hours ended by then, so that later ones don't change it.
+    """
+    if scope.due is None or scope.limit is None or scope.limit.measured_hours is None:
+        return ()
+    ends = {}
+    for version in scope.chosen:
+        due = scope.due(None if version.is_reference else version.owner_id)
+        in_time = version.is_reference or version.received_at <= due.closes
+        ends[version.id] = (due.closes if in_time else due.last) + 3600 * scope.limit.measured_hours
+    return tuple(
+        EarlierMeasurement(
+            tuple(version for version in ends if ends[version] == end),
+            tuple(version for version in ends if ends[version] <= end),
+            fit,
+            replace(moment, end_sequence=store.last_end_number(scope.connection, end)),
+        )
+        for end in sorted(set(ends.values()))
+        if end <= scope.now
+    )
+
+
+def _find_earlier(
+    connection: Connection,
+    settings: LadderSettings,
+    deadline: str,
+    moment: store.HistoryPoint,
+    ended: tuple[EarlierMeasurement, ...],
+) -> tuple[EarlierMeasurement, ...]:
+    """Return the measurements of the newest release of a deadline that still hold, then those that have ended."""
     releases = [each for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
     last = _adapter().validate_json(releases[-1].data).inputs if releases else None
     if last is None or last.rating_model != RATING_MODEL:
-        return ()
+        return ended
     before = {version for each in last.earlier for version in each.versions}
     own = tuple(version for version in last.chosen if version not in before)
     needed = {each.beats for each in settings.baselines if each.beats is not None}
+    now = store.digest_own_matches(connection, last.chosen, moment)
+    for each in ended:
+        now = {version: digest for version, digest in now.items() if version not in each.versions}
+        now |= store.digest_own_matches(connection, each.versions, each.moment)
     found = []
     for each in (*last.earlier, EarlierMeasurement(own, last.chosen, last.fit, last.moment)):
         if not needed <= {version.name for version in store.get_versions_by_id(connection, each.chosen)}:
             continue
-        then, now = (store.digest_own_matches(connection, each.versions, at) for at in (each.moment, moment))
+        then = store.digest_own_matches(connection, each.versions, each.moment)
         same = tuple(version for version in each.versions if version in then and then[version] == now.get(version))
         found += [replace(each, versions=same)] if same else []
-    return tuple(found)
+    kept = {version for each in found for version in each.versions}
+    rest = [replace(each, versions=tuple(set(each.versions) - kept)) for each in ended]
+    return (*found, *(each for each in rest if each.versions))
 
 
 def _make_candidate(

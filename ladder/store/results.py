@@ -339,9 +339,10 @@ def recent_usage(connection: Connection, version: int, count: int) -> list[tuple
     return [(time_us, requests) for time_us, requests in connection.execute(query)]
 
 
-def last_end_number(connection: Connection) -> int:
-    """Return the highest end_sequence, which is the number of played matches; 0 without one."""
-    return connection.scalar(select(func.max(matches.c.end_sequence))) or 0
+def last_end_number(connection: Connection, until: float | None = None) -> int:
+    """Return the highest end_sequence, which is the number of played matches, maybe `until` a Unix time; 0 without."""
+    query = select(func.max(matches.c.end_sequence))
+    return connection.scalar(query if until is None else query.where(matches.c.ended_at <= until)) or 0
 
 
 def faulty_games(

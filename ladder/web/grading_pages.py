@@ -131,7 +131,8 @@ def make_grades_page(
                 del _cached_grades[next(iter(_cached_grades))]
         page, computed_at = _cached_grades[of]
     mine = tuple(grade for grade in page.grades if context.viewer.can("grades:read", grade.user.login))
-    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at)
+    until = settings.deadline(deadline).measured_until if deadline is not None else None
+    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at, until)
 
 
 finals_router = APIRouter(route_class=AuthorizedRoute)

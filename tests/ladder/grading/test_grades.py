@@ -62,7 +62,7 @@ def ladder(begun: Path, tmp_path: Path) -> Iterator[Ladder]:
         yield made
 
 
-def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int = 0) -> None:
+def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int = 0, at: float = 3.0) -> None:
     """Store rated matches of two games of two versions: the first wins some of each, and is faulty in some games."""
 
     def act(connection: Connection) -> None:
@@ -78,7 +78,7 @@ def play(ladder: Ladder, one: str, other: str, wins: Sequence[int], faulty: int 
                 results.append(
                     GameResult(id, game, refs, winner, "last_standing", (winner,), ((1 - winner, 9),), 9, (), faults)
                 )
-            store.save_match(connection, PlayedMatch(id, "record\n", tuple(results)), 3.0)
+            store.save_match(connection, PlayedMatch(id, "record\n", tuple(results)), at)
 
     ladder.database.write(act)
 

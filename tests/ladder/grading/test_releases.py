@@ -219,6 +219,23 @@ def test_a_regrade_keeps_the_measurement_of_a_version_without_new_games(ladder: 
     assert grading.get_grades(ladder, "t", deadline="first").grades[0].baselines != ada.baselines
 
 
+def test_games_after_the_hours_of_a_deadline_change_no_grade(ladder: Ladder) -> None:
+    """Neither those of the version itself, nor those of others, nor of versions that came later."""
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace(deadline("first", DUE), deadline("first", DUE) + "measured_hours = 2\n"))
+    play(ladder, "a@1", "one@1", [0] * 20, at=DUE + 7199)
+    fixed = grading.get_grades(ladder, "t", deadline="first").grades[:2]
+    assert fixed[0].games == 72
+    hand_in(ladder, "cleo", "c", at=LATER)
+    for one, other in (("a@1", "two@1"), ("b@1", "c@1"), ("c@1", "one@1")):
+        play(ladder, one, other, [0] * 20, at=DUE + 7201)
+    assert grading.get_grades(ladder, "t", deadline="first").grades[:2] == fixed
+    grading.release_grades(ladder, "one", "t", None, deadline="first")
+    play(ladder, "a@1", "one@1", [0] * 20, at=LATER)
+    assert grading.release_grades(ladder, "two", "t", "asked", deadline="first").grades.grades[:2] == fixed
+    assert all(grading.reproduce_release(ladder, name).same for name in ("one", "two"))
+
+
 def test_a_baseline_that_is_added_or_removed_changes_grades(ladder: Ladder) -> None:
     path = ladder.path / "ladder.toml"
     before = path.read_text()
