@@ -147,7 +147,7 @@ def _check_clock(ladder: Ladder) -> Finding:
 
 
 def _check_sandbox(ladder: Ladder) -> Finding:
-    """Start the ladder's sandbox on this machine, and say whether it isolates."""
+    """Test whether the ladder's sandbox works on this machine, and whether it isolates."""
     choice = ladder.play.sandbox
     try:
         require_sandbox(ladder)
@@ -184,7 +184,7 @@ def _check_runners(ladder: Ladder) -> Iterator[Finding]:
 
 
 def _check_submissions(ladder: Ladder) -> Finding:
-    """Say how many submissions wait for their check. It fails if the oldest waits for longer than _MAX_WAIT_S."""
+    """Count the submissions that wait for their check. It fails if the oldest waits for longer than _MAX_WAIT_S."""
     with ladder.database.read() as connection:
         count, since = store.count_pending_checks(connection)
     waits = 0.0 if since is None else ladder.clock() - since

@@ -1,21 +1,16 @@
 """Users and teams of a ladder: accounts and sign-in, the roster, and what a viewer may see of them."""
 
-from ladder.users.accounts import (
+from ladder.users.credentials import (
     APPROVAL_SCOPE,
     CREDENTIAL_LIFETIMES_S,
-    MAX_APPLICANTS,
     TOKEN_SCOPES,
     AuthenticationError,
     IssuedSecret,
-    approve_applicant,
     authenticate_secret,
-    create_account,
-    find_join_link,
     hash_secret,
     issue_secret,
     issue_secrets,
     log_failed_sign_in,
-    refuse_applicant,
     revoke_credential,
     set_shows_name,
     sign_in_by_link,
@@ -35,6 +30,7 @@ from ladder.users.roster import (
     make_roster_entry,
     parse_roster,
 )
+from ladder.users.sign_up import MAX_APPLICANTS, approve_applicant, create_account, find_join_link, refuse_applicant
 from ladder.users.summaries import (
     CredentialList,
     CredentialSummary,

@@ -15,7 +15,7 @@ from ladder import store
 from ladder.ladder import Ladder, get_acting_user
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
-from ladder.users.accounts import (
+from ladder.users.credentials import (
     CREDENTIAL_LIFETIMES_S,
     AuthenticationError,
     IssuedSecret,

@@ -1,14 +1,10 @@
-"""Sign users in without file access, by link, session or token, and sign new users up.
+"""Issue, check, extend and revoke what signs users in without file access: links, sessions, tokens, provider accounts.
 
 A user with access to the ladder's file is staff. A sign-in link works once and becomes a session. Its secret is a code
-of 80 random bits, which can be typed; other secrets are 256 random bits.
-
-Users sign up with a link created by staff, which may require approval. Until approval the account has no permissions,
-and no command accepts it. Its email is unverified, so rosters and identity providers never match it."""
+of 80 random bits, which can be typed; other secrets are 256 random bits. Only digests of secrets are stored."""
 
 import hashlib
 import secrets
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,9 +17,9 @@ from ladder.clock import DAY_S
 from ladder.ladder import Ladder, get_user, make_viewer, transaction
 from ladder.permissions import READ_SCOPE, SUBMIT_SCOPE, Viewer
 from ladder.settings import LadderError
-from ladder.users.pseudonyms import draw_pseudonym
-from ladder.users.roster import fold_ascii_case, make_roster_entry
+from ladder.users.roster import fold_ascii_case
 
+# Of a session: its longest; it ends earlier when unused for SESSION_IDLE_S.
 CREDENTIAL_LIFETIMES_S = {"link": DAY_S, "session": 30 * DAY_S, "token": 180 * DAY_S}
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("join", "team"), 14 * DAY_S)
 CREDENTIAL_LIFETIMES_S |= dict.fromkeys(("password", "openid"), 3650 * DAY_S)
@@ -114,30 +110,24 @@ def _normalize_code(text: str) -> str:
 
 def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
     """Exchange a link's code for a session. Raises AuthenticationError if it is unknown, used, revoked or expired."""
-    link = _normalize_code(link)
-    secret, now = secrets.token_urlsafe(32), ladder.clock()
+    return _exchange_link(ladder, _normalize_code(link), secrets.token_urlsafe(32))
 
-    def act(connection: Connection) -> IssuedSecret:
-        entry = store.find_credential(connection, hash_secret(link))
-        known = store.find_credential(
-            connection, hash_secret(secret)
-        )  # of an earlier call whose commit's reply was lost
-        if (
-            entry is None
-            or entry.kind != store.LINK
-            or not (entry.is_valid(now) or (known and entry.session_id == known.id))
-        ):
-            raise AuthenticationError("this link was used already or has expired: ask for another one")
-        ends = now + store.SESSION_IDLE_S
-        by = f"link {entry.id}"
-        new = store.Credential(
-            entry.user_id, entry.login, store.SESSION, hash_secret(secret), entry.scope, by, now, ends
-        )
-        session = store.insert_credential(connection, new)
-        store.record_session(connection, entry.id, session)
-        return IssuedSecret(session, entry.login, store.SESSION, entry.scope, secret, ends)
 
-    return ladder.database.write(act)
+@transaction
+def _exchange_link(connection: Connection, ladder: Ladder, link: str, secret: str) -> IssuedSecret:
+    """Start the session with this secret for a link's user, once: a repeated call with the secret returns it again."""
+    now = ladder.clock()
+    entry = store.find_credential(connection, hash_secret(link))
+    known = store.find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
+    repeated = entry is not None and known is not None and entry.session_id == known.id
+    if entry is None or entry.kind != store.LINK or not (entry.is_valid(now) or repeated):
+        raise AuthenticationError("this link was used already or has expired: ask for another one")
+    ends = now + store.SESSION_IDLE_S
+    by = f"link {entry.id}"
+    new = store.Credential(entry.user_id, entry.login, store.SESSION, hash_secret(secret), entry.scope, by, now, ends)
+    session = store.insert_credential(connection, new)
+    store.record_session(connection, entry.id, session)
+    return IssuedSecret(session, entry.login, store.SESSION, entry.scope, secret, ends)
 
 
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
@@ -244,31 +234,28 @@ def require_not_locked_out(connection: Connection, user: store.User) -> None:
         raise AuthenticationError(f"you are {reason}")
 
 
-def revoke_credential(ladder: Ladder, id: int, actor: str, reason: str, login: str | None = None) -> bool:
+@transaction
+def revoke_credential(
+    connection: Connection, ladder: Ladder, id: int, actor: str, reason: str, login: str | None = None
+) -> bool:
     """Revoke a credential and the sessions that it started; return False if it is revoked already.
 
-    who, why: for the audit log. login: the user that revokes their own credential, None for staff. Raises LadderError
-    if it doesn't exist, belongs to another user, or is the user's own password or provider account."""
-    now = ladder.clock()
-
-    def act(connection: Connection) -> bool:
-        known = store.all_credentials(connection, login)
-        entry = next((each for each in known if each.id == id), None)
-        # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
-        if entry is None or (login is not None and entry.kind in (store.PASSWORD, store.OPENID)):
-            place = "your account" if login else f"arena ladder access list {ladder.path}"
-            raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
-        if entry.revoked:
-            return False
-        for each in known:
-            if each.id == id or (each.kind == store.SESSION and each.created_by == f"{entry.kind} {id}"):
-                store.expire_credential(connection, each.id)
-        store.log_action(
-            connection, store.AuditEntry(actor, "revoke", f"{entry.kind} {id}: {reason}", now, user_id=entry.user_id)
-        )
-        return True
-
-    return ladder.database.write(act)
+    actor, reason: for the audit log. login: the user that revokes their own credential, None for staff. Raises
+    LadderError if it doesn't exist, belongs to another user, or is the user's own password or provider account."""
+    known = store.all_credentials(connection, login)
+    entry = next((each for each in known if each.id == id), None)
+    # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
+    if entry is None or (login is not None and entry.kind in (store.PASSWORD, store.OPENID)):
+        place = "your account" if login else f"arena ladder access list {ladder.path}"
+        raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
+    if entry.revoked:
+        return False
+    for each in known:
+        if each.id == id or (each.kind == store.SESSION and each.created_by == f"{entry.kind} {id}"):
+            store.expire_credential(connection, each.id)
+    why = f"{entry.kind} {id}: {reason}"
+    store.log_action(connection, store.AuditEntry(actor, "revoke", why, ladder.clock(), user_id=entry.user_id))
+    return True
 
 
 @transaction
@@ -287,94 +274,3 @@ def hash_secret(secret: str) -> str:
 def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
     """Store whether a user agrees to have the name on podiums."""
     ladder.database.write(lambda connection: store.set_user_shows_name(connection, login, shows_name, ladder.clock()))
-
-
-MAX_APPLICANTS = 200  # accounts that wait for approval
-
-
-def find_join_link(ladder: Ladder, link: str) -> store.Credential | None:
-    """Return the sign-up link with this secret, None if it is unknown, revoked or expired."""
-    return ladder.database.read_with_retry(lambda connection: _find_join_credential(connection, link, ladder.clock()))
-
-
-def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Create an account by a sign-up link, and return a session. Staff sees its email.
-
-    Raises LadderError if the link has expired, the login is invalid or used, or too many accounts wait.
-    """
-    login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
-    person = make_roster_entry(login, name, email or None, None, None)
-    if "@" in login:
-        raise LadderError("A login can't contain @.\nChoose another login.")
-    secret, now, key = secrets.token_urlsafe(32), ladder.clock(), ladder.pseudonym_key()
-
-    def act(connection: Connection) -> IssuedSecret:
-        entry = _find_join_credential(connection, link, now)
-        if entry is None:
-            raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
-        known, waits, ends = (
-            store.find_credential(connection, hash_secret(secret)),
-            entry.scope == APPROVAL_SCOPE,
-            now + store.SESSION_IDLE_S,
-        )
-        if known is not None:  # a repeated call, after a commit's reply was lost
-            return IssuedSecret(known.id, login, store.SESSION, known.scope, secret, ends)
-        others = store.all_users(connection, merged=True)
-        if login.casefold() in {other.login.casefold() for other in others}:
-            raise LadderError(f'The login "{escape_control(login)}" is already used.\nChoose another login.')
-        if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
-            raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
-        pseudonym = draw_pseudonym(key, login, {other.pseudonym.casefold() for other in others})
-        new = store.User(login, name, pseudonym, person.email if waits else None, waiting=waits)
-        store.save_users(connection, [new], now)
-        user = store.find_user(connection, login)
-        assert user is not None, "the user was saved"
-        by = f"link {entry.id}"
-        if not waits:
-            store.log_action(
-                connection,
-                store.AuditEntry(store.LADDER_ACTOR, "import", f"{login} signed up by {by}", now, user_id=user.id),
-            )
-        session = store.Credential(user.id, login, store.SESSION, hash_secret(secret), "submit", by, now, ends)
-        return IssuedSecret(store.insert_credential(connection, session), login, store.SESSION, "submit", secret, ends)
-
-    return ladder.database.write(act)
-
-
-@transaction
-def approve_applicant(connection: Connection, ladder: Ladder, login: str, actor: str) -> bool:
-    """Approve an account, and remove its unverified email; return False if the account is approved already.
-
-    A roster or staff can set another email. Raises LadderError if the account doesn't exist."""
-    user = _get_applicant(connection, login)
-    if not user.waiting:
-        return False
-    store.set_user_approved(connection, user.id)
-    why = f"{login} signed up, and is approved"
-    store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
-    return True
-
-
-@transaction
-def refuse_applicant(connection: Connection, ladder: Ladder, login: str, actor: str, reason: str) -> bool:
-    """Remove an account without approval; return False if none has the login. Raises LadderError if it is approved."""
-    user = store.find_user(connection, login)
-    if user is None:
-        return False
-    if not user.waiting:
-        raise LadderError(f"{escape_control(login)} doesn't wait for approval.\nTo remove access, suspend the user.")
-    store.delete_applicant(connection, user.id)
-    store.log_action(connection, store.AuditEntry(actor, "refuse", f"{login}: {reason}", ladder.clock()))
-    return True
-
-
-def _find_join_credential(connection: Connection, link: str, now: float) -> store.Credential | None:
-    credential = store.find_credential(connection, hash_secret(link))
-    return credential if credential is not None and credential.kind == store.JOIN and credential.is_valid(now) else None
-
-
-def _get_applicant(connection: Connection, login: str) -> store.User:
-    user = store.find_user(connection, login)
-    if user is None:
-        raise LadderError(f'the ladder has no account "{escape_control(login)}".')
-    return user
