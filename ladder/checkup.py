@@ -1,6 +1,6 @@
 """Check a ladder as `arena ladder doctor` and the staff's page do: each finding has its advice.
 
-Each `_check_...` of a part returns or yields its findings, in the order in which they are shown.
+A function for each part returns or yields its findings, in the order in which they are shown.
 """
 
 import shutil

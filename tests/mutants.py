@@ -32,7 +32,7 @@ FILES = {
     "grades": "ladder/grading/{grades,gradebook}.py",
     "finals": "ladder/grading/finals.py",
     "submissions": "ladder/bots/{submissions,activation}.py",
-    "accounts": "ladder/users/{accounts,passwords}.py",
+    "accounts": "ladder/users/{credentials,sign_up,passwords}.py",
     "chat": "ladder/chat.py arena/tables/chat.py",
     "settings": "ladder/settings{,_forms}.py",
 }
