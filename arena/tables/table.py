@@ -19,6 +19,7 @@ from typing import Literal
 from arena import play, referee
 from arena.tables import live_match
 from arena.tables.chat import TableChat
+from arena.tables.person_clock import MAX_MISSES, PersonClock
 from arena.tables.slots import (
     OutboundBuffer,
     ProgramConnection,
@@ -35,8 +36,6 @@ MATCH_OVER = '{"type":"match_over"}'
 TableState = Literal["open", "playing", "between", "over", "void"]
 ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can continue without them
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
-_MAX_MISSES = 3  # in a row, after which a seat plays by itself
-_ABSENT_LIMIT_MS = 2_000  # the time per move of such a seat
 _MAX_CHANGES = 40  # of slots, before one a second is allowed
 _RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
 _DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
@@ -94,6 +93,7 @@ class LiveTable:
         self._clients: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
+        self._clock = PersonClock(offer.person, absence_s, self._send_answer)
         self._begin_if_all_joined()
 
     def _set_state(self, state: TableState, reason: str | None = None) -> None:
@@ -147,8 +147,7 @@ class LiveTable:
                 slot.guest.oust(Superseded())
             slot.guest, slot.left_at = client, None
             if slot.missed and not self.offer.person.timed:  # a return takes the seat back
-                slot.missed = 0
-                self._start_timer(client.slot)
+                self._clock.return_seat(slot)
             slot.again = slot.again or (slot not in self._seated and self.state in ("over", "void"))
         self._clients.add(client)
         self._begin_if_all_joined()
@@ -386,97 +385,75 @@ class LiveTable:
         """
         slot = None if client.slot is None else self.slots[client.slot]
         if isinstance(message.get("chat"), str):
-            if self.chat is not None:
-                number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
-                self.chat.write(client, number, client.login, message["chat"], handle)
+            self._write_chat(client, slot, message["chat"])
             return None
-        if self._manage(client, message) or slot is None or client.slot is None or slot.guest is not client:
+        if self._manage(client, message) or slot is None or slot.guest is not client:
             return None
+        if self._take_own(slot, message):
+            client.changed.set()  # no frame for others: the time of an answer is secret
+        elif message.get("hint") is True and slot.sight.seen() is not None:
+            return {"hint": slot.sight.hint()}
+        elif self._take_for_all(slot, message):
+            self._notify_clients()
+        return None
+
+    def _write_chat(self, client: TableClient, slot: Slot | None, text: str) -> None:
+        """Write a line of chat with its writer's slot and handle, both None for a spectator."""
+        if self.chat is not None:
+            number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
+            self.chat.write(client, number, client.login, text, handle)
+
+    def _take_own(self, slot: Slot, message: play.Message) -> bool:
+        """Carry out a player's request that no other player may notice; return whether the message is one."""
+        match message:
+            case {"answer": dict(answer)} if self._playing is not None:
+                read = slot.sight.read_answer(answer)
+                if read is not None:  # of the open request, and one of its legal moves
+                    slot.missed = 0
+                    self._send_answer(slot, read)
+            case {"back": True} if slot.missed >= MAX_MISSES:
+                self._clock.return_seat(slot)
+            case _:
+                return False
+        return True
+
+    def _take_for_all(self, slot: Slot, message: play.Message) -> bool:
+        """Carry out a player's request that concerns the whole table; return whether all clients need a new frame."""
         playing = self._playing
         match message:
-            case {"answer": dict(answer)} if playing is not None:
-                self._answer(client.slot, answer)
-                client.changed.set()  # no frame for others: the time of an answer is secret
-                return None
-            case {"back": True} if slot.missed >= _MAX_MISSES:
-                slot.missed = 0
-                self._start_timer(client.slot)
-                client.changed.set()
-                return None
-            case {"skip": True} if self._absent():
-                for number in self._absent():
-                    self.slots[number].missed = _MAX_MISSES
-                    self._start_timer(number)
-                return None
+            case {"skip": True} if self._absent_people():
+                self._clock.play_for(self._absent_people())  # clients get frames with the moves
+                return False
+            case {"hurry": True} if playing is not None:
+                people = (self.slots[number] for number in self._slots_of("person"))
+                if all(each is slot or not each.guest for each in people):
+                    playing.hurry()
+                return False
             case {"pace": str(pace)} if pace in play.PACES:
                 slot.pace = pace
                 self._apply_pace()
-            case {"hurry": True} if playing is not None:
-                if all(number == client.slot or not self.slots[number].guest for number in self._slots_of("person")):
-                    playing.hurry()
-                return None
-            case {"hint": True} if slot.sight.seen() is not None:
-                return {"hint": slot.sight.hint()}
             case {"go_on": True} if self.state == "between":
                 slot.again = True
                 self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
-                playing.leave(client.slot)
+                playing.leave(self.slots.index(slot))
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
                 slot.again = True
                 self._rematch_if_all_want()
             case _:
-                return None
-        self._notify_clients()
-        return None
+                return False
+        return True
 
-    def _answer(self, number: int, answer: play.Message) -> None:
-        """Pass on an answer if it is for the open request and one of its legal moves; otherwise ignore it."""
-        read = self.slots[number].sight.read_answer(answer)
-        if read is not None:
-            self.slots[number].missed = 0
-            self._send_answer(number, read)
+    def _send_answer(self, slot: Slot, answer: play.Message) -> None:
+        """Send a person's answer to the match, if one is played, and so close the request."""
+        if self._playing is not None:
+            self._playing.answer(self.slots.index(slot), json.dumps(answer).encode() + b"\n")
+            slot.sight.request = {}
 
-    def _send_answer(self, number: int, answer: play.Message) -> None:
-        """Send a person's answer, which closes the request."""
-        assert self._playing is not None
-        self._playing.answer(number, json.dumps(answer).encode() + b"\n")
-        self.slots[number].sight.request = {}
-
-    def _start_timer(self, number: int) -> None:
-        """Start the time limit of a person's open request. At its end the table plays the default move.
-
-        So a person never forfeits on a slow machine, and other players can't see that the time ran out. At a table
-        without a clock, only absent players that others continue without have a limit.
-        """
-        slot, limit_ms = self.slots[number], self.offer.person.limit_ms
-        request = slot.sight.request
-        if slot.ends is not None:
-            slot.ends.cancel()
-        if not request:
-            return
-        if slot.missed < _MAX_MISSES and not self.offer.person.timed:
-            slot.sight.allow(referee.UNTIMED_MS)
-            return
-
-        def end() -> None:
-            if self._playing is not None and slot.sight.request is request:
-                slot.missed += 1
-                self._send_answer(number, slot.sight.answer(slot.sight.quiet()))
-                if slot.guest is not None:
-                    slot.guest.changed.set()
-
-        limit_ms = min(limit_ms, _ABSENT_LIMIT_MS) if slot.missed >= _MAX_MISSES else limit_ms
-        slot.sight.allow(limit_ms)
-        slot.ends = self._loop.call_later(limit_ms / 1000, end)
-
-    def _absent(self) -> list[int]:
-        """Return the people, at a table without a clock, that have been away for long and aren't played for yet."""
-        if self.state != "playing" or self.offer.person.timed:
-            return []
-        since = self._loop.time() - self._absence_s
-        people = ((number, self.slots[number]) for number in self._slots_of("person"))
-        return [number for number, slot in people if slot.is_away(since) and not slot.missed]
+    def _absent_people(self) -> list[Slot]:
+        """Return the people that the others can continue without; none while no game is played."""
+        people = (self.slots[number] for number in self._slots_of("person"))
+        return self._clock.list_absent(people) if self.state == "playing" else []
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
@@ -561,6 +538,8 @@ class LiveTable:
         assert self._dealt is not None
         self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
         self._playing = None
+        for number in self._slots_of("person"):
+            self._clock.stop(self.slots[number])
         playing.close()
         if not self._ended:
             self._set_state("over" if problem is None else "void", problem)
@@ -582,7 +561,7 @@ class LiveTable:
             answer = slot.sight.take(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
-            self._start_timer(bot)
+            self._clock.start(slot)
         if slot.guest is not None:
             slot.guest.changed.set()
 
@@ -600,7 +579,7 @@ class LiveTable:
             seen = self._public.seen()
         missed = 0 if client.slot is None else self.slots[client.slot].missed
         rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
-        manages, players = client.manages and self._playing is None and not self._ended, self._players()
+        manages = client.manages and self._playing is None and not self._ended
         table = {
             "id": self.name,
             "clock": describe_clock(self.offer.person),
@@ -612,21 +591,29 @@ class LiveTable:
             "again": not self._ended,
             "replay": self.replay,
             "missed": missed,
-            "spare": max(0, _MAX_MISSES - missed),
-            "skip": client.slot is not None and bool(self._absent()),
+            "spare": max(0, MAX_MISSES - missed),
+            "skip": client.slot is not None and bool(self._absent_people()),
             "opener": self._opener,
             "manages": manages,
             "bots": self.bots if manages else None,
             "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
-            "start": {
-                "empty": len(self.slots) - len(players),
-                "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
-                "close": self._count_problem(len(players)) is None,
-            }
-            if self._may_start(client) and any(slot.kind != "bot" for slot in players)
-            else None,
+            "start": self._describe_start(client),
         }
         return play.make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
+
+    def _describe_start(self, client: TableClient) -> play.Message | None:
+        """Return how a client may start a match now, None if it may not.
+
+        empty: the slots without a player. bots, close: whether bots may take those, or the match may do without them.
+        """
+        players = self._players()
+        if not self._may_start(client) or all(slot.kind == "bot" for slot in players):
+            return None
+        return {
+            "empty": len(self.slots) - len(players),
+            "bots": self._count_problem(len(self.slots)) is None and bool(self.bots),
+            "close": self._count_problem(len(players)) is None,
+        }
 
     def _find_handle(self, slot: Slot) -> str | None:
         """Return the handle of a slot in the newest match, None if it isn't in it."""

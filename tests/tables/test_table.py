@@ -221,7 +221,7 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
 
 def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not while a player is away only for a moment; a return takes the seat back."""
-    monkeypatch.setattr("arena.tables.table._ABSENT_LIMIT_MS", 50)
+    monkeypatch.setattr("arena.tables.person_clock._ABSENT_LIMIT_MS", 50)
 
     async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), there.table.join("secret1")
