@@ -223,6 +223,11 @@ def _require_readable_name(name: str) -> None:
 
 
 def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+    """Return an entry's header as `_Target.add` takes it. content: of the entry; a link's is its target.
+
+    A file is a program by its mode or, in a zip that has none, by its first bytes. Raises ArchiveError for another
+    kind.
+    """
     name = _name_of(entry)
     header = tarfile.TarInfo(name)
     mode = entry.external_attr >> 16 if entry.create_system in (3, 19) else 0  # macOS and Unix store modes

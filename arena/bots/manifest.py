@@ -135,6 +135,10 @@ _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # the limits of file systems
 
 
 def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
+    """Return the words of a command, which a text separates as a shell does.
+
+    field, where: the manifest's field and file, for messages. Raises BotError, also for what only a shell understands.
+    """
     words = value
     if isinstance(words, str):
         if re.search(r"\w\\+\w", words):  # which a shell would drop

@@ -448,6 +448,10 @@ def _manifest_advice(folder: Path, given: Path) -> str:
 
 
 def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
+    """Return the bot of a folder with a manifest. given: the folder as the user named it, for messages.
+
+    Its program may be missing if the manifest has a build, which makes it. Raises BotError.
+    """
     where = given / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():

@@ -423,6 +423,10 @@ def thread_error(seen: FaultContext) -> str:
 
 
 def _find_error(lines: Sequence[str]) -> str:
+    """Return the line of standard error that names an error; the last one in doubt, "" for none.
+
+    The line after a traceback counts as well as names of errors, failed assertions of C, and the kit's own messages.
+    """
     found, within = "", False
     for line, below in zip_longest(lines, lines[1:], fillvalue=""):
         if line.startswith("Traceback (most recent call last):"):

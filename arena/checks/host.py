@@ -147,6 +147,8 @@ def _make_finding(what: str, level: Severity, problem: sandbox.HostProblem | str
 
 
 def _sandbox_findings(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
+    """Yield whether untrusted bots can play here, what `--sandbox auto` uses, each isolating sandbox, and control
+    groups."""
     works = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
     refused = {name: sandbox.untrusted_problem(sandbox.SandboxChoice(name)) for name in works}
     safe = [name for name, problem in refused.items() if problem is None]
@@ -204,6 +206,7 @@ def _is_visible_in_box(path: str) -> bool:
 
 
 def _memory_findings(root: Path) -> Iterator[Finding]:
+    """Yield whether the memory is enough for a match on each core; nothing where the kernel doesn't tell its size."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
     if total is None:

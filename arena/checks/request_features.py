@@ -101,6 +101,7 @@ def explain_illegal_move(request: _Object, move: object) -> str:
 
 
 def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> str:
+    """Return why a move with an action isn't in `legal`, by the first of the move's parts that is wrong."""
     action, target, you = move["action"], move.get("target"), request.get("you") or {}
     actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
     if extra := sorted(move.keys() - {"action", "target"}):

@@ -261,6 +261,10 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: Ear
 
 
 def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
+    """Write the page of a comparison into its folder, and print the report, as text with the bots' faults.
+
+    problem: why the comparison has ended early, None if it hasn't. A page that can't be written is only noted.
+    """
 
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))

@@ -278,6 +278,7 @@ def make_table(columns: Sequence[str | Column], rows: "Sequence[Sequence[str | T
 
 
 def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") -> None:
+    """Add a column as wide as its widest cell; it may be wrapped down to its `min_width`, if it has one."""
     from rich.text import Text
 
     needed = max(
@@ -426,6 +427,7 @@ def json_option(
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+        """Print the JSON schema of all shapes and end the command, as click's callback of an eager option."""
         if wanted and not context.resilient_parsing:
             from pydantic import TypeAdapter
 

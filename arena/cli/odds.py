@@ -148,6 +148,7 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
 
 
 def _request_table(answer: OddsAnswer) -> RenderableType:
+    """Return the chances of each opponent, a column each, with a row for each role."""
     seats, held = answer.seats or (), answer.held_by_opponent or ()
     rows = [[role, *(f"{chances[role]:.1%}" for chances in held)] for role in answer.copies_unseen]
     return Group(
@@ -180,6 +181,8 @@ def _numbers(text: str) -> list[int]:
 def _odds_answer(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> OddsAnswer:
+    """Return the odds as plain numbers, as --json prints them; exact fractions become floats."""
+
     def numbers(chances: dict[Role, Fraction]) -> dict[str, float]:
         return {role.value: float(chance) for role, chance in chances.items()}
 
@@ -200,6 +203,10 @@ def _odds_answer(
 def _odds_table(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> RenderableType:
+    """Return the chances by the number of an opponent's cards, a column each and the most cards first.
+
+    The column "nobody" needs --cards-left: the chance that no opponent has the role.
+    """
     up = f", face up {', '.join(revealed)}" if revealed else ""
     counts = sorted({cards for cards in result.influences or result.by_influence if cards}, reverse=True)
     numbers = ["unseen", *(f"with {format_count(cards, 'card')}" for cards in counts)]

@@ -190,6 +190,12 @@ def open_table_setup(
 def _open_table(
     given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
 ) -> Iterator[TableSetup]:
+    """Yield a table with built and tested bots, and remove what was built when the context ends.
+
+    given: the options' values; named: the names of those that the user gave. persons: seats to leave free. debug: the
+    bot
+    that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises the errors of a run.
+    """
     asked = RunOptions.from_options(tuple(named), given)
     if debug is not None:
         asked = use_plain_processes(asked)

@@ -259,6 +259,7 @@ def print_what_if(differences: WhatIfReport) -> None:
 
 
 def _table(rows: Sequence[DecisionPair]) -> RenderableType:
+    """Return a row for each decision: the recorded move next to the one that the new version chose."""
     numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
     return make_table(
         [*numbers, "request", Column("recorded", min_width=12), Column("new", min_width=12)],

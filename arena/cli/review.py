@@ -135,6 +135,7 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
 
 
 def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
+    """Yield the review as `print_parts` takes it: the counts, the `top` most costly decisions, and their patterns."""
     of = "" if answer.games == answer.lost else f"; the first {answer.games} were reviewed"
     yield Text(
         f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
@@ -158,6 +159,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
 
 
 def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
+    """Return a row for each decision, in the order given; costs and chances are in percent."""
     columns = [
         Column("wins given\naway", number=True),
         Column("it chose", min_width=12),

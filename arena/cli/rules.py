@@ -117,6 +117,7 @@ def _silence(rules: Ruleset) -> Iterator[Text]:
 
 
 def _actions(rules: Ruleset) -> Table:
+    """Return a row for each action of the rules: its effect, cost, claimed role and the roles that block it."""
     columns: list[str | Column] = [
         "action",
         Column("effect", min_width=_WORDS),
@@ -135,6 +136,7 @@ def _actions(rules: Ruleset) -> Table:
 
 
 def _deck(rules: Ruleset, seats: list[int]) -> Table:
+    """Return the cards and the limit of turns, in one row for all numbers of players that have the same."""
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seats:
         groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
@@ -213,6 +215,7 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
 
 
 def _field(field: RulesetField) -> Iterator[RenderableType]:
+    """Yield the lines about a field: name and default, meaning, and each allowed value."""
     default = field.unset_meaning if field.default is None else to_toml(field.default)
     yield Text(f"{field.name} = {default}", style="bold")
     yield Padding(Text(f"{field.description} (#{field.section})"), (0, 0, 0, 2))

@@ -595,6 +595,8 @@ def play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> Non
 
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
+    """Print a run's results in the wanted format, then the skipped bots. problem: why the run ended early, None if it
+    didn't."""
     standings, models = this.progress.standings(), []
     if any(bot.is_model for bot in this.config.bots):
         models = import_models().report_calls(folder.path)

@@ -51,6 +51,7 @@ class LiveStandings:
         self._progress = progress
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the lines for the terminal's present size; bots for which there is no line are counted."""
         rows = self._progress.win_rates()
         last = progress_line(self._progress)
         height = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line

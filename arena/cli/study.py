@@ -99,6 +99,7 @@ _ASSUMED = "assumed; a pilot is better: --pilot DIR"
 
 
 def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
+    """Yield the plan as `print_parts` takes it: games, use of each player, the smallest clear differences, refusals."""
     games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
     yield f"{games}, {format_count(result.deals, 'deal')}"
     if result.uses:

@@ -171,6 +171,7 @@ class InteractiveGame:
             self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves immediately", dim=True)
 
     def _handle_event(self, happened: live_match.MatchEvent) -> None:
+        """Update the state by an event of the referee's thread; called by the thread that owns the screen."""
         match happened:
             case live_match.WaitingFor(bots):
                 self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
@@ -185,6 +186,7 @@ class InteractiveGame:
                     self._finish_game()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
+        """Answer a message to the person's seat: by the view alone where it can, else by asking the person."""
         answer = self._view.take(message)
         if answer is not None:
             self._sitting.answer(answer)
@@ -241,6 +243,8 @@ class InteractiveGame:
         return bool(news)
 
     def _print_request(self) -> list[MoveOption]:
+        """Print what has happened, the table if it has changed, and the question; return the options in the order
+        printed."""
         screen, view = self._screen, self._view
         news = self._print_news()
         table = view.table(screen.columns)
@@ -260,6 +264,7 @@ class InteractiveGame:
     # --- input
 
     def _prompt_answer(self) -> None:
+        """Prompt until the person has chosen a move, which is sent to the referee, or has left."""
         options = self._print_request()
         if not self._said_help:
             self._said_help = True

@@ -57,6 +57,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
 
 
 def _play(table: TableSetup, given: dict[str, Any]) -> Record:
+    """Play the match at once, write its record, and return it. Any failure ends the command."""
     spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["show_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played

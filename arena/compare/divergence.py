@@ -187,6 +187,7 @@ def _notations(step: ReplayStep) -> list[str]:
 
 
 def _describe_request(step: ReplayStep, seat: int) -> str:
+    """Return what the seat was asked, in words that complete "asked ..."; by these words divergences are grouped."""
     board = step.before.board
     match board.phase:
         case coup.ChallengeWindow(_, pending, claim):
@@ -240,6 +241,7 @@ def _describe_target(board: coup.Board, seat: int, other: int) -> str:
 
 
 def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence) -> DivergencePosition:
+    """Return a pair's first different choice as it is shown: the table before it, and both games' moves after it."""
     assert first.before is not None
     board = first.before.board
     seat = game.seating.index(OLD)
@@ -276,6 +278,11 @@ def _describe_turns(steps: Iterable[ReplayStep], names: Sequence[str]) -> tuple[
 def _make_divergence_group(
     key: tuple[str, str, str], members: Sequence[GamePair], examples: Sequence[DivergencePosition], pairs: int
 ) -> DivergenceGroup:
+    """Return the pairs that diverged by the same choice as one row.
+
+    key: request, OLD's and NEW's choice. members: its pairs. pairs: of the whole comparison. With fewer than _MIN_PAIRS
+    members the gain has no interval.
+    """
     gains = [pair.new - pair.old for pair in members]
     count = len(gains)
     mean = fsum(gains) / count

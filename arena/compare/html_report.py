@@ -29,6 +29,7 @@ def comparison_page(report: CompareReport) -> str:
 
 
 def _page_header(report: CompareReport, title: str) -> str:
+    """Return the page's head: the bots, the result with its interval, advice if it is undecided, and remarks."""
     lines = [f"OLD is {report.old.argument}, NEW is {report.new.argument}, against {', '.join(report.opponents)}."]
     if report.pairs:
         lines.append(
@@ -51,6 +52,7 @@ def _page_header(report: CompareReport, title: str) -> str:
 
 
 def _divergences_section(report: CompareReport) -> str:
+    """Return the section with the table of divergences, which may be empty."""
     about = (
         f"{ABOUT_PAIRS}, so they are the same up to the first different choice. The table lists these choices, the "
         "most important first."
@@ -91,6 +93,7 @@ def _gain_class(gain: Estimate, compared: int) -> str:
 
 
 def _divergence_example(report: CompareReport, position: DivergencePosition) -> str:
+    """Return one position as HTML: the hand and the table, then the turns of OLD and NEW from it, side by side."""
     sides = (
         ("OLD", position.old, position.old_won, position.match),
         ("NEW", position.new, position.new_won, position.new_match),
@@ -130,6 +133,7 @@ def _opponents_section(report: CompareReport) -> str:
 
 
 def _evidence_section(report: CompareReport) -> str:
+    """Return the section with the interval after each block, as a plot and a table; "" before the first block."""
     if not report.interim_results:
         return ""
     points = f"{100 * report.min_effect:.3g}"

@@ -71,6 +71,10 @@ class LocalProgram:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def _read(self) -> None:
+        """Put the program's lines into the queue until it ends, then None; `why` says how it ended.
+
+        A program that writes too much without a request, or too long a line, is killed.
+        """
         assert self._process.stdout is not None
         try:
             while line := await self._process.stdout.readline():
@@ -137,6 +141,7 @@ class MatchReporter:
         return f"{self.won:g} of {self.of} games won{short}, {self.faults} faults"
 
     def _count_game(self, message: dict[str, Any]) -> str:
+        """Count a game that has ended, and return its result in words. A draw counts as a share of a win."""
         self.games += 1
         winner = message["winner"]
         if winner == self._seat:
@@ -278,6 +283,8 @@ class _ConnectedProgram:
             tries += 1
 
     def _socket(self) -> connect:
+        """Return a connection to the table that isn't open yet. A known program continues after the lines that it has
+        received."""
         if self._fresh:
             self._count = 0
         return _NoRedirectConnection(

@@ -249,6 +249,7 @@ class _MutableState:
         self.chance = chance
 
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
+        """Return the state in this phase as a value, and the events since the state before."""
         board: Board = _new(
             Board,
             (
@@ -370,6 +371,7 @@ class _MutableState:
         return self.fail_challenge(pending, claim, challenger, replaced=True)
 
     def fail_challenge(self, pending: ActionMove, claim: Claim, challenger: int, replaced: bool) -> Phase:
+        """Show the claimed card, replace it if the rules say so, and let the challenger lose a card."""
         if replaced:
             # rules.md#shown-card; only then the challenger loses.
             hand = list(self.hands[claim.seat])
@@ -427,6 +429,10 @@ class _MutableState:
         then: AfterLoss | ActionOutcome,
         past: FailedChallenge,
     ) -> Phase:
+        """Turn up a seat's card, and exile the seat if it was the last one; return what follows.
+
+        then: what the pending action does after the loss. past: the challenge that failed in this turn.
+        """
         hand = list(self.hands[seat])
         hand.remove(role)
         self.set_hand(seat, tuple(hand))
@@ -451,6 +457,8 @@ class _MutableState:
         return self.end_action(pending, then)
 
     def resolve(self, pending: ActionMove, past: FailedChallenge) -> Phase:
+        """Carry out the effect of an action that nothing has stopped. An effect that needs another decision returns its
+        phase."""
         row = row_of(self.rules, pending)
         target = pending.target
         robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
@@ -496,6 +504,7 @@ class _MutableState:
         return Examining((self.actor,), pending)
 
     def return_examined(self, pending: ActionMove, swap: bool) -> Phase:
+        """Return the examined card to its owner or, if `swap`, into the deck; its owner then draws another one."""
         role, target = self.seen, pending.target
         assert role is not None
         assert target is not None
@@ -516,6 +525,7 @@ class _MutableState:
         return self.end_action(pending, ActionOutcome.DONE)
 
     def keep(self, pending: ActionMove, roles: tuple[Role, ...]) -> Phase:
+        """Keep these of the own and the drawn cards, and shuffle the others into the deck. Raises IllegalMoveError."""
         pool = [*self.hands[self.actor], *self.drawn]
         if len(roles) != len(self.hands[self.actor]):
             raise IllegalMoveError(f"keep {len(self.hands[self.actor])} cards, not {len(roles)}")

@@ -405,6 +405,7 @@ class Knowledge:
             self._located[role] += 1
 
     def _handle_own_event(self, event: Any, view: View) -> None:
+        """Update the seat's own hand by its copy of an event, and the unseen cards by what it returned and drew."""
         if type(event) is Lost:
             self._hand.remove(self._roles[event.role])
         if getattr(event, "cards", None) is None:
@@ -461,6 +462,8 @@ class Knowledge:
             self._hide(seat, self._roles[event.role], event.denies)
 
     def _exchanged(self, seat: int, event: Exchanged) -> None:
+        """Account for another seat's exchange: the cards that it returned to the deck are unknown, or the claimed role
+        is among them."""
         if self._rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE or self._replaced:
             self._replace_unseen(seat, min(event.count, 2 - len(self._up[seat])))
             return

@@ -166,6 +166,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         return self._current
 
     def _new_arrays(self) -> _Arrays:
+        """Return new arrays with a row for each game, which the games in C and those in Python fill in place."""
         games, numbers = self.num_envs, size(self.seats)
         made: list[Any] = [
             np.empty((games, numbers), np.int16),

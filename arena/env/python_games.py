@@ -72,6 +72,10 @@ class PythonGames:
         return ((z ^ z >> 31) >> 32) * below >> 32
 
     def _settle(self, row: int, arrays: Any) -> None:
+        """Play a game until its learner or a policy must choose, and write that request into the arrays.
+
+        Other opponents answer here. A game that has ended, or in which the learner is out, is finished and dealt again.
+        """
         game = self._games[row]
         while True:
             who = self._who[row]

@@ -319,6 +319,10 @@ class _Game:
         self.said: list[StatementMade] = []  # statements with the current answers
 
     def play(self) -> Generator[int, Message | None, GameRecord]:
+        """Play a game to its end, and return its record, whose moves are kept only if wanted.
+
+        Yields and is sent what `collect_answers` is.
+        """
         recorder = self.recorder
         chance = KeyedRng(self.spec.key, recorder.game)
         state = deal_game(self.spec.settings.rules, self.spec.seats, chance, recorder.starter)
@@ -359,7 +363,10 @@ class _Game:
         )
 
     def collect_answers(self, state: State) -> Generator[int, Message | None, list[MoveOrForfeit]]:
-        """Ask all seats of the current phase; return their moves in the phase's order."""
+        """Ask all seats of the current phase; return their moves in the phase's order.
+
+        Yields the index of each bot of `waits_for` that is asked, and is sent its reply; None forfeits the game for it.
+        """
         answers: list[MoveOrForfeit] = []
         self.said = []
         for seat in state.board.phase.asked:
@@ -387,16 +394,19 @@ class _Game:
                 self.said += player.said
             answers.append(moves[choice])
             if self.keep_moves:
-                if self.talk:
-                    self.recorder.statements += [(len(self.recorder.moves), statement) for statement in player.said]
-                self.recorder.moves.append(legal.words[choice])
-                self.recorder.times.append(0)
+                self.record_move(legal.words[choice], player.said if self.talk else ())
         return answers
+
+    def record_move(self, word: str, said: Sequence[StatementMade]) -> None:
+        """Record a move in its notation, with the statements of the same reply. There is no clock, so it took 0 us."""
+        recorder = self.recorder
+        recorder.statements += [(len(recorder.moves), statement) for statement in said]
+        recorder.moves.append(word)
+        recorder.times.append(0)
 
     def forfeit(self, bot: int) -> Forfeit:
         """Record that a bot forfeits the game."""
-        recorder, word = self.recorder, format_move(FORFEIT)
-        recorder.faults.append(Fault(bot, "closed", len(recorder.moves), used=word))
-        recorder.moves.append(word)
-        recorder.times.append(0)
+        word = format_move(FORFEIT)
+        self.recorder.faults.append(Fault(bot, "closed", len(self.recorder.moves), used=word))
+        self.record_move(word, ())
         return FORFEIT

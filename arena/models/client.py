@@ -175,6 +175,13 @@ class ModelClient:
         self._changed.set()
 
     async def _ask(self, call: Call[T]) -> T:
+        """Return a call's value, from the journal if the same call was made before, else by requests until one is
+        answered.
+
+        Each request is admitted by limits and budget, and its use is in the journal before the next one, also if it
+        fails or is
+        cancelled. Raises CallsStoppedError if the provider fails for too long or the budget is used up.
+        """
         player, body = call.player, _body(call)
         settings = player.settings
         digest = sha256(f"{settings.endpoint}\n".encode() + body).hexdigest()
@@ -329,6 +336,10 @@ class ModelClient:
         return _Failure(f"HTTP {code}: {escape_control(text)[:_MAX_REASON]}", final=True)
 
     def _read_answer(self, reply: dict[str, Any]) -> Answer:
+        """Return the answer in a provider's reply, without keys. An unusable one has the problem in words.
+
+        Raises KeyError if the reply has no choices.
+        """
         choice = reply["choices"][0] if isinstance(reply["choices"], list) else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):

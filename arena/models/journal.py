@@ -106,6 +106,7 @@ class Journal:
             file.close()
 
     def _count(self, line: Line) -> None:
+        """Add a line's use to the totals of the run and of its player, and release what was reserved for it."""
         self.last = line
         self.reserved.pop(line["call"], None)
         calls, tokens, dollars = line["used"]

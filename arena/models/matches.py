@@ -103,6 +103,7 @@ def count_cut_off(folder: Path) -> int:
 
 
 def _report_player(name: str, calls: PlayerCalls) -> ModelCalls:
+    """Return a player's calls as `--json` shows them; `dollars` is None without a price."""
     return ModelCalls(
         player=name,
         calls=calls.used.calls,

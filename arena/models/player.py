@@ -50,6 +50,7 @@ class ModelSeat:
         return InProcessBox(self._player.name, self._script)
 
     def _script(self, peer: ScriptPeer) -> None:
+        """Answer the lines of one process. A defect or a failure of the provider stops all calls: the match is void."""
         try:
             for line in peer.lines():
                 message = json.loads(line)
@@ -69,6 +70,11 @@ class ModelSeat:
             raise SandboxError(why) from problem
 
     def _decide(self, peer: ScriptPeer) -> Message:
+        """Return the reply to the open request. An unusable answer is asked for again once, then a default move is
+        played.
+
+        A single legal move is played without a call.
+        """
         view = self._view
         if len(view.request["legal"]) == 1:
             return view.answer(0)

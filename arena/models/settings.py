@@ -48,6 +48,7 @@ class ModelSettings(_Table):
 
     @model_validator(mode="after")
     def _is_possible(self) -> "ModelSettings":
+        """Raise ValueError unless the endpoint is an address without secrets and all fields can be sent as JSON."""
         try:
             url = httpx.URL(self.endpoint)
             possible = url.scheme in ("http", "https") and url.host and 0 <= (url.port or 0) < 1 << 16
@@ -177,6 +178,7 @@ def _where(bot: Bot) -> str:
 
 
 def _read_template(bot: Bot) -> Template:
+    """Return the template of a player's prompt file. Raises BotError if it can't be read or lacks a block."""
     file = bot.path / PROMPT
     try:
         with file.open("rb") as stream:

@@ -87,6 +87,7 @@ def _free_letter(move: Mapping[str, Any], used: str) -> str:
 
 
 def _move_text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Describe moves that differ only in their target as one line of a menu, with what they cost."""
     move = moves[0]
     cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
     paid = f" ({cost} coins)" if cost else ""
@@ -553,6 +554,7 @@ class PlayerView:
         return _sentence(to_second_person(_WAITING.get(phase.get("kind", ""), "").format(**named)))
 
     def _open_request(self) -> OpenRequest | None:
+        """Return the open request as a browser shows it, with blocks that it may announce now; None without one."""
         request = self.request
         if not request:
             return None
@@ -583,6 +585,7 @@ class PlayerView:
         return [{"block": role.value} for role in row.block_roles] if row else []
 
     def _describe_option(self, option: MoveOption, move: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an option as a browser shows it. move: the first of its moves, which decides its cards and risk."""
         return {
             "number": option.number,
             "letter": option.letter,

@@ -280,6 +280,10 @@ _WAYS = ways_html(
 
 
 def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table: dict[str, str | int]) -> None:
+    """Write the page and its service worker. loaded, table: what `_Folder` has of the files that the page loads.
+
+    The policy lists the hashes of the page's own scripts, so this runs after all other files have their names.
+    """
     box_script = (STATIC / "box.js").read_text()
     box = (STATIC / "box.html").read_text().replace("@HASH@", _hash_source(box_script)).replace("@SCRIPT@", box_script)
     frames = " ".join(map(_hash_source, (box_script, inline_module("app"))))

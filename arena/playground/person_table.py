@@ -168,6 +168,7 @@ class PersonTable(MatchObserver):
         return label_handles(pair for bot, pair in enumerate(named) if self._shows_name(bot))
 
     def _add_frame(self) -> None:
+        """Add the table's present state to the frames that the page will fetch."""
         games = game_results(self.record) if self.record else ()
         won = {name: game.worth(seat) for game in games for seat, name in enumerate(game.seats)}
         places = [

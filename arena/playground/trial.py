@@ -204,6 +204,7 @@ class _Trial:
         return play_table(self.plan.tables[match], key, self.bots, rules, seats, jobs=1, seed=None, records=True)
 
     def progress(self) -> Message:
+        """Return what the page shows of the trial so far; it may be called at any time, also after its end."""
         rates = Results(tuple(self.bots), tuple(self.games)).win_rates.items()
         compared = self.evidence.result()
         return {

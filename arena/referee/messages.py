@@ -78,6 +78,7 @@ class EventCursor(Generic[Form]):
         return len(self._public)
 
     def add(self, events: Sequence[Event]) -> None:
+        """Add new events for all seats. Of an event with hidden parts, each seat gets the copy that it may see."""
         form, public = self._form, self._public
         for number, event in enumerate(events, start=len(public)):
             if type(event) not in PRIVATE:

@@ -110,6 +110,7 @@ def write_record(record: Record) -> str:
 
 
 def _game_payload(game: GameRecord) -> dict[str, Any]:
+    """Return a game as its line in a record stores it; the order of the fields is part of the format."""
     said = game.statements
     return {
         "game": game.game,
@@ -199,6 +200,7 @@ def _header(payload: dict[str, Any]) -> MatchHeader:
 
 
 def _game(payload: dict[str, Any], version: int) -> GameRecord:
+    """Return the game of a record's line. version: of the record; older ones lack start, seats of moves and draws."""
     facts = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
     return GameRecord(
         game=payload["game"],

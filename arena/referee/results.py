@@ -72,6 +72,7 @@ def game_results(record: Record) -> tuple[GameResult, ...]:
 
 
 def _game_result(record: Record, game: GameRecord) -> GameResult:
+    """Return a game's result by the names of the bots, with the seats of those that forfeited."""
     return GameResult(
         match=record.header.match,
         game=game.game,

@@ -47,6 +47,7 @@ def read_say(say: Any, board: Board, seat: int) -> tuple[StatementMade, ...]:
 
 
 def _read_statement(statement: Any, seat: int) -> StatementMade:
+    """Return one statement of a seat. Raises SayError, whose text is for the bot's author, if its form is wrong."""
     says = statement.get("says") if isinstance(statement, dict) else None
     if not isinstance(says, str) or says not in _STATEMENT_FIELDS:
         raise SayError(f"a statement must be an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")

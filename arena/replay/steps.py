@@ -146,6 +146,10 @@ _StderrByGame = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in orde
 def _game_object(
     record: Record, game: GameRecord, written: Mapping[str, _StderrByGame], viewers: Collection[int] | None
 ) -> dict[str, Any]:
+    """Return a game as the pages' scripts read it, with only the hidden cards, times and output of `viewers`.
+
+    written: standard error by bot. viewers: indices of bots; None shows everything.
+    """
     bots = [record.header.bots[bot] for bot in game.seating]
     own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
@@ -201,6 +205,7 @@ def _view_of(state: State, viewer: int) -> View:
 
 
 def _step_object(step: ReplayStep, own: Sequence[int], all_cards: bool, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a step as the pages' scripts read it. own: the seats whose answers and cards may be shown."""
     before = step.before
     acts = before.board.actor in own
     payload: dict[str, Any] = {

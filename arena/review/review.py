@@ -191,6 +191,10 @@ def _is_costly(evaluation: MoveEvaluation) -> bool:
 
 
 def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge | None = None) -> list[MoveEvaluation]:
+    """Return the evaluated decisions of a bot's games, also of the judge's choices if there is one.
+
+    Raises JudgeError if the judge didn't choose a legal move for each request.
+    """
     if not games:
         return []
     lines = list(sent_lines(record, record.header.bots.index(bot)))
@@ -206,6 +210,7 @@ def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge
 
 
 def _costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
+    """Return a decision as the review lists it, with players by name."""
     seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
     request = evaluation.request
@@ -249,6 +254,7 @@ def _significant_patterns(
 
 
 def _pattern_text(evaluation: MoveEvaluation) -> str:
+    """Return the words by which decisions are grouped, without what differs from game to game."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
     last = len(cards) == 1 and request.get("pending", {}).get("action") == "assassinate"
@@ -342,6 +348,8 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
 
 
 def _decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
+    """Return the recorded and the new choice of one request in words. choice: an index into its legal moves, None for a
+    fault."""
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
     words = [describe_move(move, names) for move in request["legal"]]

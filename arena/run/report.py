@@ -164,6 +164,7 @@ def make_run_report(
 
 
 def _report_row(row: RunStanding) -> RunReportRow:
+    """Return a bot's standing as --json prints it: rounded, and with a count for each fault."""
     return RunReportRow(
         position=row.position,
         bot=row.bot,

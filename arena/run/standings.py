@@ -99,6 +99,7 @@ class StandingsCounter:
         self._played += len(games)
 
     def _add_game(self, game: GameResult, wins: dict[int, int]) -> None:
+        """Add a game to the counts. `wins`: by bot, in parts of a win, which stay whole numbers for a draw's shares."""
         seats = game.seats
         self._seats += [0] * (len(seats) - len(self._seats))
         for seat in game.survivors:

@@ -148,6 +148,7 @@ def _open_sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
 
 
 def _play_match(job: Job, launch: Callable[[int], Box]) -> MatchOutput:
+    """Play a job's match, and return what is stored of it, with bots by name. launch: starts a bot by its index."""
     ended = play_match(job.spec, launch)
     logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
     fault_samples = tuple(
@@ -276,6 +277,7 @@ def play_work_item(item: WorkItem) -> MatchOutput:
 
 
 def _require_worker() -> Worker:
+    """Return this process's worker, started at the first call on a machine of a cluster. Raises WorkerRejectedError."""
     worker = find_worker()
     if worker is None:
         try:

@@ -308,6 +308,7 @@ class InProcessSandbox(Sandbox):
 
 
 def _run_script(peer: ScriptPeer, script: Script) -> Exit:
+    """Run a script to its end, and return it as a process's: an exception is an exit with code 1 and a traceback."""
     try:
         script(peer)
     except _Died as death:

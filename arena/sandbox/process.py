@@ -97,6 +97,7 @@ class ProcessSandbox(ChildSandbox):
         return sys.platform == "linux" and processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> "ProcessBox":
+        """Start a program with a private folder. Raises ProgramError, and SandboxError for this machine's fault."""
         if not program.argv:
             raise ProgramError("the command is empty")
         reap_late()
@@ -251,6 +252,10 @@ def _environment(private: Path, marker: str) -> dict[str, str]:
 def _spawn(
     program: Program, env: dict[str, str], limits: Limits, group: Cgroup | None, fork_limit: int | None
 ) -> subprocess.Popen[bytes]:
+    """Start the program's process with its limits, in the group if there is one. Raises ProgramError if it can't start.
+
+    fork_limit: the rough limit of processes where no group counts them.
+    """
     rough = group is None and sys.platform == "linux"
     calls = launch.die_with_parent() if sys.platform == "linux" else []
     calls += launch.join(group)
@@ -295,6 +300,7 @@ def _start_error(error: OSError, program: Program, path: str) -> ProgramError | 
 
 
 def _poll_exit(popen: subprocess.Popen[bytes]) -> Exit | None:
+    """Return how a process ended, None while it runs. On Linux it stays unreaped, so that its number stays its own."""
     if sys.platform == "darwin":  # os.waitid needs Python 3.13 there: reap, and kill the group while its number is ours
         code = popen.poll()
         if code is not None:

@@ -74,6 +74,7 @@ class StatsAccumulator:
         return self._joint_counts[before]
 
     def _add_match(self, match: "_MatchCounts") -> None:
+        """Add a match's counts. Cases are added match by match, because their errors are clustered by match."""
         header, games = match.record.header, match.record.games
         self.records += 1
         self.games += len(games)
@@ -134,6 +135,7 @@ class _MatchCounts:
         self._challenger = ""  # the bot whose challenge took effect last
 
     def count_game(self, game: GameRecord) -> None:
+        """Count one game: its requests and events by a replay, then its result for each bot."""
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
         alive: dict[int, tuple[int, ...]] = {}  # number of players left -> their seats; from the first elimination on
@@ -178,6 +180,7 @@ class _MatchCounts:
     # --- requests -----------------------------------------------------------------------------------------------------
 
     def _count_requests(self, step: ReplayStep) -> None:
+        """Count what each asked seat answered, also answers that others didn't see because another one came first."""
         phase = step.before.board.phase
         counts = {type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)}
         for answer in step.answers:
@@ -206,6 +209,7 @@ class _MatchCounts:
     # --- events -------------------------------------------------------------------------------------------------------
 
     def _count_event(self, event: coup.Event, before: coup.State) -> None:
+        """Count what happened at the table. `before`: the state before the step, with all hidden cards."""
         match event:
             case coup.ActionDeclared(seat, action, target, role, denies):
                 self._close_claim()

@@ -83,6 +83,7 @@ def stats_page(report: StatsReport, title: str) -> str:
 
 
 def _head(report: StatsReport) -> str:
+    """Return the lines about the records and how to read the plots and, in a comparison, its largest differences."""
     records = report.records
     matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
     lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
@@ -234,6 +235,8 @@ def _axis(height: int, scale: Scale) -> str:
 
 
 def _row_marks(place: int, row: PlotRow, scale: Scale) -> str:
+    """Return a row of a plot as SVG: its label, one or two points with their intervals, and a star for a clear
+    difference."""
     middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
     parts = [f"<text x='{scale.left - 10}' y='{middle + 4}' text-anchor='end'>{escape_html(row.label)}</text>"]
     for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):
@@ -257,6 +260,7 @@ def _describe_row(row: PlotRow) -> str:
 
 
 def _table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
+    """Return the numbers of several plots as one folded table; the columns of a comparison if any row has two rates."""
     both = any(row.other_rate is not None for _, rows in plots for row in rows)
     differ = ["difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]
     heads = ["", *(differ if both else ["rate", "95 %", "count"])]

@@ -231,6 +231,7 @@ def make_stats_report(accumulator: StatsAccumulator, paths: Sequence[str], skipp
 
 
 def _records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
+    """Return what was read: the files, the rulesets, and the totals of all matches."""
     return Records(
         paths=list(paths),
         rules=list(accumulator.rules),
@@ -246,6 +247,7 @@ def _records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Seque
 
 
 def _profile(name: str, counted: BotCounts) -> Profile:
+    """Return one bot's rates by section, in the order in which they are shown, without cases that never occurred."""
     sections: dict[str, Rates] = {section: {} for section in SECTIONS}
     for (section, what), tally in counted.tallies.items():
         rate = rate_of(tally)

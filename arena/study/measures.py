@@ -130,6 +130,8 @@ class Cases:
         self._add_calls(game)
 
     def _add_calls(self, game: GameTables) -> None:
+        """Add the use of a game's calls: of each decision, and of each player in the whole game. Unknown amounts become
+        NaN."""
         whole: dict[str, dict[str, float]] = {}
         player_of = {decision.move: decision.player for decision in game.decisions}
         for move, lines in game.calls.items():

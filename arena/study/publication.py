@@ -150,6 +150,7 @@ def _rate(row: Measured) -> Rate:
 
 
 def _report_page(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str:
+    """Return the report as one HTML file without scripts. plots: a measure's name with its plots, in order."""
     title = f"Study of {', '.join(report.players)}"
     lines = [
         f"{format_count(report.games, 'game')}: {report.deals} of {format_count(report.planned_deals, 'deal')}, in "
@@ -189,6 +190,7 @@ def format_p(p: float) -> str:
 
 
 def _difference_table(rows: Sequence[Difference]) -> str:
+    """Return all differences as a folded table, after an open one of the clear differences."""
     about = (
         "In points, by deal. A star is a clear difference: its p-value, corrected for all comparisons of the measure, "
         "is at most 0.05. Looking at interim results doesn't change that, so intervals are wider than those of rates. "
@@ -215,6 +217,7 @@ def _difference_table(rows: Sequence[Difference]) -> str:
 
 
 def _amount_table(rows: Sequence[Measured]) -> str:
+    """Return the table of all measures that aren't shares; too few deals give no interval."""
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {row.player}, {row.condition}')}</th>"
         + number_cells(
@@ -236,6 +239,8 @@ def _amount(value: float) -> str:
 
 
 def _call_table(report: StudyReport) -> str:
+    """Return the table of each player's calls, with a last row for those without a known player, cut off by a crash."""
+
     def counts(numbers: dict[str, int]) -> str:
         return escape_html(", ".join(f"{what} {number}" for what, number in numbers.items()) or NO_VALUE)
 

@@ -198,6 +198,7 @@ class _GameReader:
         )  # fmt: skip
 
     def read(self) -> GameTables:
+        """Replay the game, and return its rows in the order of its moves."""
         said: dict[int, list[coup.StatementMade]] = {}
         for place, statement in self.game.statements:
             said.setdefault(place, []).append(statement)
@@ -231,6 +232,10 @@ class _GameReader:
     def _add_statement(
         self, step: ReplayStep, move: int, seat: int, number: int, said: coup.StatementMade, hands: list[list[str]]
     ) -> None:
+        """Add a statement of table talk. true: whether it was so, None if it can't be true or false.
+
+        move: the index of the move that it came with; number: among that move's statements. hands: all cards, by seat.
+        """
         role = None if said.role is None else str(said.role)
         true = None
         if said.says in (coup.StatementKind.HOLD, coup.StatementKind.LACK):
@@ -302,6 +307,11 @@ class _GameReader:
             self._react(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
 
     def _react(self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool) -> None:
+        """Add a reaction to a claim and, if it challenges, the challenge. chance: that the claim was true by what the
+        seat knew.
+
+        counted: whether this challenge was the one that the table saw.
+        """
         claim.reactions.append(
             Reaction(seat=row["seat"], player=row["player"], chance_true=chance, challenged=challenges)
         )

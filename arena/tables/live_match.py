@@ -291,6 +291,7 @@ class LiveMatch(referee.MatchObserver):
         return self._resumes.get()
 
     def _play(self) -> None:
+        """Play the match in this thread, and post its end with the problem that made it void, or None."""
         problem: str | None = "the referee has a bug"
         try:
             self.logs = play_match(self.spec, self._start, watch=self).logs

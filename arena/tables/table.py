@@ -141,6 +141,7 @@ class LiveTable:
             connection.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
 
     def _add_client(self, client: TableClient) -> None:
+        """Let a client watch or take its slot. It may be the one for which a match, or a rematch, has waited."""
         if client.slot is not None:
             slot = self.slots[client.slot]
             if slot.guest is not None:
@@ -337,6 +338,7 @@ class LiveTable:
         return True
 
     def _begin_match(self) -> None:
+        """Deal the next match, and start its referee with a fresh view for each slot."""
         dealt = self._dealt = self._deal(self.matches)
         self.matches += 1
         self.replay = None
@@ -501,6 +503,8 @@ class LiveTable:
             self._loop.call_soon_threadsafe(self._handle_event, event)
 
     def _handle_event(self, event: live_match.MatchEvent) -> None:
+        """Update the views by an event of the referee's thread, and show them. Events after the match's end are
+        ignored."""
         playing = self._playing
         if playing is None or self._dealt is None:
             return
@@ -535,6 +539,7 @@ class LiveTable:
             self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.games))
 
     def _finish_match(self, playing: live_match.LiveMatch, problem: str | None) -> None:
+        """Store the match's record, end its referee, and disconnect programs that no match follows for."""
         assert self._dealt is not None
         self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
         self._playing = None
@@ -551,6 +556,8 @@ class LiveTable:
                 self._disconnect_if_over(slot.guest)
 
     def _handle_line(self, bot: int, line: live_match.LineReceived) -> None:
+        """Pass on the referee's line: to a program as it is, to a person as a change of the view, with a time limit if
+        it asks."""
         slot = self.slots[bot]
         if slot.kind == "program":
             slot.lines.add(line.data.decode().rstrip("\n"))

@@ -285,6 +285,7 @@ async def listen_for_relays(
     """Listen on a free local port; `come` gets each stream whose first line is valid. `say` logs a line for others."""
 
     async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one relay's connection, whose first line is a RelayHello; close it if that line isn't valid."""
         channel = StreamChannel(reader, writer)
         try:
             hello = RelayHello.model_validate_json(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))

@@ -211,6 +211,7 @@ class DaskExecutor(WorkerExecutor):
     # --- monitoring the cluster ---------------------------------------------------------------------------------------
 
     def _connect(self) -> "Client":
+        """Return a client of the scheduler. Raises ExecutorLostError if it doesn't answer."""
         import dask
         from distributed import Client
 
@@ -224,6 +225,8 @@ class DaskExecutor(WorkerExecutor):
             raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(error)}") from error
 
     def _watch(self) -> None:
+        """Poll the scheduler until the executor closes, in a thread of its own; report when it is lost and when it is
+        back."""
         while not self._closing.wait(_POLL_S):
             try:
                 if self._client.status == "closed":
@@ -240,6 +243,10 @@ class DaskExecutor(WorkerExecutor):
                     self._lost_since = time.monotonic()
 
     def _update_workers(self) -> None:
+        """Read which workers have joined or left, offer each new one for admission, and update the width.
+
+        Raises ExecutorLostError, or what Dask raises, if the scheduler is lost.
+        """
         if self._client.status != "running":
             raise ExecutorLostError(self._no_scheduler())
         assert self._client.scheduler is not None
@@ -258,6 +265,8 @@ class DaskExecutor(WorkerExecutor):
         self._workers, self._width = len(offers), sum(offers.values())
 
     def _read_admissions(self, offers: dict[str, int]) -> None:
+        """Read which of the asked workers are admitted. offers: their slots by address. A refused one is asked again
+        later."""
         for address in [*self._asked, *self._refused]:
             if address not in offers:  # the worker has left: a call restricted to it would never run
                 self._refused.pop(address, None)

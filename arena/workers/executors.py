@@ -220,6 +220,7 @@ class LocalExecutor(WorkerExecutor):
     def _start_process(
         self, number: int, process: subprocess.Popen[bytes] | None, pipe: Connection | None
     ) -> tuple[subprocess.Popen[bytes], Connection]:
+        """Start worker `number` in place of its ended process; return it with the pipe for its calls."""
         self._end_process(process, pipe)
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -253,6 +254,7 @@ class LocalExecutor(WorkerExecutor):
                 raise ChildProcessError(f"the worker can't start: {value!r}")
 
     def _end_process(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
+        """End a worker's process, by force after a wait, and return its exit code; None if there is no process."""
         if pipe is not None:
             pipe.close()  # the worker reads end of file and exits
         if process is None:

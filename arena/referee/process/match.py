@@ -257,6 +257,7 @@ class _Game:
         self.moment = 0  # number of the game's events, without statements
 
     def play(self, state: State) -> GameRecord:
+        """Play the game from this state to its end, and return its record. Raises ArenaError, which voids the match."""
         watch, recorder = self.match.watch, self.recorder
         self.send_starts(state)
         if watch is not None:

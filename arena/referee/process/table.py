@@ -183,6 +183,11 @@ class SeatPoller:
                 meter.freeze()
 
     def _take_reply(self, seat: Seat, meter: Meter) -> Reply:
+        """Return what a seat's time or line amounts to, once the seat is done: a reply, a malformed line, a time-out or
+        an exit.
+
+        A line that came late counts if only the referee, which slept too long, may be late.
+        """
         answer = seat.answer
         if answer is None:
             if seat.gone is not None:

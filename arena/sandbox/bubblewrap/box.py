@@ -74,6 +74,11 @@ class BubblewrapSandbox(ChildSandbox):
             return self._start(program, limits, undo)
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
+        """Make a box step by step, and start its program. `undo` has what to undo of the steps so far if one of them
+        fails.
+
+        Raises ProgramError for what the program's author can fix, SandboxError for this machine's fault.
+        """
         try:
             launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone
             reap_late()

@@ -74,6 +74,7 @@ class DockerSandbox(Sandbox):
         return processes.has_schedstat()
 
     def start(self, program: Program, limits: Limits) -> Box:
+        """Start a program in a new container with a control group of its own. Raises ProgramError, SandboxError."""
         if not program.argv:
             raise ProgramError("the command is empty")
         words = command_inside(program)

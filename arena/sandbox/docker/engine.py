@@ -157,6 +157,7 @@ class ContainerEvents:
         self.died.discard(container)
 
     def _read(self, stop: threading.Event) -> None:
+        """Store the engine's events until the watch stops, in a thread of its own; open a lost stream again."""
         while not stop.is_set():
             stream = self._stream
             if stream is not None:
