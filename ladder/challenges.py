@@ -63,6 +63,8 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 
 
 def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
+    """Return the versions that play a challenge: the named ones, and reference bots in the other seats. Raises
+    LadderError."""
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
     for version in table:
         if sum(each.id == version.id for each in table) > 1:

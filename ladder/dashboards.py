@@ -170,6 +170,7 @@ def _list_problems(
     settings_problem: str | None,
     finals: Sequence[FinalState],
 ) -> list[DashboardProblem]:
+    """Return what staff should act on, the most urgent first, each with the page or the part of the page to do it."""
     found: list[tuple[str, str | None]] = []
     if settings_problem is not None:
         reason = settings_problem.partition("\n")[0]

@@ -169,6 +169,8 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     disabled, chosen = store.disabling_times(connection), store.chosen_versions(connection)
 
     def pick(versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
+        """Return the versions that count at a deadline: each bot's active one of those in time, or the first late one
+        of a user."""
         may = [
             each
             for each in versions

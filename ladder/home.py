@@ -79,6 +79,7 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
 
 
 def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | None) -> OwnBotSummary:
+    """Return what the viewer's home page says about a bot. of: the team that owns it, None for one's own bot."""
     connection = context.connection
     versions = store.versions_of(connection, bot.id)
     newest = versions[-1]

@@ -42,6 +42,8 @@ class RoundScheduler:
         return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
 
     def _field(self, connection: Connection) -> list[Entrant]:
+        """Return the active versions as the rounds' plan takes them, with the games that each has played since the last
+        reset."""
         play = self._ladder.play
         return [
             Entrant(

@@ -117,6 +117,7 @@ class LadderRunner:
     def _handle_event(
         self, event: "JobCompleted[Task, TaskResult] | JobFailed[Task] | WorkerMessages[Task] | Idle"
     ) -> Iterator[runner_events.RunnerUpdate]:
+        """Save what a worker has finished before the task counts as done; yield the events to show."""
         match event:
             case JobCompleted(task, MatchOutput() as played):
                 yield from self._save_match_output(played)
@@ -148,6 +149,7 @@ class LadderRunner:
     # --- matches
 
     def _save_match_output(self, played: MatchOutput) -> Iterator[runner_events.RunnerUpdate]:
+        """Store a match, and disable bots that forfeit repeatedly; yield whether it is new, and who was disabled."""
         match = _add_usage(played)
         now = self.ladder.clock()
         streak = self.ladder.last_settings.auto_disable.after_matches
@@ -180,6 +182,10 @@ class LadderRunner:
         )
 
     def _save_check(self, version: int, check: VersionCheckResult) -> Iterator[runner_events.RunnerUpdate]:
+        """Store a check's result; an accepted version becomes active unless its bot has a newer decision.
+
+        Yields nothing if the result came a second time.
+        """
         now = self.ladder.clock()
         reason = None if check.passed else rejection_reason(check.steps)
         seats = self.ladder.play.seats

@@ -170,6 +170,7 @@ class TaskSource:
     # --- matches
 
     def _claim_match(self) -> Task | None:
+        """Lease the next match in the queue, else a review, else a match of a new round; None if nothing is to play."""
         if self._left == 0:
             return None
         holding = [task.id for task in (*self._running, *self._retries) if not task.is_check]
@@ -220,6 +221,8 @@ class TaskSource:
     # --- checks
 
     def _claim_check(self) -> Task | None:
+        """Lease the next version to check, with its qualifying match against the present reference bots; None without
+        one."""
         holding = [task.id for task in self._running if task.is_check]
         ladder = self._ladder
 

@@ -132,6 +132,7 @@ class _VersionCheck:
         self.steps: list[checks.CheckStep] = []
 
     def run(self) -> VersionCheckResult:
+        """Check the version, and let it play its qualifying match if it has passed so far."""
         path = self.unpack_archive()
         bot, built, played = None, None, None
         checked = self.check(path)

@@ -111,6 +111,7 @@ def _pieces(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return a field of an event in words; seats become names."""
     value = fields.get(name)
     if name in _SEATS and isinstance(value, int):
         return names[value]

@@ -162,6 +162,7 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
 
 
 def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
+    """Print a final's progress and the next command or, once it is revealed, its results and how to verify them."""
     state = grading.get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
     table = state.standings
     if as_json:
@@ -318,6 +319,7 @@ def verify(folder: Path, name: str, as_json: bool) -> None:
 
 
 def _print_grades(folder: Path, current: grading.Grades, form: str, as_json: bool) -> None:
+    """Print all users' grades in a format of `gradebook`, after notes about what may still change."""
     for version_ref in current.unchecked:
         print_note(f"{version_ref} isn't checked yet; check it: arena ladder run {folder} --until idle")
     if as_json:
@@ -345,6 +347,7 @@ def _points(points: float | None) -> str:
 
 
 def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
+    """Print one user's grade with a row for each baseline."""
     print_parts(
         f"{escape_control(grade.user.login or '')}, {result.scope}: {grade.points:g} of {result.max_points:g} points"
     )

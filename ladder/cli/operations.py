@@ -318,6 +318,7 @@ def _run_to_end(
 
 
 def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
+    """Log a runner's event. verbose: also each match; events that the other commands show aren't logged."""
     match event:
         case runner_events.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)
@@ -447,6 +448,7 @@ def _keep_running(what: str, words: list[str], begin: Callable[[], None], log: J
     restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
 
     def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
+        """Start the process, and again whenever it exits, until `ending` is set or it exits too often in an hour."""
         while not ending.is_set():
             process = _start_process(words, begin)
             while process.poll() is None and not ending.wait(RESTART_PAUSE_S):

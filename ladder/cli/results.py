@@ -99,6 +99,7 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
 
 
 def _standings_notes(ranking: Standings) -> Iterator[str]:
+    """Yield the lines below the standings: counts, missing intervals, the leader, and pairs that favour each other."""
     games, matches = (
         formatting.format_count(ranking.games, "game"),
         formatting.format_count(ranking.matches, "match", "es"),
@@ -266,6 +267,7 @@ _COLUMNS = (
 
 
 def _text(result: RebuiltStandings) -> str:
+    """Return in words how recomputed standings differ from the stored ones."""
     of = f"{formatting.format_count(result.games, 'game')} in {formatting.format_count(result.matches, 'match', 'es')}"
     if result.first:
         return f"computed the standings from {of}, for the first time"

@@ -121,6 +121,10 @@ class StandingsUpdater:
         return self.table.games
 
     def _compute(self, contestants: list[store.Version], now: float) -> None:
+        """Fit all matches of the contestants into `table`. now: the time that the table shows.
+
+        Collusion and play styles, which are slow, are computed again only when the games have grown by a part.
+        """
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit

@@ -151,6 +151,7 @@ class Database:
         before: list[T] = []
 
         def once() -> T:
+            """Run the transaction; a repetition that writes nothing returns the value of the try that was committed."""
             with self.engine.connect() as connection:
                 if self.sqlite is not None:
                     connection = connection.execution_options(coup_writes=True, coup_foreign_keys=foreign_keys)
@@ -210,6 +211,8 @@ class Database:
 
 
 def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
+    """Return the engine. A transaction that `coup_writes` locks SQLite at its beginning, so that it can't fail at its
+    end."""
     options: dict[str, Any] = {"hide_parameters": True}  # else an error's text has values, such as a password's hash
     if not pooled:
         options["poolclass"] = NullPool
@@ -223,6 +226,7 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
+        """Open the file; where it can't be written, open it for reading, and store why in the connection."""
         path = arguments[0]
         try:
             return _configure_sqlite(sqlite3.connect(path, **options))

@@ -22,6 +22,8 @@ def export_tables(connection: Connection, logins: bool) -> Iterator[tuple[str, S
 
 
 def _make_queries(logins: bool) -> dict[str, Select[Any]]:
+    """Return the query of each table of an export. logins: with users' personal data, chat lines and the table of
+    users."""
     user = users.c.login if logins else users.c.pseudonym
     about = users.alias()  # the user that a decision is about
     tables: dict[str, Select[Any]] = {

@@ -127,6 +127,8 @@ def _refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
 def _insert_games(
     connection: Connection, results: Sequence[referee.GameResult], slots: Mapping[str, int], version: Mapping[str, int]
 ) -> None:
+    """Insert a match's games and their faults. slots: the place of a version in the match, version: its id; by its
+    name."""
     connection.execute(
         insert(games),
         [
@@ -246,6 +248,7 @@ def _results(connection: Connection, match: int | None) -> Iterator[referee.Game
 
 
 def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:
+    """Return a stored game. table: the names of the match's versions by place; faults: seat, code and count."""
     return referee.GameResult(
         match=row.match,
         game=row.game,

@@ -106,6 +106,7 @@ _VERSION = select(
 
 
 def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
+    """Return the versions of a query with the columns of Version, whose command is stored as JSON."""
     versions = []
     for row in connection.execute(query).mappings():
         command = row["command"]
@@ -465,6 +466,11 @@ def disabling_times(connection: Connection) -> dict[int, float]:
 
 
 def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
+    """Return the versions that people disabled: reason and time, by id. Staff's decisions count from the beginning
+    (-inf).
+
+    A later activation of the version, or of the bot before the version was accepted, ends it.
+    """
     entry = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason, audit_log.c.created_at)
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
     query = (

@@ -102,6 +102,7 @@ class PreparedBots:
         return session, self._make_sandboxes(id, bots)
 
     def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
+        """Make a table's sandbox and put its bots there. Raises UnplayableTableError; then nothing is left."""
         choice = self._ladder.play.sandbox
         ends = ExitStack()
         try:
@@ -224,6 +225,7 @@ class HostedSession:
         return any(slot.kind == store.PERSON for slot in self.table.slots)
 
     def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
+        """Store a line of chat; then call `then`, in the loop, with the line as JSON or the reason why not."""
         stored: list[Any] = []
         now = self._ladder.clock()
 
@@ -261,6 +263,7 @@ class HostedSession:
         return None
 
     def _write_record(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
+        """Store the record of the match so far. ended: whether it is complete. then: called afterwards in the loop."""
         number, games, now = record.header.match, len(record.games), self._ladder.clock()
         won = [0.0] * len(self._players)
         for game in record.games:
@@ -382,6 +385,8 @@ class TableServer:
         """Queue a write, retried while the database is unreachable; then call `then` in the event loop."""
 
         def work() -> None:
+            """Write in the database's thread, again after each outage until the server stops; then call `then` in the
+            loop."""
             while True:
                 try:
                     self._ladder.database.write(act)
@@ -546,6 +551,7 @@ class TableServer:
             self._next_heartbeat = time.monotonic() + HEARTBEAT_S
 
         def read(connection: Connection) -> dict[int, str] | None:
+            """Return why sessions must end, by id; None if nothing has changed since the last call."""
             last = store.last_event_id(connection)
             if (last, ids) == self._last_read:
                 return None

@@ -185,6 +185,11 @@ def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> 
 
 
 def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
+    """Return the session with the slot of a secret's digest, else with the slot of a login; None for an unknown
+    session.
+
+    A viewer without a slot gets None as its number.
+    """
     session = ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
     if session is None:
         return None

@@ -76,6 +76,7 @@ def issue_secrets(
     ends = now + (lasts_s or (store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]))
 
     def act(connection: Connection) -> list[IssuedSecret]:
+        """Insert the credentials. A repeated call, after a commit's reply was lost, finds them by their digests."""
         made = []
         for login, secret in drawn.items():
             user = get_user(connection, login)

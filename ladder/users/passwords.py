@@ -75,6 +75,11 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecr
 
 
 def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
+    """Set a password's hash, or none, and revoke the other credentials. Raises LadderError for a wrong current
+    password.
+
+    The slow verification runs before the transaction, which requires that the password is still the same.
+    """
     login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
     ends = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))

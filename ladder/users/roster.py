@@ -154,6 +154,7 @@ def make_roster_entry(
 
 
 def _text(data: bytes, file: str) -> str:
+    """Return a roster's text. Raises LadderError for a file that isn't UTF-8, with the way to convert it."""
     if len(data) > MAX_ROSTER_BYTES:
         raise LadderError(f"{file} has {len(data)} bytes: too large for a roster.")
     advice = "Save it as CSV UTF-8."

@@ -249,6 +249,8 @@ def _fill_missing(user: store.User, person: RosterEntry) -> store.User:
 
 
 def _make_import_error(wrong: Sequence[RosterRemark], source: str | None, signed_up: Sequence[str]) -> LadderError:
+    """Return the error that lists the wrong lines, at most MAX_LISTED_REMARKS, and what to do. source: None for one
+    user."""
     options = " ".join(f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS])
     remedy = f" To take accounts over, which ends all their sign-ins: {options}" if signed_up else ""
     if source is None:

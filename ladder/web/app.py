@@ -137,6 +137,7 @@ class _SecurityHeaders:
 def _error_response(
     http: Request, status: int, message: str, request: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
+    """Return an error as JSON or as a page, as the client wants. retry_s: after which to try again."""
     request = request or current_context(http)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response

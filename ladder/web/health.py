@@ -74,6 +74,7 @@ class RequestLog:
         self.app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on; count and time it, and give its response an id that the log has, too."""
         if scope["type"] != "http" or scope["path"] in PROBES:  # else an outage would be a line for each probe
             await self.app(scope, receive, send)
             return

@@ -97,6 +97,7 @@ def asset_url(name: str) -> str:
 
 @cache
 def _environment() -> Environment:
+    """Return the templates' environment, with all that templates may call."""
     env = Environment(
         loader=FileSystemLoader(str(_WEB_FOLDER / "templates")),
         autoescape=True,
@@ -365,6 +366,7 @@ def page_and_json(
     """
 
     def declare(make: F) -> F:
+        """Declare both routes of a view, whose arguments after the ladder and the context become those of the query."""
         _, _, *words = inspect.signature(make).parameters.values()
         words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
         request = inspect.Parameter(

@@ -195,6 +195,7 @@ class AuthorizedRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_authorized(http: Request) -> Response:
+            """Authorize a POST before its body is read, limit its rate, and answer a repeated one as the first time."""
             if http.method == "POST":
                 http.state.request = request = await run_in_threadpool(authorize, http)
                 wait = request.state.limits.wait_s("form", request.sender)

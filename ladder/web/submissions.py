@@ -107,6 +107,7 @@ async def receive_submission(request: RequestContext) -> bots.AcceptedSubmission
 
 
 async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[bytes]) -> bots.AcceptedSubmission:
+    """Receive an upload into a scratch folder, and submit it. Staff may name the owner and the time of receipt."""
     viewer, state = request.viewer, request.state
     assert viewer.login is not None, "who sends a bot has signed in"
     count_try(request, "upload")

@@ -483,6 +483,7 @@ async def _stream_changes(request: RequestContext, beats: int) -> AsyncIterator[
 
 
 async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str]:
+    """Yield the lines of an event stream: a change of the list, at most one in `beats` polls, and new lines of chat."""
     with watch:
         yield "retry: 5000\n\n"
         seen, line = watch.change, watch.line
@@ -522,6 +523,7 @@ async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Que
 
 
 async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
+    """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page."""
     state: AppState = socket.app.state.shared
     try:
         access = await run_in_threadpool(_find_access, socket, id, is_program)
@@ -550,6 +552,7 @@ async def _relay_socket(
     is_program: bool,
     after: int | None,
 ) -> None:
+    """Relay frames between a browser or program and the table's server until either ends or access is revoked."""
     channel = WebChannel(socket)
     await channel.open()
     if access.session.status == CLOSED:

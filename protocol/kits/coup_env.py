@@ -142,6 +142,7 @@ def action_words(rules: Message, seats: int) -> tuple[str, ...]:
 
 
 def _moves(rules: Message, seats: int) -> Iterator[str]:
+    """Yield the words of all moves that the rules allow to anyone, in the order of the encoding's actions."""
     inquisitor, reformation, roles = rules["inquisitor"], rules["reformation"], sorted(rules["deck"])
     yield from ("income", "foreign_aid", "tax", "exchange", "-", "!")
     attacks = ["coup", "assassinate", "steal"]
