@@ -49,7 +49,7 @@ def view_chat(context: ViewContext, table: int | None = None) -> ChatPage | None
 
 
 def limit_chat_mode(wanted: ChatMode, allowed: ChatMode) -> ChatMode:
-    """Return the more restrictive of two modes."""
+    """Return the more restrictive of the mode that is wanted and the mode that ladder.toml allows."""
     return min(wanted, allowed, key=list(ChatMode).index)
 
 
@@ -90,7 +90,7 @@ def write_chat_line(
 
 
 def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage:
-    """Store a user's line in the lobby, and return it. Raises LadderError as `write_chat_line`."""
+    """Store a user's line in the lobby, and return it. Raises LadderError like `write_chat_line`."""
     now = ladder.clock()
     return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text, now))
 

@@ -10,7 +10,7 @@ DAY_S = 86_400.0
 
 
 def parse_time(settings: LadderSettings, text: str, deadline: str | None = None) -> float:
-    """Return a time in seconds since 1970. Raises LadderError, also for a date without a time.
+    """Return a time in seconds since 1970. Raises LadderError for any other text, and for a date without a time.
 
     The zone, if `text` names none, is the deadline's, or the common one of all deadlines, or this machine's.
     """

@@ -40,7 +40,7 @@ class LadderHealth:
 
 
 class HealthMonitor:
-    """Read a ladder's health, from any thread.
+    """A monitor of a ladder's health, which any thread may read.
 
     After half a minute without a reading, all runners on other machines count as alive.
     """

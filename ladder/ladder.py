@@ -211,7 +211,8 @@ def open_ladder(
 ) -> Ladder:
     """Open the ladder in a folder. While its database is unreachable, wait for it, and call `hear` with the reason.
 
-    application: PostgreSQL's name of the connections. Raises LadderError, DatabaseUnavailableError.
+    patience_s: for how long to wait. application: PostgreSQL's name of the connections. Raises LadderError if the
+    folder holds no valid ladder, DatabaseUnavailableError if the wait is over.
     """
     settings = read_settings(path)
     try:
@@ -279,7 +280,7 @@ def transaction(body: Callable[Concatenate[Connection, "Ladder", _P], _T]) -> "C
 
 
 def get_user(connection: Connection, login: str) -> store.User:
-    """Return the user of a login. Raises LadderError, also for an account that waits for approval."""
+    """Return the user of a login. Raises LadderError if the login is unknown, or its account waits for approval."""
     user = store.find_user(connection, login)
     if user is not None and user.waiting:
         raise LadderError(f"{escape_control(login)} waits for approval.\nApprove or refuse the account first.")

@@ -31,7 +31,7 @@ _MAX_SWAP_SLOTS = 160  # larger fields are balanced in parts, since the time gro
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """An active version."""
+    """An active version that can play in a round."""
 
     version: int
     owner: int

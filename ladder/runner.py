@@ -33,10 +33,13 @@ SETTINGS_POLL_S = 2.0
 
 
 class LadderRunner:
-    """Run a ladder with a pool of workers: iterate over `events`, which ends after `stop` and the running tasks.
+    """A runner of a ladder with a pool of workers.
+
+    Iterate over `events`, which ends after `stop` and the running tasks.
 
     matches: the maximum number of matches, None for no limit. until: "idle", "decided" or None. silent_s: the time
-    without a heartbeat after which another runner counts as dead, and its tasks return to the queue."""
+    without a heartbeat after which another runner counts as dead, and its tasks return to the queue.
+    """
 
     def __init__(
         self,
@@ -98,7 +101,11 @@ class LadderRunner:
         self.queue.stopping = True
 
     def events(self) -> Generator[runner_events.RunnerUpdate, None, None]:
-        """Run tasks and yield events, until `stop` or the end that `until` names. Raises DatabaseError, LadderError."""
+        """Run tasks and yield events, until `stop` or the end that `until` names.
+
+        Raises DatabaseError if the database can't be used for too long, LadderError if ladder.toml isn't valid at the
+        start.
+        """
         try:
             yield from self._send_heartbeat()
             for event in drive_jobs(self.queue, run_task, self._pool, self._max_submitted, (Exception,)):

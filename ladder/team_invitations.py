@@ -17,7 +17,10 @@ from ladder.settings import LadderError
 
 @transaction
 def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> None:
-    """Create a team with this user as its first member. Raises LadderError, also for the name of another team."""
+    """Create a team with this user as its first member.
+
+    Raises LadderError if the team exists, or users can't form teams.
+    """
     _max_members(ladder)
     own = users.current_memberships(connection).get(login)
     others = {
@@ -61,7 +64,7 @@ def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
 def accept_invitation(connection: Connection, ladder: Ladder, login: str, secret: str) -> None:
     """Add a user to the team of an invitation, and disable the user's bots beyond the team's quota.
 
-    Raises LadderError, also if the team is full.
+    Raises LadderError if the invitation isn't valid or the team is full.
     """
     most = _max_members(ladder)
     inviter = _get_inviter(ladder, connection, secret)

@@ -43,7 +43,7 @@ def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], c
 
 
 def join_texts(texts: Iterable[tuple[str, str]]) -> str:
-    """Join pairs of (event's word, text) to one line, without empty texts."""
+    """Return pairs of (event's word, text) as one line, without empty texts; the words decide how texts are joined."""
     line = ""
     for word, text in texts:
         if text:

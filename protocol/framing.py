@@ -44,7 +44,7 @@ MalformedCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """The problem of an invalid line: the fault's code and one sentence for the author, without quotes of the line."""
+    """The problem of an invalid line. code: of the fault. message: a sentence for the author that quotes none of it."""
 
     code: MalformedCode
     message: str
@@ -73,7 +73,7 @@ class Greeting:
 
 
 class LineBuffer:
-    """Split a stream of bytes into lines. Only a newline byte ends a line; the caller checks limits."""
+    """A buffer that splits a stream of bytes into lines. Only a newline byte ends a line; the caller checks limits."""
 
     __slots__ = ("_rest",)
 

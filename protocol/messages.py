@@ -385,5 +385,5 @@ def schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the content of schema.json: there a payload has the name of the wire, `Player` for `PlayerPayload`."""
+    """Return the text of schema.json, which has the wire's names: `Player` for `PlayerPayload`."""
     return json.dumps(schema(), indent=2, ensure_ascii=False).replace('Payload"', '"') + "\n"

@@ -215,7 +215,8 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
     A folder that plays under several names is built once. logs: the folder of the build logs, created if necessary.
     timeout_s: for each build. Digests are computed after the last build, as one bot's folder may contain another's.
-    Raises BotError; BuildError if a build fails, or OSError if it failed on a full disk.
+    Raises BuildError if a build fails, OSError if it failed on a full disk, BotError if the files can't be read
+    afterwards.
     """
     to_build = list(_bots_to_build(bots))
     for number, bot in to_build:

@@ -51,7 +51,8 @@ class BotCache:
     def put(self, bot: PortableBot, archive: IO[bytes]) -> None:
         """Add a bot from the archive of its files that `pack` made.
 
-        Raises MissingProgramError if the files have another digest, ArchiveError for an invalid archive, OSError.
+        Raises MissingProgramError if the files have another digest, ArchiveError for an invalid archive, OSError if
+        this machine can't write the files.
         """
         with _new_copy(self._copy_path(bot)) as scratch:
             unpack(archive, scratch, MAX_BYTES, MAX_FILES, links_out=True)
@@ -161,7 +162,7 @@ def _missing_error(bot: PortableBot) -> MissingProgramError:
 def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
     """Return the folder `title` below `folder`, with the files of an archive that `pack` or git made.
 
-    Raises ArchiveError for an invalid archive, OSError.
+    Raises ArchiveError for an invalid archive, OSError if this machine can't write the files.
     """
     copy = folder / title
     if not copy.is_dir():

@@ -57,7 +57,9 @@ def require_unchanged(bots: Sequence[Bot]) -> None:
 
 
 def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
-    """Return the digest that the module's docstring defines. Raises OSError; BotError if there is too much to hash.
+    """Return the digest that the module's docstring defines.
+
+    Raises OSError if a file can't be read; BotError if there is too much to hash.
 
     `left_out`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them.
     """
@@ -75,8 +77,8 @@ def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
 def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
-    Links to folders are listed as links. Pipes, sockets and devices are omitted. Raises OSError; BotError for more than
-    MAX_FILES entries of any kind.
+    Links to folders are listed as links. Pipes, sockets and devices are omitted. Raises OSError if a folder can't be
+    read; BotError for more than MAX_FILES entries of any kind.
     """
     paths: list[str] = []
     waiting = [""]
@@ -99,7 +101,10 @@ def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[st
 
 
 def size_of(folder: Path) -> int:
-    """Return the total size in bytes of the files that a folder's digest covers. Raises OSError, BotError."""
+    """Return the total size in bytes of the files that a folder's digest covers.
+
+    Raises OSError and BotError like `files_of`.
+    """
     return sum((folder / name).lstat().st_size for name in files_of(folder))
 
 

@@ -80,7 +80,10 @@ class Manifest:
 
 
 def read_manifest(file: Path, where: Path) -> Manifest:
-    """Return the content of a bot.toml. `where`: its path in messages. Raises BotError; OSError if it can't be read."""
+    """Return the content of a bot.toml. `where`: its path in messages.
+
+    Raises BotError if it is invalid, OSError if it can't be read.
+    """
     try:
         data = read_toml(file, 'run = "python3 bot.py"')
     except ValueError as problem:

@@ -236,7 +236,7 @@ def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
     """Return a copy of the bot, with its kit, in the new folder `place`; return the bot itself if it has its kit.
 
     A folder in Python that imports `coup_env` gets it, too.
-    boxed: whether it plays in a box. Raises OSError; BotError if the files can't be copied.
+    boxed: whether it plays in a box. Raises BotError if the files aren't accepted, OSError if they can't be copied.
     """
     if bot.kit is None or not is_missing_kit(bot, boxed):
         return bot
@@ -280,8 +280,8 @@ def load_bots(
     """Resolve the bot arguments of a command line, without building or starting the bots.
 
     programs: the programs that run bots, None for the user's own. root: the folder of relative paths; messages don't
-    contain it. models: whether language models may play. It returns the bots in the order of the arguments, and notes
-    for stderr, one line each. Raises BotError at the first bot that can't play.
+    contain it. models: whether language models may play. Return the bots in the order of the arguments, and notes for
+    stderr, one line each. Raises BotError at the first bot that can't play.
     """
     bots: list[Bot] = []
     requests: list[NameRequest] = []

@@ -35,7 +35,10 @@ def shipped_files() -> list[Path]:
 
 
 def new_bot(path: Path, language: str) -> NewBot:
-    """Create the folder of a new bot, atomically. language: of KITS, or MODEL. Raises BotError, OSError."""
+    """Create the folder of a new bot, atomically. language: of KITS, or MODEL.
+
+    Raises BotError if the name isn't valid or `path` is in use, OSError if the files can't be written.
+    """
     is_model = language == MODEL
     name = _valid_name(path)
     starter, needs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)

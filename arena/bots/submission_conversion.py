@@ -400,7 +400,11 @@ def read_submission_in_process(
     wall_s: float = MAX_WALL_S,
     memory: int = MAX_MEMORY_BYTES,
 ) -> BotArchive:
-    """Call `read_submission` in a helper process with limits. Raises BotError, also at a limit, and OSError."""
+    """Call `read_submission` in a helper process with limits.
+
+    max_bytes: of the submission. cpu_s, wall_s, memory: limits of the process, in s and bytes. Raises BotError and
+    OSError like `read_submission`; BotError at a limit, too.
+    """
     limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory}
     answer, archive = _run_helper((str(path), name, max_bytes), limits)
     problem = _answer_error(escape_control(os.path.basename(os.path.abspath(path)) if name is None else name), answer)

@@ -331,7 +331,7 @@ class BotCheck:
         yield self.check_same_seeds(first)
 
     def report_start_time(self) -> CheckStep:
-        """Report the start time; a slow start is a note."""
+        """Return the step with the start time: OK, or a note if the start was slow."""
         if self.hello_s <= SLOW_S:
             return self.ok(f"after {self.hello_s * 1000:.0f} ms")
         text = f"it took {self.hello_s:.1f} s of {self.settings.hello_s:g} s to start"
@@ -623,7 +623,7 @@ class BotCheck:
     def make_step(
         self, level: Severity, detail: str, help: str = "", connection: BotConnection | None = None
     ) -> CheckStep:
-        """Return the current step with a finding."""
+        """Return the current step with a finding, and with the standard error of `connection`, if any."""
         stderr = () if connection is None else excerpt(connection.stderr())
         return CheckStep(self.step, level, detail, advice=help, stderr=stderr)
 
@@ -694,7 +694,7 @@ class BotCheck:
         )
 
     def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
-        """Return the step with the output of its build."""
+        """Return the step with `part` of the output of a build, and the whole output, from the file `log`."""
         quoted = self.settings.quoted
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 

@@ -119,7 +119,10 @@ class BotConnection:
                 self._raise_ended(line.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
-        """Send the hello; return the response time in s. Raises ConnectionBrokenError, SandboxError."""
+        """Send the hello; return the response time in s.
+
+        Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
+        """
         waited = self._start_clock(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
@@ -137,7 +140,9 @@ class BotConnection:
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> protocol.ParsedReply:
-        """Send a request, and return the answer. Raises ConnectionBrokenError, SandboxError.
+        """Send a request, and return the answer.
+
+        Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
 
         `notify`: (seconds, function to call after that many seconds of silence).
         """

@@ -53,7 +53,7 @@ class CheckStep(Finding):
 
 @dataclass(frozen=True, slots=True)
 class CheckStepView(Finding):
-    """A step whose texts have all unprintable characters escaped."""
+    """A step of a check as JSON and pages show it: unprintable characters of its texts are escaped."""
 
     number: int = 0
     sent: str | None = None

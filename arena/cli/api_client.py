@@ -66,7 +66,10 @@ class LadderClient:
         headers: Mapping[str, str] | None = None,
         wait_s: float = 30,
     ) -> Any:
-        """Return the JSON of a path; with a body, post it. Raises ServerUnreachableError, ServerRefusedError."""
+        """Return the JSON of a path; with a body, post it.
+
+        Raises ServerUnreachableError if no answer comes, ServerRefusedError if it is an error of HTTP.
+        """
         request = Request(self.url + path, body, {**self._headers, **(headers or {})})
         try:
             with self._opener.open(request, timeout=wait_s) as answered:

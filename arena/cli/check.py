@@ -143,7 +143,7 @@ def log_has_more(step: checks.CheckStep) -> bool:
 
 
 def verdict_line(bot: str, findings: Iterable[checks.Finding]) -> str:
-    """Return the verdict on a bot's check, in one line."""
+    """Return one line on a bot's check: that the bot can play, or how many steps failed."""
     count = sum(finding.severity == "fail" for finding in findings)
     return click.style(
         f"{format_count(count, 'step')} failed" if count else f"{escape_control(bot)} can play",

@@ -95,7 +95,7 @@ class NarratedGames:
 
 
 class GameNarrator:
-    """Write one game of a record as text, with all cards, or with those that one seat knows."""
+    """A writer of one game of a record as text, with all cards, or with those that one seat knows."""
 
     def __init__(self, record: Record, game: GameRecord, seat: int | None = None) -> None:
         self.record = record

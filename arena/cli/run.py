@@ -451,7 +451,7 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
 
 
 def resume_command(config: RunConfig, folder: RunFolder) -> str:
-    """Return the command that resumes a run."""
+    """Return the command line that continues the run in a folder."""
     return f"arena {config.COMMAND} --resume {shlex.quote(str(folder.path))}"
 
 

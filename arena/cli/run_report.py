@@ -186,7 +186,7 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
 
 
 def standings_notes(run: Run, standings: RunStandings) -> list[str]:
-    """Return notes that explain the standings."""
+    """Return notes on how to read the columns of the standings, a line each."""
     known = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
     lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]

@@ -21,7 +21,7 @@ _DIVERGENCE_HEADS = ("OLD's and NEW's choice", "adds, points", "gain, points", "
 
 
 def comparison_page(report: CompareReport) -> str:
-    """Return the HTML page of a comparison."""
+    """Return the report of a comparison as an HTML page, which needs no other file."""
     title = report.verdict_text[:1].upper() + report.verdict_text[1:]
     body = f"<main class='compare'>\n{_page_header(report, title)}{_divergences_section(report)}"
     body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"

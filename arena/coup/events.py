@@ -96,7 +96,10 @@ class Coins:
 
 @dataclass(frozen=True, slots=True)
 class Challenged:
-    """A seat challenged another's claim; only the challenge that counts is an event."""
+    """A seat challenged the claim of `claimant` to have a role or, with `denies`, not to have it.
+
+    Of several challenges only the one that counts is an event.
+    """
 
     word: ClassVar = "challenge"
 
@@ -123,7 +126,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Unproven:
-    """A seat didn't prove its claim."""
+    """A seat didn't prove its claim to have a role or, with `denies`, not to have it."""
 
     word: ClassVar = "unproven"
 
@@ -134,7 +137,7 @@ class Unproven:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A seat turned a card face up."""
+    """A seat lost an influence: its card `role` is face up now."""
 
     word: ClassVar = "lost"
 
@@ -252,7 +255,10 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class StatementMade:
-    """A seat made a statement with its answer. The engine neither makes nor reads it: it changes nothing."""
+    """A seat made a statement with its answer, which has no effect on the game; the engine doesn't make or read it.
+
+    role, target, text: as the kind of the statement (`says`) requires, otherwise None.
+    """
 
     word: ClassVar = "say"
 

@@ -214,7 +214,7 @@ class Knowledge:
         self._face_up = [0] * 5  # by role: cards of `_up` among the unseen ones
 
     def known(self, view: View, events: Sequence[Event]) -> CertainCards:
-        """Return the certain facts; the same object if they are unchanged. A seat that is out of the game has none.
+        """Return what is certain to the seat; the same object if nothing changed. A seat that is out knows nothing.
 
         `events`: the seat's copies of all events since the last call whose class is in `concerning`, in order.
         """

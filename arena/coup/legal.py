@@ -99,7 +99,10 @@ def _share(action: Action, target: int | None) -> ActionMove:
 
 
 def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the seats of the other side, or all others if all are on one side (rules.md#own-side)."""
+    """Return those of the seats `others` that aren't on the side of `seat`, or all if none is (rules.md#own-side).
+
+    sides: of each seat.
+    """
     foes = tuple(other for other in others if sides[other] is not sides[seat])
     return foes or others
 
@@ -110,7 +113,7 @@ def _block_moves(rules: Ruleset, action: Action, targeted: bool) -> tuple[Move, 
 
 
 def row_of(rules: Ruleset, act: ActionMove) -> ActionRule:
-    """Return the row of the action table for an action."""
+    """Return the row of the rules' action table for an action. Raises KeyError if these rules lack the action."""
     return rules.rule(act.action, act.target is not None)
 
 
@@ -209,7 +212,7 @@ def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
 
 @lru_cache(maxsize=10_000)
 def seats_clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
-    """Return the other seats that are in the game, clockwise from a seat."""
+    """Return the other seats that are in the game, clockwise from `seat`. influence: the cards left, by seat."""
     return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
 
 

@@ -90,9 +90,10 @@ def odds(
 
 
 def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float:
-    """Return the probability that `seat` holds at least one card of a role, for the seat of `view` with `known` cards.
+    """Return the probability, 0 to 1, that `seat` holds at least one card of a role, for the seat of `view`.
 
-    It is 0 or 1 for the seat itself and for certain facts. Claims are ignored. The kits' `odds` are the same.
+    `known`: the cards that are certain to the seat of `view`. The result is 0 or 1 for this seat's own cards and where
+    `known` decides. Claims don't count. `odds` of the kits returns the same.
     """
     board = view.board
     if seat == view.seat:

@@ -23,16 +23,19 @@ class KeyedRng:
         self._deal = deal
 
     def number(self, purpose: str, event: int, below: int) -> int:
-        """Return a number in 0..below-1. The bias of the modulus is under below/2^256."""
+        """Return a number in 0..below-1, the same one for the same key, deal, purpose and event.
+
+        purpose: a word. event: the number of the game's events so far. The bias of the modulus is under below/2^256.
+        """
         return draw_number(self._key, f"{purpose}|{self._deal}|{event}") % below
 
     def shuffled(self, items: Sequence[T], purpose: str, event: int) -> list[T]:
-        """Return the items in random order; the same label and items give the same order."""
+        """Return the items in random order; the same key, deal, purpose and event give the same order."""
         return permute(items, draw_number(self._key, f"{purpose}|{self._deal}|{event}"))
 
 
 def draw_number(key: bytes, label: str) -> int:
-    """Return the 256-bit number of a label."""
+    """Return the 256-bit number that belongs to a label under a key: HMAC-SHA256."""
     return int.from_bytes(hmac.digest(key, label.encode(), "sha256"))
 
 

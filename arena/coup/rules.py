@@ -177,7 +177,8 @@ class ActionRule:
 class Ruleset:
     """The rules of a game, which are part of states, records and the hello line.
 
-    The defaults are the rulebook's core game. `roles` and `actions` are computed from the other fields.
+    docs/reference/rulesets.md describes the fields; their defaults are the rulebook's core game. `roles` and `actions`
+    are computed from the other fields.
     """
 
     name: str = "coup"

@@ -446,7 +446,7 @@ def replace_fields(rules: Ruleset, fields: Mapping[str, object]) -> Ruleset:
 
 
 def unknown_field_message(name: str, known: Mapping[str, object]) -> str:
-    """Return the message for an unknown field: two lines."""
+    """Return two lines about an unknown field: the problem, with the most similar known name, and the known names."""
     meant = get_close_matches(name, known, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
     return f"unknown field {to_toml(name)}{hint}\nThe fields are {', '.join(known)}."

@@ -97,7 +97,7 @@ class BlockWindow:
 
 @dataclass(frozen=True, slots=True)
 class Proving:
-    """The claimant shows the card or declines."""
+    """The claimant shows the card or declines, because the seat `challenger` has challenged the claim."""
 
     asked: tuple[int, ...]
     pending: ActionMove
@@ -107,7 +107,7 @@ class Proving:
 
 @dataclass(frozen=True, slots=True)
 class DecidingKeepShown:
-    """The claimant has shown the card and keeps it or has it replaced."""
+    """The claimant has shown the card to the seat `challenger`, and keeps it or has it replaced."""
 
     asked: tuple[int, ...]
     pending: ActionMove
@@ -131,7 +131,7 @@ class Losing:
 
 @dataclass(frozen=True, slots=True)
 class Exchanging:
-    """The actor has drawn cards and chooses which to keep."""
+    """The actor has drawn cards and chooses which to keep. `failed_challenge`: of the claim, if it was challenged."""
 
     asked: tuple[int, ...]
     pending: ActionMove

@@ -31,7 +31,7 @@ Policy: TypeAlias = Callable[[NDArray[np.int16], NDArray[np.int8]], ArrayLike]
 
 
 class BatchStep(NamedTuple):
-    """What `batch.step` returns; every array has a row for each game."""
+    """The result of `batch.step`, which describes the fields; each array has a row for each game."""
 
     observations: NDArray[np.int16]  # (games, numbers)
     rewards: NDArray[np.float64]  # (games,), as the next two

@@ -43,7 +43,7 @@ def observation_fields(seats: int) -> dict[str, tuple[slice, str]]:
 
 
 class ObservationEncoder(coup_env.Watcher):
-    """Encode one game as numbers, from the initial state, the engine's events and views.
+    """An encoder of one game as numbers, from the initial state, the engine's events and views.
 
     `own`: a cache that later games may share.
     """
@@ -74,7 +74,7 @@ class ObservationEncoder(coup_env.Watcher):
     def known(self, view: View) -> CertainCards:
         """Return the cards that are certain to a seat.
 
-        It must be called at each exchange of the seat, because no event contains the drawn cards.
+        Call this at each exchange of the seat, because no event contains the drawn cards.
         """
         seat = view.seat
         news = self._pending_events[seat]

@@ -81,8 +81,8 @@ class BaseEnv:
 def env(**options: Any) -> "raw_env":
     """Return the game in AEC form; see `raw_env`.
 
-    It has none of PettingZoo's wrappers, which would cost a third of its speed: `raw_env` itself raises errors if
-    `last` or `step` is called before `reset`, and for illegal actions.
+    The result has none of PettingZoo's wrappers, which would cost a third of the speed: `raw_env` itself raises errors
+    if `last` or `step` is called before `reset`, and for illegal actions.
     """
     return raw_env(**options)
 
@@ -108,7 +108,7 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
     agent_selection: str = _MissingBeforeReset()  # type: ignore[assignment]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Deal a new game."""
+        """Deal a new game. The same seed deals the same games; None continues with the last one. Ignores `options`."""
         self._game.reset(seed)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -121,7 +121,7 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
         self.agent_selection = self.possible_agents[self._game.asked[0]]
 
     def observe(self, agent: str) -> Observation:
-        """Return an agent's observation and its action mask."""
+        """Return the observation of an agent, {"observation": int16, (numbers,), "action_mask": int8, (actions,)}."""
         return self._game.observe(self._seat[agent])
 
     def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:

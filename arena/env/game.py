@@ -116,7 +116,7 @@ class GameTranscript:
 
 
 class EnvironmentGames:
-    """The games of one environment, one at a time."""
+    """The games of one environment, one at a time. Raises ValueError if the rules are unknown or not for the seats."""
 
     def __init__(self, rules: str | Ruleset, seats: int) -> None:
         if isinstance(rules, str):
@@ -219,7 +219,7 @@ class EnvironmentGames:
     def answer(self, seat: int, action: Any) -> tuple[int, ...]:
         """Store the action of an asked seat; after the last one the game continues.
 
-        It returns the seats that this eliminated. Raises ValueError for an illegal action.
+        Return the seats that this eliminated. Raises ValueError for an illegal action.
         """
         try:  # inlined from `move`, which raises the error
             move = self._legal[seat].by_action[int(action)]

@@ -57,7 +57,10 @@ def make_games(tables: Mapping[str, Any]) -> Any:
 def make_tables(
     rules: Ruleset, seats: int, games: int, words: Sequence[str], opponents: Sequence[Any], facts: bool
 ) -> dict[str, Any]:
-    """Return what `Games` in c/module.c is made from."""
+    """Return the arguments of `Games` in c/module.c by name: the rules, the actions and the observation as numbers.
+
+    words: of the actions. facts: whether observations contain what is certain.
+    """
     roles = [role.value for role in rules.roles]
     honest = vars(sys.modules[sample("sample:honest").__module__])
     places = {name: place.start for name, (place, _) in observation_fields(seats).items()}

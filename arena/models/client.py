@@ -107,7 +107,7 @@ class _Key:
 
 
 class ModelClient:
-    """Make the calls of all model players of a run. `notify` gets remarks, in the client's thread."""
+    """The client that makes the calls of all model players of a run. `notify` gets remarks, in the client's thread."""
 
     def __init__(self, budget: Budget, journal: Journal, notify: Callable[[str], object] = lambda text: None) -> None:
         self.journal = journal

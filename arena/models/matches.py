@@ -43,7 +43,7 @@ def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
 def keep_budget(folder: Path, given: Path | None) -> Budget:
     """Return the budget of a run: that of the file `given`, which the run's folder keeps, or else the kept one.
 
-    Raises BotError for an invalid file, OSError.
+    Raises BotError for an invalid file, OSError if the copy can't be written.
     """
     kept = folder / FOLDER / _BUDGET
     if given is not None:

@@ -18,7 +18,7 @@ _FOLLOWING = ("coins", "resolved")  # are shown together with the event before t
 
 
 class MomentMaker:
-    """Make the moments of a match for each of `viewers`: bots, by their index, and None for a spectator.
+    """A maker of the moments of a match for each of `viewers`: bots, by their index, and None for a spectator.
 
     Once all `people` are out, events are shown for a third of their time.
     """

@@ -364,7 +364,7 @@ class PlayerView:
     def statements(self, words: str) -> list[Message]:
         """Parse a statement: "hold duke", "lack duke", "attack B", "spare B", "doubt B duke", anything else is a text.
 
-        It returns [] if the rules don't allow it.
+        Return [] if the rules don't allow the statement.
         """
         says, *rest = words.lower().split() or [""]
         roles, others = self.game.rules.get("deck", ()), {player.handle.lower(): player for player in self.game.players}

@@ -44,7 +44,10 @@ class BuildError(Exception):
 
 
 def build_playground(out: Path) -> None:
-    """Write all files into the folder `out`, whose old content is deleted. Raises BuildError and OSError."""
+    """Write all files into the folder `out`, whose old content is deleted.
+
+    Raises BuildError if a program is missing or fails, OSError if a file can't be written.
+    """
     missing = [program for program in ("node", "npm") if shutil.which(program) is None]
     if missing:
         raise BuildError(f"The playground needs {' and '.join(missing)} to be built: install Node.js.")

@@ -1,7 +1,7 @@
 """Estimate each bot's dispersion: the variance of its match results relative to independent games.
 
 The games of a match share their table. Against some opponents a bot does better than its strength says, in all games of
-the match. The effect on a bot's error depends on its opponents: if it met all others equally met_squares, good and bad
+the match. The effect on a bot's error depends on its opponents: if it met all others equally often, good and bad
 opponents cancel out; at randomly drawn tables they don't.
 
 For a bot and a match, the residual r is the gradient of the match's log-likelihood by the bot's strength, in standard
@@ -42,7 +42,7 @@ BLOCK_BOTS = 500  # bots that are processed at once, each with all its opponents
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """Each bot's dispersion, and how certain it is."""
+    """How much each bot's results vary: the variance of its wins in a match, divided by that of independent games."""
 
     values: Floats
     """(n,)"""
@@ -51,7 +51,7 @@ class Dispersion:
 
 
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
-    """Return each bot's dispersion."""
+    """Return the dispersions of the bots 0 to `bots` - 1, from how far the results are from the fitted model."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
     sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
     # If wins are expected only once in many matches, the squares say little about the variance between matches.

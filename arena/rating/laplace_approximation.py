@@ -53,7 +53,7 @@ SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The prior distribution of strengths: normal."""
+    """The prior distribution of strengths: normal around 0, or around the strength of the bot's predecessor."""
 
     sigma: float
     """Standard deviation around 0, for a bot without a predecessor."""
@@ -106,7 +106,7 @@ class PosteriorErrors:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The maximum of the posterior, and the derivatives there."""
+    """The strengths with the highest posterior probability, and the derivatives of its logarithm there."""
 
     strengths: Floats
     """(n,): the maximum."""

@@ -27,7 +27,7 @@ class Matches:
 
 
 def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
-    """Yield slices of `size` indices that cover 0 to `count` - 1, to bound the memory of intermediate arrays."""
+    """Yield slices of up to `size` indices that cover 0 to `count` - 1, to bound the memory of intermediate arrays."""
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 

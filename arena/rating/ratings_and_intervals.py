@@ -270,7 +270,7 @@ def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
 
 
 def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
-    """Return whether, with probability `level` or more, the leader's win rate is within `within` of the best one.
+    """Return the leader, and whether its win rate is within `within` of the best one with probability `level` or more.
 
     Undecided while an active bot has no win rate, or while there are too few matches for intervals.
     """

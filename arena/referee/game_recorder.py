@@ -79,7 +79,7 @@ def _outcome_word(verb: str, cards: _Cards) -> str:
 
 
 class GameRecorder:
-    """Collect the facts of a game while it is played; `feed` has its events.
+    """The recorder of a game while it is played; `feed` has the game's events.
 
     The caller appends to `moves`, `times`, `statements` (with table talk) and `faults`.
     """

@@ -11,12 +11,12 @@ _TURN = re.compile(rb"^--- turn ([0-9]{1,9}) ---$\n?", re.MULTILINE)
 
 
 def game_marker(game: int) -> str:
-    """Return the log marker of a game, counted from 0."""
+    """Return the line that separates the games in a bot's log, for a game counted from 0."""
     return f"--- game {game} ---"
 
 
 def turn_marker(turn: int) -> str:
-    """Return the log marker of a turn of the game, counted from 1."""
+    """Return the line that separates the turns in a bot's log, for a turn of the game counted from 1."""
     return f"--- turn {turn} ---"
 
 

@@ -55,7 +55,7 @@ Form = TypeVar("Form")  # the serialized form: text for the wire, a dict for bot
 
 
 class EventCursor(Generic[Form]):
-    """Return every event to each seat once, in order, as `form(number, event as the seat sees it)`."""
+    """A cursor that returns each event of a game to each seat once, as `form(number, event as the seat sees it)`."""
 
     __slots__ = ("_concerning", "_form", "_knowledge", "_known", "_own", "_pending", "_private", "_public", "_taken")
 
@@ -394,7 +394,7 @@ def _claimed(role: str, denies: bool) -> str:
 
 
 def make_public_state(board: Board) -> Message:
-    """Return the public state of a game."""
+    """Return the public state of a game as the field `state` of messages has it."""
     message: Message = {"turn": board.turn, "actor": board.actor, "deck": board.deck}
     if board.rules.reformation:
         message["reserve"] = board.reserve

@@ -60,7 +60,7 @@ class MatchSettings:
         return int(self.limits.on_wire()["flood_bytes"])
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as a JSON object. It omits `talk` if it is off, so old records keep their bytes."""
+        """Return the settings as a JSON object, without `talk` if that is off, so that old records keep their bytes."""
         silent = self.rules.talk is Talk.OFF
         return {
             "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or not silent},

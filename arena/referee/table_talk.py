@@ -101,7 +101,10 @@ def clean_text(text: str) -> str:
 
 
 def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int]) -> tuple[Placed, ...]:
-    """Return a recorded game's statements; `by` has each move's seat. Raises ValueError, KeyError or TypeError."""
+    """Return a recorded game's statements; `by` has each move's seat.
+
+    Raises ValueError, KeyError or TypeError if one is malformed.
+    """
     if not isinstance(said, list | tuple):
         raise ValueError("said must be a list")
     placed: list[Placed] = []

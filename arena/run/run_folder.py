@@ -48,7 +48,7 @@ class Store(ResultSource, Protocol):
         """Store a match atomically, unless it is already stored. Raises OSError if writing fails."""
 
     def add_failed_attempt(self, void: FailedMatch) -> None:
-        """Note a failed attempt."""
+        """Count a failed attempt, which `list_failed_attempts` returns then."""
 
     def fault_samples(self, bot: str) -> Sequence[StoredFaultSample]:
         """Return a bot's first fault samples of each kind in all stored matches."""
@@ -157,7 +157,7 @@ def escape_file_name(bot: str) -> str:
 
 
 def record_file_name(match: int) -> str:
-    """Return the name of the file that contains the record of a match."""
+    """Return the name of a match's file in the folder of the records."""
     return f"{match:06d}.jsonl"
 
 
@@ -220,7 +220,10 @@ class RunFolder:
             raise FolderError(f"{self.path} exists; name another --out")
 
     def end(self) -> None:
-        """Write the number of matches into run.json as `ended`, and the abandoned ones. Raises OSError, FolderError."""
+        """Write the number of matches into run.json as `ended`, and the abandoned ones.
+
+        Raises OSError if the file can't be written, FolderError if it can't be read.
+        """
         abandoned = sorted({void.match for void in self._voids if void.is_last} - self._kept.keys())
         config = {**self.config(), "ended": len(self._kept), "abandoned": abandoned}
         replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
@@ -340,7 +343,10 @@ class RunFolder:
         return tuple(self._voids)
 
     def finish(self) -> None:
-        """Write all stored matches to results.jsonl, skipping missing ones. Raises OSError, FolderError like `load`."""
+        """Write all stored matches to results.jsonl, skipping missing ones.
+
+        Raises OSError if the file can't be written, FolderError if a record can't be read.
+        """
         self._read_new_records()  # Ctrl-C may have interrupted `keep` after it wrote a record
         self._write_result_lines(over_gaps=True)
 
@@ -349,7 +355,7 @@ class RunFolder:
         return self.records / record_file_name(match)
 
     def read(self, match: int) -> str:
-        """Return the record of a stored match."""
+        """Return the text of a stored match's record."""
         return self.record(match).read_text(encoding="utf-8")
 
     def log_files(self, match: int, bot: str) -> list[Path]:

@@ -64,7 +64,7 @@ class RunStandings:
 
 
 class StandingsCounter:
-    """Count results match by match, in any order, without keeping the games. Add each match only once."""
+    """A counter of results, match by match in any order, that doesn't keep the games. Add each match only once."""
 
     def __init__(self, bots: Sequence[str]) -> None:
         self._bots = list(bots)

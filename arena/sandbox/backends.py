@@ -100,8 +100,8 @@ def find_strongest() -> tuple[str, dict[str, HostProblem]]:
 def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
     """Return why a sandbox may not run untrusted bots on this host, with the fix; None if it may.
 
-    It must isolate, work, and have control groups: without them one bot can delay another, and limits of memory and
-    processes take effect too late.
+    The sandbox must isolate, work, and have control groups: without them one bot can delay another, and limits of
+    memory and processes take effect too late.
     """
     if not choice.isolates:
         return HostProblem("it has no isolation")

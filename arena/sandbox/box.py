@@ -131,7 +131,7 @@ class Box(Protocol):
     def cpu_ns(self) -> int | None:
         """Return the CPU time that the program and its descendants have used, in ns; None if it isn't measured.
 
-        It never falls, and stays readable after the program's end, until `close`.
+        The time never falls, and stays readable after the program's end, until `close`.
         """
 
     def peak_bytes(self) -> int | None:
@@ -149,7 +149,7 @@ class Box(Protocol):
     def freeze(self) -> None:
         """Freeze the program and its descendants, if `Sandbox.can_freeze`. Idempotent.
 
-        It may take effect shortly after return. A frozen program can be killed.
+        The freeze may take effect shortly after return. A frozen program can be killed.
         """
 
     def thaw(self) -> None:
@@ -161,13 +161,13 @@ class Box(Protocol):
     def close(self) -> Exit:
         """Kill the program and its descendants, reap them, close the pipes, remove private folders; idempotent.
 
-        It waits at most `CLOSE_MS` for processes to die. It returns how the program ended: by itself before the kill,
-        else by SIGKILL; code and signal are None if it isn't dead in time. No program can make it raise.
+        Wait at most `CLOSE_MS` for processes to die. Return how the program ended: by itself before the kill, else by
+        SIGKILL; code and signal are None if it isn't dead in time. No program can make this raise an error.
         """
 
 
 class Sandbox(Protocol):
-    """Start programs; one instance serves any number of boxes."""
+    """A sandbox, which starts programs in boxes; one instance serves any number of boxes."""
 
     @property
     def name(self) -> str:
@@ -193,7 +193,8 @@ class Sandbox(Protocol):
     def start(self, program: Program, limits: Limits) -> Box:
         """Start the program; it may not have executed any code yet.
 
-        Raises ProgramError or SandboxError; then nothing is left behind.
+        Raises ProgramError if the program can't be started, SandboxError if the sandbox fails; then nothing is left
+        behind.
         """
 
     def close(self) -> None:

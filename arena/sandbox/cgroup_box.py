@@ -8,7 +8,7 @@ from arena.sandbox.linux import Cgroup, ProcessMonitor, processes
 
 
 class CgroupBox(Box):
-    """Measure, freeze and thaw the processes of a program; see `Box`."""
+    """A box that measures, freezes and thaws the processes of a program; see `Box`."""
 
     def __init__(self, limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None = None) -> None:
         self._limits = limits

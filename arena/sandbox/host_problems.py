@@ -160,7 +160,10 @@ POLL_S = 0.001  # between two checks whether it has ended
 
 
 def run_self_test(make: Callable[[Path], Sandbox]) -> None:
-    """Run a program in the sandbox of `make(folder for its files)`. Raises ProgramError, SandboxError."""
+    """Run a program in the sandbox of `make(folder for its files)`.
+
+    Raises ProgramError or SandboxError if the program can't be started, doesn't end, or fails.
+    """
     with scratch_folder() as scratch:
         files = scratch / "program"
         files.mkdir()

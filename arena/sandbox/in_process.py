@@ -272,7 +272,7 @@ class InProcessBox(Box):
 
 
 class InProcessSandbox(Sandbox):
-    """Start scripts by name; `boxes` lists all started boxes, so that a test can check whether they were closed."""
+    """A sandbox for tests, which starts scripts by name. `boxes`: all started boxes, to check that they were closed."""
 
     name = "inside"
     note = "inside: functions in threads of this process"

@@ -64,7 +64,7 @@ BOXES_AT_ONCE = 16  # of one user: a table of ten, and closing boxes; the kernel
 
 
 class ProcessSandbox(ChildSandbox):
-    """Start programs as plain processes with private folders below `scratch`; see `ChildSandbox`."""
+    """The sandbox of plain processes with private folders below `scratch`; see `ChildSandbox`."""
 
     name = "process"
 

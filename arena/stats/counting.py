@@ -25,7 +25,7 @@ _ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE, coup.Action.STEAL)
 
 @dataclass(slots=True)
 class BotCounts:
-    """The counts of one bot over all records. The keys of `tallies` are (section, name)."""
+    """The counts of one bot over all records. `tallies` has the hits and cases of each rate, by (section, name)."""
 
     games: int = 0
     matches: int = 0

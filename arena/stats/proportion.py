@@ -74,9 +74,9 @@ class Proportion:
         return None if self.matches < 2 else self.within(student_t_quantile(self.matches - 1))
 
     def within(self, errors: float, min_errors: float = Z_95) -> Interval:
-        """Return the interval of `errors` standard errors around the share; needs two matches or more.
+        """Return the interval of `errors` standard errors around the share, within 0 to 1; needs two matches or more.
 
-        It is never narrower than `min_errors` standard errors computed as if the cases were independent.
+        The interval is never narrower than `min_errors` standard errors computed as if the cases were independent.
         """
         squared_errors = max(min_errors * min_errors, errors * errors * self._design_effect())
         return wilson_interval(self.count / self.total, squared_errors / self.total)
@@ -110,7 +110,7 @@ class JointCounts:
     _totals: float = 0.0
 
     def add(self, now: tuple[float, int], before: tuple[float, int]) -> None:
-        """Add one match, as (count, total) of each proportion."""
+        """Add one match: (count, total) of each proportion, as for `Proportion.add`."""
         self.matches += 1
         self._counts += now[0] * before[0]
         self._count_total += now[0] * before[1]

@@ -64,7 +64,7 @@ class DecisionTimes(_Part):
 
 
 class Turns(_Part):
-    """The distribution of a number of turns over games."""
+    """The distribution of a number of turns over games: median, 10 %, 90 % and largest value."""
 
     games: Count
     median: Count
@@ -164,7 +164,7 @@ class RateDifference(_Part):
 
 
 class LargeDifference(_Part):
-    """A clear difference of a rate, and what to try."""
+    """A clear difference between a bot's rate and the other bot's, and advice on what to try."""
 
     section: str
     name: str
@@ -356,7 +356,7 @@ def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, Decision
 
 
 def stats_report_to_csv(report: StatsReport) -> str:
-    """Return the rates as CSV with one rate per line (long format), without a newline at the end."""
+    """Return the rates as CSV in long format: a line of names, then one rate per line; no newline at the end."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     columns = ("count", "total", "value", "low", "high")

@@ -85,7 +85,11 @@ class Study:
 
 
 def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Study:
-    """Read all games that count. Raises FolderError, RecordFileError, RecordError."""
+    """Read all games that count. on_game: called after each.
+
+    Raises FolderError if the folder is no study's, RecordFileError if a record can't be read, RecordError if the engine
+    doesn't reproduce one.
+    """
     folder = RunFolder(path, record_results)
     study = Study(path, StudyConfig.from_json(folder.config()), read_calls(path))
     by_match: dict[int, list[Line]] = defaultdict(list)

@@ -393,7 +393,7 @@ class RecordFolder:
     """A new folder for one record. Only its owner can read it, since a record contains all cards."""
 
     def __init__(self, folder: Path) -> None:
-        """Create the folder. Raises OSError, also if it exists."""
+        """Create the folder. Raises OSError if it exists or can't be made."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
         self.folder = folder

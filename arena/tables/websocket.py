@@ -56,7 +56,7 @@ class Channel(Protocol):
         """Send a frame; return when the transport accepts more. Do nothing if the socket is closed."""
 
     async def receive(self) -> str:
-        """Wait for a frame, and return it. Raises ChannelClosed."""
+        """Wait for a frame, and return it. Raises ChannelClosed if the connection ends first."""
 
     async def close(self, code: int, reason: str) -> None:
         """Close the socket, if it is open."""

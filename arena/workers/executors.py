@@ -64,7 +64,7 @@ class WorkerCall(Future[T]):
         self._messages: queue.SimpleQueue[object] = queue.SimpleQueue()
 
     def add_message(self, message: object) -> None:
-        """Add a message that the call sent."""
+        """Store a message that the call has sent, for the caller to read in order."""
         self._messages.put(message)
 
     def take_messages(self) -> list[object]:

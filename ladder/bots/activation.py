@@ -86,7 +86,10 @@ def _find_disabling(connection: Connection, bot: store.BotRecord) -> store.Audit
 
 
 def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
-    """Disable a bot in an open transaction, as `disable_bot` does. Staff may disable one that its owner disabled."""
+    """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
+
+    Staff may disable a bot that its owner disabled.
+    """
     before = _find_disabling(connection, bot)
     if before is not None and before.actor != bot.login:
         return False

@@ -35,7 +35,7 @@ def serialize_step(step: CheckStep) -> tuple[str, bytes]:
 
 
 def list_check_steps(connection: Connection, version: int) -> tuple[CheckStepView, ...]:
-    """Return the steps of a version's check."""
+    """Return the steps of a version's check, in order; while it runs, those so far."""
     return tuple(map(_STEP.validate_json, store.get_check_steps(connection, version)))
 
 

@@ -69,8 +69,8 @@ def submit_bot(
 ) -> AcceptedSubmission:
     """Submit a file, folder, zip or tar as a new version of a bot of the user or a teammate, to be checked.
 
-    Without a name it becomes the next version of their only bot; else the files name the bot, or, after_pseudonym, the
-    pseudonym names a first one, since names are public and staff's files may contain the user's.
+    Without a name this is the next version of the owner's only bot; else the files name the bot, or, after_pseudonym,
+    the pseudonym names a first one, since names are public and staff's files may contain the user's.
     The same files submitted twice in a row are one version. received, by: `received_at` and `submitted_by` of the
     Submission; if staff sets the time, the daily quota doesn't apply. Raises BotError if the files aren't a bot,
     LadderError for an unknown user, another user's bot, an exceeded quota, or a time in the future.
@@ -98,8 +98,8 @@ class BulkSubmission:
 def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str) -> BulkSubmission:
     """Submit the contents of each subfolder for the user whose login is its name.
 
-    They become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError without
-    subfolders, OSError.
+    The contents become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError
+    without subfolders, OSError if the folder can't be read. received: Unix time; None: now.
     """
     found = BulkSubmission({}, {})
     with ladder.database.read() as connection:
@@ -273,7 +273,10 @@ class ReferenceBot:
 
 
 def read_reference(argument: str) -> ReferenceBot:
-    """Read a bot argument. Raises BotError, LadderError."""
+    """Read the bot of an argument as for `arena run`.
+
+    Raises BotError if it can't play, LadderError for an invalid name.
+    """
     bot = load_bots([argument])[0][0]
     return ReferenceBot(normalize_bot_name(bot.name), read_submission_in_process(bot.path))
 

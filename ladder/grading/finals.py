@@ -338,7 +338,7 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
         published.txt    the commitment that was published before the final
         final.json       its key, its plan, and the indices of matches that were abandoned or whose record has expired
 
-    Raises LadderError, OSError.
+    Raises LadderError if the final isn't revealed or the folder isn't empty, OSError if a file can't be written.
     """
     with ladder.database.read() as connection:
         final = _get_final(connection, name)

@@ -71,7 +71,7 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Grades:
-    """The grades that a viewer may see, each of max_points points. scope: the final, deadline or time that is graded.
+    """The grades that a viewer may see, each out of `max_points`. scope: the final, deadline or time that is graded.
 
     unchecked: refs of versions in time whose checks haven't ended. isolated: whether the sandbox isolates bots.
     games: the number of games that the grades are computed from.

@@ -90,7 +90,7 @@ STANDINGS_COLUMNS = tuple(name for column in COLUMNS for name in column.csv.spli
 def view_standings(context: ViewContext, sort: str = "rank", day: str | None = None) -> Standings:
     """Return the current standings, or the last ones up to the end of `day` (such as 2026-11-22, UTC).
 
-    They have no rows if no match was rated by then.
+    The standings have no rows if no match was rated by then.
     """
     connection = context.connection
     text = store.find_latest_snapshot(connection)

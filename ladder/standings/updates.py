@@ -72,7 +72,7 @@ MIN_GROWTH = 1.05  # of games between searches for collusion, which take longer 
 
 
 class StandingsUpdater:
-    """Compute and store a ladder's standings, reading only newly ended matches in each update."""
+    """The code that keeps stored standings up to date, and reads only newly ended matches in each update."""
 
     def __init__(self, ladder: "Ladder") -> None:
         self._ladder = ladder

@@ -107,7 +107,7 @@ def reveal_final(connection: Connection, id: int, champion: int | None = None) -
 
 
 def save_extra_rounds(connection: Connection, final: Final) -> None:
-    """Store the extra rounds of a final."""
+    """Replace a final's stored extra rounds by those of `final`."""
     query = update(finals).where(finals.c.id == final.id)
     connection.execute(query.values(extra_rounds=json.dumps(final.extra_rounds)))
 
@@ -123,7 +123,7 @@ def list_decisive_matches(connection: Connection, final: int, first: int, second
 def requeue_abandoned(connection: Connection, id: int) -> int:
     """Queue a final's abandoned matches again, with 0 attempts; return how many.
 
-    They keep their plan indices, and so their cards.
+    The matches keep their plan indices, and so their cards.
     """
     lost = select(matches.c.id).where(matches.c.final == id, matches.c.outcome == ABANDONED)
     connection.execute(update(failed_attempts).where(failed_attempts.c.match.in_(lost)).values(is_last=False))

@@ -23,7 +23,7 @@ def release_lease(
 ) -> bool | None:
     """Queue a match or a version's check again; return whether it must be abandoned.
 
-    table: `matches` or `versions`. It returns None, without any effect, if it isn't leased to the runner any more.
+    table: `matches` or `versions`. Return None, without any effect, if the runner has no lease of it any more.
     """
     query = select(table.c.attempts, table.c.lost_runners).where(table.c.id == id, table.c.runner == runner)
     row = connection.execute(query).one_or_none()

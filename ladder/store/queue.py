@@ -162,7 +162,7 @@ def record_failed_attempt(
 ) -> bool | None:
     """Record a failed attempt; return True if the match is abandoned, False if it is queued again.
 
-    It returns None, without any effect, if the match isn't leased to the runner any more.
+    Return None, without any effect, if the match isn't leased to the runner any more.
     """
     abandoned = release_lease(connection, matches, match, runner, cost, timestamp)
     if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):

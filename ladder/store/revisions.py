@@ -97,7 +97,10 @@ def create_schema(
 
 
 def list_upgrades(connection: Connection) -> tuple[str, list[SchemaUpgrade]]:
-    """Return the revision, and what `upgrade_schema` would apply, in order. Raises DatabaseError, SchemaError."""
+    """Return the revision, and what `upgrade_schema` would apply, in order.
+
+    Raises SchemaError for an unknown revision, DatabaseError if the database can't be read.
+    """
     from alembic.script import ScriptDirectory
 
     script = ScriptDirectory.from_config(_alembic_config(connection))
@@ -107,7 +110,9 @@ def list_upgrades(connection: Connection) -> tuple[str, list[SchemaUpgrade]]:
 
 
 def upgrade_schema(database: Database) -> None:
-    """Upgrade a database to the newest revision, completely or not at all. Raises DatabaseError, SchemaError.
+    """Upgrade a database to the newest revision, completely or not at all.
+
+    Raises SchemaError for an unknown revision, DatabaseError if the database can't be changed.
 
     Back it up first, and stop all other processes that use it.
     """

@@ -87,7 +87,7 @@ def find_credential(connection: Connection, token_sha256: str) -> Credential | N
 
 
 def all_credentials(connection: Connection, login: str | None = None) -> list[Credential]:
-    """Return the credentials of a user, or of all users, in order of id."""
+    """Return the credentials of the user with a login, or of all users for None, in order of id."""
     query = _CREDENTIALS.order_by(credentials.c.id)
     rows = connection.execute(query if login is None else query.where(users.c.login == login))
     return [Credential(*row) for row in rows]

@@ -331,8 +331,7 @@ def release_check(
 ) -> bool | None:
     """Queue a version's check again after a failed attempt; return whether it is abandoned, and the version rejected.
 
-    reason: why the attempt failed. It returns None, without any effect, if the check isn't leased to the runner any
-    more.
+    reason: why the attempt failed. Return None, without any effect, if the check isn't leased to the runner any more.
     """
     abandoned = release_lease(connection, versions, version, runner, cost, timestamp)
     if abandoned is not None:
@@ -427,7 +426,7 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 def is_newest_version(connection: Connection, version: Version) -> bool:
     """Return whether a version should become active once it is accepted.
 
-    It shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
+    A version shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
     disabled a version of the bot since it was submitted.
     """
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)

@@ -67,7 +67,7 @@ class TableSandboxes:
 
 
 class PreparedBots:
-    """Claims table sessions and prepares their bots to start. Not thread-safe."""
+    """The bots of claimed table sessions, prepared to start. Not thread-safe."""
 
     def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
         self._ladder = ladder
@@ -78,7 +78,7 @@ class PreparedBots:
     def claim(self, id: int, runner: str) -> tuple[store.TableSession, TableSandboxes] | None:
         """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
 
-        Raises UnplayableTableError, DatabaseError.
+        Raises UnplayableTableError for a reason of `unplayable_reason`, DatabaseError if the database can't be used.
         """
 
         def act(connection: Connection) -> tuple[store.TableSession, str | None, dict[int, PortableBot]] | None:
@@ -130,7 +130,8 @@ class PreparedBots:
     ) -> store.TableSession:
         """Carry out a change of a table's slots and prepare its new bots; return the session.
 
-        Raises LadderError, DatabaseError, and the errors of a bot that can't be prepared.
+        Raises LadderError if the change isn't possible, DatabaseError if the database can't be used, and the errors of
+        a bot that can't be prepared.
         """
         names, taken = list(change.bots), {slot.version_ref for slot in session.slots}
         if change.draw:
@@ -321,7 +322,7 @@ FAILED_REASON = "the server couldn't start the match"
 
 
 class TableServer:
-    """Play the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
+    """A server that plays the table sessions of a ladder. Create it in a running event loop; `say` logs a line."""
 
     def __init__(self, ladder: Ladder, bots: PreparedBots, say: LogCallback) -> None:
         self._ladder = ladder
@@ -339,7 +340,10 @@ class TableServer:
         self._secret = secrets.token_urlsafe(24)
 
     async def serve(self) -> None:
-        """Serve until SIGTERM or SIGINT. Raises DatabaseError, and any error that ends the polling."""
+        """Serve until SIGTERM or SIGINT.
+
+        Raises DatabaseError if the database can't be used, and any error that ends the polling.
+        """
         asked = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, asked.set)
@@ -589,7 +593,10 @@ class TableServer:
 
 
 def serve_tables(ladder: Ladder, say: LogCallback) -> None:
-    """Play a ladder's tables until SIGTERM or SIGINT. Raises DatabaseError, OSError."""
+    """Play a ladder's tables until SIGTERM or SIGINT.
+
+    Raises DatabaseError if the database can't be used, OSError if no port or file can be opened.
+    """
     cache: Path = cache_folder()
     cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     if remove_dead_scratch():

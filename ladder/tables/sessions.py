@@ -274,7 +274,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
     """Join the oldest public table with a free seat, else open one with bots.
 
     invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret. Raises
-    LadderError.
+    LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play.
     """
 
     def read(connection: Connection) -> list[store.TableSession]:

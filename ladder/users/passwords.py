@@ -61,7 +61,11 @@ def find_login(ladder: Ladder, typed: str) -> str:
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
-    """Start a session. Raises AuthenticationError; the message gives the reason only if the password is right."""
+    """Start a session; return its secret.
+
+    Raises AuthenticationError for an unknown login or a wrong password, without saying which; with the right password,
+    the message says why the user is locked out.
+    """
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
     if not _verify_password(credential, password) or credential is None:
         raise AuthenticationError(_WRONG)

@@ -341,7 +341,7 @@ def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None
 
 
 class UserMatcher:
-    """Find users by student_id, email, login and platform ids, ignoring the case of ASCII letters.
+    """An index of users by student_id, email, login and platform ids; the case of ASCII letters doesn't matter.
 
     An identifier of a merged user leads to the user that it was merged into. The email of an account that waits for
     approval isn't used. Emails and logins are interchangeable: one platform's login is another's email.

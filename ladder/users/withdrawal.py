@@ -10,7 +10,7 @@ from ladder.settings import LadderError
 
 @transaction
 def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended: bool, actor: str, reason: str) -> bool:
-    """Suspend a user, or undo it; return False if this applies already.
+    """Suspend a user, or lift the suspension; return False if this applies already.
 
     Bots of a suspended user don't play, submissions are rejected, and nothing counts for grades. Queued matches with
     them are cancelled, except in finals, where results of others depend on them. Raises LadderError for an unknown
@@ -33,7 +33,7 @@ def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended:
 def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
-    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError as `set_suspended`.
+    The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError like `set_suspended`.
     """
     user = get_participant(connection, login)
     if user.withdrawn == gone:

@@ -256,7 +256,10 @@ def hold_body(request: RequestContext) -> Iterator[None]:
 
 
 def authorize(http: Request) -> RequestContext:
-    """Check a request's permission by ROUTES, and return its context. Raises HTTPError, SignInRequiredError."""
+    """Check a request's permission by ROUTES, and return its context.
+
+    Raises SignInRequiredError if a page needs a login, HTTPError for other requests that aren't allowed.
+    """
     passed: RequestContext | None = getattr(http.state, "request", None)
     if passed is not None:
         return passed

@@ -108,7 +108,7 @@ public class CoupKit {
         public Move keepShown(Game game) { return null; }
         public Move examineShow(Game game) { return null; } // choose the card to show to the inquisitor
         public Move examineDecide(Game game) { return null; } // hand back game.seen (the default), or replace it
-        public Move draft(Game game) { return null; } // choose the first of your two cards
+        public Move draft(Game game) { return null; } // choose your first card from a set of five
         public Move allegiance(Game game) { return null; } // choose your side
         public Move other(Game game) { return null; } // answer a kind of request that this kit doesn't know
 

@@ -43,7 +43,7 @@ _ROLES = 5  # every ruleset has five
 
 
 class Field:
-    """A range of numbers in the array: its name, size and meaning."""
+    """A field of the observation: its name, its size (how many numbers in a row) and its meaning."""
 
     __slots__ = ("name", "says", "size")
 
@@ -129,7 +129,7 @@ def fields(seats: int) -> list[Field]:
 
 
 def size(seats: int) -> int:
-    """Return the size of an observation."""
+    """Return how many numbers an observation has with this number of seats."""
     return _HEAD_SIZE + _OWN_SIZE + seats * (_ROW_SIZE + _SECRET_SIZE)
 
 
@@ -229,8 +229,8 @@ class Watcher:
     def fill(self, numbers: array[int], seat: int, piles: tuple[Any, ...], known: tuple[Any, Any]) -> None:
         """Write a seat's observation of the latest board into an array, at the index of this game.
 
-        `piles`: its cards, drawn cards, discards, and the role of the card that it examines, or None.
-        `known`: the facts that are certain for it, in the order of `CertainCards` of `arena.coup`.
+        `piles`: the seat's cards, drawn cards, discards, and the role of the card that it examines, or None.
+        `known`: the facts that are certain for the seat, in the order of `CertainCards` of `arena.coup`.
         """
         if known is not self._known[seat]:
             self._certain(seat, known)
@@ -248,7 +248,7 @@ class Watcher:
     def see(self, board: Sequence[Any], kind: str) -> None:
         """Store a board, once for all seats. `kind`: the kind of request; empty without a request.
 
-        Its order is: rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
+        The board is a sequence of rules, turn, actor, deck, coins, influence, revealed, phase, sides, reserve.
         """
         before, self._board = self._board, board
         _, turn, actor, deck, coins, influence, _, phase, sides, reserve = board  # faster than access by name
@@ -393,7 +393,7 @@ _EXAMINED, _SWAPPED, _HANDS_BACK, _FORCE_SWAPS = (
 
 
 class Encoder:
-    """Encodes the messages to one seat. `hello`: the referee's first message, as a dict.
+    """An encoder of the messages to one seat. `hello`: the referee's first message, as a dict.
 
     After a request `observation` is an array of int16 with `size(seats)` numbers, and `mask` a bytearray with a 1 for
     each legal action. `actions` has the action of each element of `legal`, in order; None for an unknown action.
@@ -521,7 +521,7 @@ class Policy:
             self._layers = [(self._np.array(rows, float), self._np.array(bias, float)) for rows, bias in layers]
 
     def scores(self, observation: Sequence[int]) -> list[float]:
-        """Return a score for each action."""
+        """Return the score of each action, by index, for one observation; a higher score is better."""
         values: Any = observation if self._np is None else self._np.array(observation, float)
         for place, (rows, bias) in enumerate(self._layers):
             if place and self.activation != "none":
@@ -538,14 +538,14 @@ class Policy:
         return [tanh(value) if self.activation == "tanh" else max(value, 0.0) for value in values]
 
     def best(self, observation: Sequence[int], actions: Iterable[int]) -> int:
-        """Return the action with the highest score among these; ties go to the lowest index."""
+        """Return the action with the highest score among `actions`; ties go to the lowest index."""
         scores = self.scores(observation)
         legal = sorted(actions)
         most = max(scores[action] for action in legal)
         return next(action for action in legal if scores[action] >= most - _TIE * (1 + abs(most)))
 
     def drawn(self, observation: Sequence[int], actions: Iterable[int], chance: float) -> int:
-        """Return an action drawn by the softmax of the scores; `chance` is a random number in [0, 1)."""
+        """Return one of `actions`, drawn by the softmax of their scores; `chance` is a random number in [0, 1)."""
         scores = self.scores(observation)
         legal = sorted(actions)
         most = max(scores[action] for action in legal)

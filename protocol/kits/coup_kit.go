@@ -52,7 +52,7 @@ var methods = map[string]string{
 	"keep_shown":     "KeepShown",     // a variant: keep the card that you showed, or replace it (the default)
 	"examine_show":   "ExamineShow",   // a variant: choose the card to show to the inquisitor
 	"examine_decide": "ExamineDecide", // a variant: hand back game.Seen (the default), or replace it
-	"draft":          "Draft",         // a variant: choose the first of your two cards
+	"draft":          "Draft",         // a variant: choose your first card from a set of five
 	"allegiance":     "Allegiance",    // a variant: choose your side
 	"other":          "Other",         // answer a kind of request that this kit doesn't know
 	"!hello":         "MatchStart",    // (game *Game): prepare for the match; the players aren't known yet

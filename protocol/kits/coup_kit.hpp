@@ -262,7 +262,7 @@ public:
     virtual Answer keep_shown(Game&) { return 0; }     // keep the card that you showed, or replace it (the default)
     virtual Answer examine_show(Game&) { return 0; }   // choose the card to show to the inquisitor
     virtual Answer examine_decide(Game&) { return 0; } // hand back game.seen (the default), or replace it
-    virtual Answer draft(Game&) { return 0; }          // choose the first of your two cards
+    virtual Answer draft(Game&) { return 0; }          // choose your first card from a set of five
     virtual Answer allegiance(Game&) { return 0; }     // choose your side
     virtual Answer other(Game&) { return 0; }          // answer a kind of request that this kit doesn't know
 

@@ -324,7 +324,7 @@ class Bot {
   keepShown(game) {} // keep the card that you showed, or replace it (the default)
   examineShow(game) {} // choose the card to show to the inquisitor
   examineDecide(game) {} // hand back game.seen (the default), or replace it
-  draft(game) {} // choose the first of your two cards
+  draft(game) {} // choose your first card from a set of five
   allegiance(game) {} // choose your side
   other(game) {} // answer a kind of request that this kit doesn't know; game.legal[0] is a safe move
 

@@ -118,17 +118,20 @@ class Player:
 
     @property
     def alive(self) -> bool:
-        """Whether it is still in the game."""
+        """Whether the player is still in the game."""
         return self.influence > 0
 
     @property
     def known(self) -> list[str]:
-        """Cards that it certainly holds, from `you.known` of the request. Two equal roles are two cards."""
+        """Roles of cards that the player certainly holds, from `you.known` of the request; [] if none is certain.
+
+        Two equal roles are two cards.
+        """
         return self._certain("has")
 
     @property
     def lacks(self) -> list[str]:
-        """Roles that it certainly doesn't hold, from `you.known` of the request."""
+        """Roles that the player certainly doesn't hold, from `you.known` of the request; [] if none is certain."""
         return self._certain("lacks")
 
     def _certain(self, what: str) -> list[str]:
@@ -432,7 +435,7 @@ class Bot:
         return 0
 
     def lose(self, game: Game) -> Answer:
-        """Choose the card to lose; `game.reason` is the reason."""
+        """Choose the card to lose, by default the first in `game.legal`; `game.reason` says why you lose one."""
         return 0
 
     def exchange(self, game: Game) -> Answer:
@@ -444,7 +447,7 @@ class Bot:
         return 0
 
     def examine_show(self, game: Game) -> Answer:
-        """Choose the card to show to the inquisitor."""
+        """Choose the card to show to the inquisitor, by default the first in `game.legal`."""
         return 0
 
     def examine_decide(self, game: Game) -> Answer:
@@ -452,11 +455,11 @@ class Bot:
         return 0
 
     def draft(self, game: Game) -> Answer:
-        """Choose the first of your two cards."""
+        """Choose your first card from the set of five in `game.legal`; the second card is dealt."""
         return 0
 
     def allegiance(self, game: Game) -> Answer:
-        """Choose your side."""
+        """Choose your side, which fixes the others: loyalist or reformist, by default the first in `game.legal`."""
         return 0
 
     def other(self, game: Game) -> Answer:

@@ -51,7 +51,7 @@ pub trait Bot {
     fn keep_shown(&mut self, _game: &Game) -> usize { 0 } // keep the card that you showed, or replace it (the default)
     fn examine_show(&mut self, _game: &Game) -> usize { 0 } // choose the card to show to the inquisitor
     fn examine_decide(&mut self, _game: &Game) -> usize { 0 } // hand back `game.seen` (the default), or replace it
-    fn draft(&mut self, _game: &Game) -> usize { 0 } // choose the first of your two cards
+    fn draft(&mut self, _game: &Game) -> usize { 0 } // choose your first card from a set of five
     fn allegiance(&mut self, _game: &Game) -> usize { 0 } // choose your side
     fn other(&mut self, _game: &Game) -> usize { 0 } // answer a kind of request that this kit doesn't know
 

@@ -32,7 +32,7 @@ class _Mark(NamedTuple):
 
 
 class Meter:
-    """Measure the time of one bot process, and freeze it.
+    """The meter of one bot process: it measures the process's time, and freezes it.
 
     Times in s: `asked_at`, when the line was sent, and `look_at`, when to read next, by the table's clock; `allowed_s`,
     the line's allowed time; `own_s`, its own time at the last reading, and `cpu_s`, the lower bound of that. `settled`:
@@ -75,7 +75,7 @@ class Meter:
         self.settled = True
 
     def start(self, now: float, allowed_s: float) -> None:
-        """Begin to charge a line, sent at `now`."""
+        """Begin to charge a line that was sent at `now`, in s of the table's clock, and may take `allowed_s`."""
         self.settled = False
         self._mark = None
         self._moved_ns = -1
@@ -100,7 +100,7 @@ class Meter:
         return self._mark is not None
 
     def settle(self, now: float, referee_ns: int) -> None:
-        """End the charge of the line. `referee_ns`: how long the referee left the answer unread."""
+        """End the charge of the line at `now`. `referee_ns`: how long the referee left the answer unread."""
         self.settled = True
         self._read(now, referee_ns)
 
@@ -190,7 +190,7 @@ _OWN_SCHEDSTAT = "/proc/thread-self/schedstat"  # time on a core and time of wai
 
 
 class RunQueueClock:
-    """Return how long the thread that created this clock has waited for a core, in ns; 0 if that isn't counted.
+    """A clock of how long the thread that created it has waited for a core: a call returns ns, 0 if that isn't counted.
 
     It keeps a descriptor until `close`: opening the file takes ten times as long as reading it.
     """

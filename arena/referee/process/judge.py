@@ -73,7 +73,7 @@ def facts_of(reply: Reply) -> Facts:
 
 
 def describe_time_use(facts: Facts) -> str | None:
-    """Return text about a timeout's facts, None if none is known."""
+    """Return where the time went until a timeout, in words; None if no fact about it is known."""
     known = []
     if facts.stale is not None:
         known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
@@ -95,7 +95,10 @@ def _out_of_range_detail(message: ParsedReply, legal: int) -> str | None:
 
 
 def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:
-    """Return (code, detail) of the fault of a process that is gone; a limit's code replaces "exited" if it ended it."""
+    """Return (code, detail) of the fault of a process that is gone, whose fault was `code` until now.
+
+    If a limit ended the process, the limit's code replaces "exited". The detail is None if nothing is known.
+    """
     if code == LIMITS["output_kb"].code:
         return code, LIMITS["output_kb"].exceeded(limits)
     if code != "exited" or ended is None:

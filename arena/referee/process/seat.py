@@ -33,7 +33,7 @@ KEPT_BYTES = 32 * 1024  # of the beginning and of the end: several hundred lines
 
 
 class BoundedLog:
-    """Keep the first and the last `kept` bytes of a stream."""
+    """A log of a stream that keeps its first and its last `kept` bytes."""
 
     def __init__(self, kept: int = KEPT_BYTES) -> None:
         self.total = 0  # bytes fed, markers included
@@ -61,7 +61,7 @@ class BoundedLog:
             del self._tail[: -self._kept]
 
     def read_from(self, descriptor: int) -> bool:
-        """Read once from a non-blocking descriptor and append the bytes; return False at end of file or an error."""
+        """Read once from a non-blocking descriptor and append the bytes; return whether it is still open."""
         try:
             data = os.read(descriptor, READ_BYTES)
         except BlockingIOError:
@@ -213,7 +213,7 @@ class Seat:
     def ask(self, number: int, line: bytes) -> bool:
         """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
 
-        It returns whether all of it was written. If the seat is gone, this only clears its last answer.
+        Return whether all of the line was written. If the seat is gone, this only clears its last answer.
         """
         self.answer = None
         if self.gone is not None:
@@ -343,5 +343,5 @@ class Seat:
         self.capture.moment = text
 
     def receive_stderr(self) -> bool:
-        """Read once from the bot's standard error; return False at end of file."""
+        """Read once from the bot's standard error; return whether it is still open."""
         return self.capture.read_from(self.box.stderr)

@@ -47,7 +47,7 @@ SIGNALLED = 128  # added by bwrap, as by a shell, to the number of the signal th
 
 
 class BubblewrapSandbox(ChildSandbox):
-    """Start programs in bubblewrap; an ordinary user's boxes have folders below `scratch`. See `ChildSandbox`."""
+    """The sandbox bubblewrap. An ordinary user's boxes have folders below `scratch`. See `ChildSandbox`."""
 
     name = "bubblewrap"
 

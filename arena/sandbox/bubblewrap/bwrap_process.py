@@ -74,7 +74,8 @@ class BwrapProcess:
     def confine(self, group: Cgroup | None, fork_limit: int | None) -> None:
         """Move the first process of the namespaces into its group, or limit the number of its processes.
 
-        Since Linux 5.14 each user namespace counts its own processes. Raises SandboxError, OSError.
+        Since Linux 5.14 each user namespace counts its own processes. Raises SandboxError if the process has ended or
+        isn't there in time, OSError if the kernel refuses.
         """
         deadline = time.monotonic() + START_S
         while self.init == 0:
@@ -105,7 +106,9 @@ class BwrapProcess:
         self._filter.close()
 
     def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
-        """Wait until the program runs. Raises ProgramError if it can't be executed; SandboxError.
+        """Wait until the program runs.
+
+        Raises ProgramError if it can't be executed, SandboxError if the box fails or takes too long.
 
         `present`: its file exists, so ENOENT means that the interpreter is missing.
         """
@@ -239,7 +242,7 @@ class BwrapProcess:
 def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -> BwrapProcess:
     """Start bwrap, after `calls` in its process; it executes `argv` once `BwrapProcess.release` was called.
 
-    Raises OSError, SandboxError; ValueError for a NUL byte.
+    Raises OSError if bwrap can't be started, SandboxError if one of `calls` fails, ValueError for a NUL byte.
     """
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         status, status_end = _pipe(ours, theirs)
@@ -289,7 +292,7 @@ MAX_DESCRIPTORS = 1024  # to check; a program that has more of them only delays 
 
 
 class PipeHolderCheck:
-    """Find out which of a program's standard pipes it has closed; `family` returns the pids of its live processes."""
+    """A check for standard pipes that a program has closed; `family` returns the pids of its live processes."""
 
     def __init__(self, stdin: int, stdout: int, program: int, family: Callable[[], Iterable[int]]) -> None:
         self._ends = {0: stdin, 1: stdout}

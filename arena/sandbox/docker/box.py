@@ -36,7 +36,7 @@ SETTLE_S = 0.1  # a container's "kill" may come after its "die"
 
 
 class DockerSandbox(Sandbox):
-    """Start programs in containers, with folders below `scratch`, which is created if missing."""
+    """The sandbox of Docker containers, with folders below `scratch`, which is created if missing."""
 
     name = "docker"
     can_freeze = True

@@ -108,7 +108,7 @@ FOREIGN_KILL_ACTIONS = ("kill", "stop", "pause", "destroy")  # events of a conta
 
 
 class ContainerEvents:
-    """Watch the events of containers with one label; safe to use from several threads.
+    """The events of containers with one label, as they come; safe to use from several threads.
 
     outages: how often the event stream ended, so that the engine was lost. killed: ids of containers that another
     client ended through the engine. died: ids of containers whose process 1 has ended.
@@ -189,7 +189,7 @@ class _Stream:
     """An event stream of the containers with a label, over its own connection."""
 
     def __init__(self, label: str) -> None:
-        """Open the stream. Raises SandboxError, also if the engine doesn't answer in time.
+        """Open the stream. Raises SandboxError if the engine refuses or doesn't answer in time.
 
         docker-py requests events without a time-out, so a thread requests them, and lives while the engine hangs.
         """

@@ -189,7 +189,7 @@ def retry_removals() -> None:
 
 
 def write(path: Path | str, text: str) -> None:
-    """Write to a file of the kernel. Raises OSError, also if the file doesn't exist."""
+    """Write to a file of the kernel. Raises OSError if the file doesn't exist or the kernel refuses."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)  # without O_CREAT, since only the kernel creates them
     try:
         os.write(descriptor, text.encode())
@@ -300,7 +300,10 @@ class Hierarchy:
         return HostProblem(text, Remedy.DELEGATE_ALL)
 
     def make(self, limits: Limits) -> Cgroup:
-        """Make an empty group with these limits. Raises SandboxError; then nothing is left behind."""
+        """Make an empty group with these limits.
+
+        Raises SandboxError if the kernel refuses; then nothing is left behind.
+        """
         retry_removals()
         name = f"arena.{local_identity()}.{secrets.token_hex(6)}"
         unified = self.unified / name

@@ -65,7 +65,7 @@ def _read_stat(path: str) -> bytes:
 
 
 class ProcessMonitor:
-    """Measure the processes of `roots()`, which returns pids, and their descendants."""
+    """A meter of the processes of `roots()`, which returns pids, and of their descendants."""
 
     def __init__(self, roots: Callable[[], Iterable[int]]) -> None:
         self._roots = roots
