@@ -364,7 +364,7 @@ def treat_sigterm_as_sigint() -> None:
 
 
 class EarlyStop:
-    """What ends a long command early; see `stop_early`. `reason`: None before it."""
+    """The early end of a long command; see `stop_early`. `reason`: why the command ends, None before that."""
 
     def __init__(self, seconds: float | None) -> None:
         self.reason: str | None = None

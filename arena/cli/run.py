@@ -219,7 +219,10 @@ def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, 
 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use. Raises as `check_models`."""
+    """Check the models of a run before anything is built, and print what they will use.
+
+    Raises BotError like `check_models`.
+    """
     if (budget := check_models(config, budget_file)) is not None:
         models = [bot for bot in config.bots if bot.is_model]
         games = config.plan().games * config.seats * len(models) // len(config.bots)

@@ -97,7 +97,7 @@ def report_calls(folder: Path) -> list[ModelCalls]:
 
 
 def count_cut_off(folder: Path) -> int:
-    """Return the number of calls that a crash cut off, which the budget counts. Raises OSError as `report_calls`."""
+    """Return the number of calls that a crash cut off, which the budget counts. Raises OSError like `report_calls`."""
     with closing(Journal(folder / FOLDER, lambda match: False)) as journal:
         return journal.used.calls - sum(player.used.calls for player in journal.players.values())
 

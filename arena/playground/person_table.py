@@ -52,7 +52,7 @@ def replay() -> str:
 
 
 def review() -> str:
-    """Return the same page with a review of the person's moves, which takes some seconds."""
+    """Return the page of `replay` with a review of the person's moves, which takes some seconds."""
     return _make_page(lambda record: review_person(record, record.header.bots.index(_PERSON)))
 
 

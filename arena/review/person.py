@@ -32,7 +32,7 @@ def review_person(record: Record, player: int) -> dict[str, Any]:
 
 
 def review_in_process(text: str, player: int) -> dict[str, Any]:
-    """Return the same for a record as text, from a new process. It has only a `caution` if the process fails."""
+    """Return `review_person` of a record as text, from a new process; only a `caution` if the process fails."""
     import subprocess  # browsers have none
 
     command = [sys.executable, "-m", "arena.review", str(player)]

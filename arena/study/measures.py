@@ -73,7 +73,7 @@ MEASURES = {
 
 
 class Key(NamedTuple):
-    """What cases belong to, but for their deal. name: of a part of the measure, such as a role."""
+    """The group of cases, of any deal, to which a case belongs. name: of a part of the measure, such as a role."""
 
     player: str
     condition: str
