@@ -34,7 +34,10 @@ class BackupFile:
 
 
 def write_backup(ladder: Ladder, file: Path) -> int:
-    """Write a backup to a new file; return its size in bytes. Raises LadderError, DatabaseError, OSError.
+    """Write a backup to a new file; return its size in bytes.
+
+    Raises LadderError if the file exists, DatabaseError if the database can't be read, OSError if the file can't be
+    written.
 
     Meanwhile the disk needs space for two copies of the database. An existing file is never overwritten.
     """
@@ -65,8 +68,9 @@ def write_database_backup(database: store.Database, folder: Path, file: Path) ->
 def restore_backup(file: Path, folder: Path, url: str | None = None) -> Ladder:
     """Restore a backup into a new folder and, if a URL is given, an empty database.
 
-    If it fails, the folder is as it was. Raises LadderError, also for a truncated or changed file; DatabaseError,
-    OSError.
+    If it fails, the folder is as it was. Raises LadderError if the folder has a ladder, or the file is no complete,
+    unchanged backup; DatabaseError if the database isn't empty or can't be written; OSError if a file can't be read or
+    written.
     """
     if any(os.path.lexists(folder / name) for name in (SETTINGS_FILE, _DATABASE)) or any(folder.glob(_COMMITMENTS)):
         raise LadderError(f"{folder} contains files of a ladder, and isn't overwritten.\nName a new folder.")

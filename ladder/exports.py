@@ -31,7 +31,11 @@ class ExportedFiles:
 
 
 def export_ladder(ladder: Ladder, folder: Path, names: bool) -> list[Path]:
-    """Write a ladder into a new or empty folder; return its files. Raises LadderError, OSError."""
+    """Write a ladder into a new or empty folder; return its files.
+
+    names: whether to write what only staff may see, or only what is public. Raises LadderError if the folder isn't
+    empty, OSError if it can't be written.
+    """
     make_empty_folder(folder, "--out DIR")
     with ladder.reading(STAFF_VIEWER if names else PUBLIC_VIEWER) as context:
         return list(_write_files(context, folder, 0o600 if names else 0o666))

@@ -242,7 +242,9 @@ def revoke_credential(
     """Revoke a credential and the sessions that it started; return False if it is revoked already.
 
     actor, reason: for the audit log. login: the user that revokes their own credential, None for staff. Raises
-    LadderError if it doesn't exist, belongs to another user, or is the user's own password or provider account."""
+    LadderError if the credential doesn't exist, belongs to another user, or is the user's own password or provider
+    account.
+    """
     known = store.all_credentials(connection, login)
     entry = next((each for each in known if each.id == id), None)
     # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.

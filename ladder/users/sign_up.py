@@ -26,7 +26,7 @@ def find_join_link(ladder: Ladder, link: str) -> store.Credential | None:
 
 
 def create_account(ladder: Ladder, link: str, login: str, name: str, email: str) -> IssuedSecret:
-    """Create an account by a sign-up link, and return a session. Staff sees its email.
+    """Create an account by a sign-up link, and return a session. Staff sees the account's email.
 
     Raises LadderError if the link has expired, the login is invalid or used, or too many accounts wait.
     """
