@@ -184,7 +184,7 @@ class GradesPage:
     """Current grades, None without baselines, and the names of deadlines and finals that can be graded.
 
     published: the requested release, else the newest one of the same scope. releases: newest first. computed_at: when
-    the current grades were computed. measured_until: until when games count at the deadline. Both since 1970, in seconds.
+    the current grades were computed. measured_until: until when games count at the deadline. Both are Unix times.
     """
 
     grades: Grades | None
