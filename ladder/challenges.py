@@ -37,7 +37,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
 
     def act(connection: Connection) -> QueuedChallenge:
         owner = get_acting_user(connection, login)
-        table = _challenge_table(connection, ladder.play.seats, bot, opponents)
+        table = _seat_challenge(connection, ladder.play.seats, bot, opponents)
         if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
             raise LadderError(
                 f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
@@ -62,7 +62,7 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     return ladder.database.write(act)
 
 
-def _challenge_table(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
+def _seat_challenge(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
     """Return the versions that play a challenge: the named ones, and reference bots in the other seats. Raises
     LadderError."""
     table = [get_accepted_version(connection, each) for each in (bot, *opponents)]

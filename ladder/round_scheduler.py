@@ -34,14 +34,14 @@ class RoundScheduler:
         self._read_times(connection)
         number = store.last_round_number(connection) + 1
         shuffle = keyed_shuffle(self._ladder.round_key(), "rounds")
-        tables = plan_next_round(self._field(connection), self._ladder.play.seats, self._met, shuffle, number)
+        tables = plan_next_round(self._list_entrants(connection), self._ladder.play.seats, self._met, shuffle, number)
         return len(store.queue_matches(connection, store.RATED, tables, self._ladder.clock(), round=number))
 
     def idle_reason(self) -> str | None:
         """Return the reason why the active versions can't play a round, None if they can."""
-        return no_round_reason(self._ladder.database.read_with_retry(self._field), self._ladder.play.seats)
+        return no_round_reason(self._ladder.database.read_with_retry(self._list_entrants), self._ladder.play.seats)
 
-    def _field(self, connection: Connection) -> list[Entrant]:
+    def _list_entrants(self, connection: Connection) -> list[Entrant]:
         """Return the active versions as the rounds' plan takes them, with the games that each has played since the last
         reset."""
         play = self._ladder.play

@@ -19,7 +19,7 @@ _SEATS = frozenset({"seat", "target", "claimant"})
 
 def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the text of an event, "" for an event without text. `names` has the players' names by seat."""
-    return _find_text("events", _event_keys(event), event, names)
+    return _find_text("events", _choose_event_keys(event), event, names)
 
 
 def describe_move(move: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -51,7 +51,7 @@ def join_texts(texts: Iterable[tuple[str, str]]) -> str:
     return line
 
 
-def _event_keys(event: Mapping[str, Any]) -> Iterator[str]:
+def _choose_event_keys(event: Mapping[str, Any]) -> Iterator[str]:
     """Yield the possible keys of an event's text, the most specific first."""
     word = event["event"]
     if word == "action":
@@ -97,7 +97,7 @@ def _find_text(part: str, keys: Iterator[str], fields: Mapping[str, Any], names:
     text = next((texts[key] for key in keys if key in texts), "")
     if not text:
         return ""
-    return "".join(piece if not field else _field(field, fields, names) for piece, field in _pieces(text))
+    return "".join(piece if not field else _describe_field(field, fields, names) for piece, field in _pieces(text))
 
 
 @cache
@@ -110,7 +110,7 @@ def _pieces(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(pieces)
 
 
-def _field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
+def _describe_field(name: str, fields: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return a field of an event in words; seats become names."""
     value = fields.get(name)
     if name in _SEATS and isinstance(value, int):

@@ -144,7 +144,11 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
     except UnicodeDecodeError as error:
         return Malformed("bad_utf8", f"byte {error.start} of the line is not UTF-8")
     # The depth is at most the number of opening brackets, so it is rarely counted.
-    if len(line) > 2 * DEPTH_LIMIT and text.count("{") + text.count("[") > DEPTH_LIMIT and _depth(text) > DEPTH_LIMIT:
+    if (
+        len(line) > 2 * DEPTH_LIMIT
+        and text.count("{") + text.count("[") > DEPTH_LIMIT
+        and _measure_depth(text) > DEPTH_LIMIT
+    ):
         return Malformed("too_deep", f"the JSON is nested more than {DEPTH_LIMIT} deep")
     text = text.strip(" \t\r\n")  # JSON's whitespace and no other; so a line may end in \r\n
     try:
@@ -170,7 +174,7 @@ def decode(line: bytes) -> dict[str, Any] | Malformed:
     return value
 
 
-def _depth(text: str) -> int:
+def _measure_depth(text: str) -> int:
     """Return the deepest nesting of brackets outside of strings; stops above DEPTH_LIMIT."""
     depth = deepest = 0
     in_string = escaped = False

@@ -167,7 +167,7 @@ def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
                 if getattr(entries, "metadata_encoding", None) is None:  # which typeshed lacks
                     _require_readable_name(_name_of(entry))
                 content = _read_entry(entries, entry)
-                header = _tar_header(entry, content)
+                header = _make_tar_header(entry, content)
                 target.add(header, io.BytesIO(content) if header.isreg() else None)
     except UnicodeDecodeError:
         raise ArchiveError("a name is damaged") from None
@@ -223,7 +223,7 @@ def _require_readable_name(name: str) -> None:
         raise ArchiveError(f"the name {escape_control(name)} isn't UTF-8\nRename the file with ASCII letters.")
 
 
-def _tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
+def _make_tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     """Return an entry's header as `_Target.add` takes it. content: of the entry; a link's is its target.
 
     A file is a program by its mode or, in a zip that has none, by its first bytes. Raises ArchiveError for another

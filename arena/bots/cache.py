@@ -54,7 +54,7 @@ class BotCache:
         Raises MissingProgramError if the files have another digest, ArchiveError for an invalid archive, OSError if
         this machine can't write the files.
         """
-        with _new_copy(self._copy_path(bot)) as scratch:
+        with _open_new_copy(self._copy_path(bot)) as scratch:
             unpack(archive, scratch, MAX_BYTES, MAX_FILES, links_out=True)
             files = _bot_path(bot, scratch)
             actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
@@ -130,7 +130,7 @@ class BotCache:
 
 
 @contextmanager
-def _new_copy(copy: Path) -> Iterator[Path]:
+def _open_new_copy(copy: Path) -> Iterator[Path]:
     """Yield a new folder, which becomes `copy` at the end unless another process has made `copy` by then."""
     scratch = Path(tempfile.mkdtemp(prefix="new-", dir=copy.parent))
     try:
@@ -167,7 +167,7 @@ def extract_bot(archive: bytes, title: str, folder: Path) -> Path:
     copy = folder / title
     if not copy.is_dir():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _new_copy(copy) as scratch:
+        with _open_new_copy(copy) as scratch:
             unpack(io.BytesIO(archive), scratch, MAX_BYTES, MAX_FILES, links_out=True)
     return copy
 

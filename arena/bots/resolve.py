@@ -52,7 +52,7 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
         first_line = file.read(4_096).split(b"\n", 1)[0]  # more than Linux (256) and macOS (512) read
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
-        return (*_shebang_command(os.fsdecode(first_line[2:]), path, given, programs), str(path))
+        return (*_read_shebang(os.fsdecode(first_line[2:]), path, given, programs), str(path))
     if ending in (".ipynb", ".zip"):
         help = "Unpack an archive, or export a notebook with jupyter nbconvert --to script, and name the result."
         raise BotError(f"{escape_control(given)} isn't a program.\n{help}")
@@ -78,7 +78,7 @@ def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[st
     )
 
 
-def _shebang_command(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
+def _read_shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
     """Return the words of a `#!` line; the program is absolute.
 
     Raises BotError if this program, or the one that env would start, is missing.
@@ -501,7 +501,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
         if file in read:
             continue
         read.add(file)
-        for base, name in _imports(file):
+        for base, name in _imports_kit(file):
             top = name.split(".")[0]
             if base is None and top not in own and top not in _KITS:
                 foreign.add(top)
@@ -513,7 +513,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     return tuple(sorted(foreign - sys.stdlib_module_names))
 
 
-def _imports(file: Path) -> Iterator[tuple[Path | None, str]]:
+def _imports_kit(file: Path) -> Iterator[tuple[Path | None, str]]:
     """Yield (folder of a relative import or None, name) for each top-level import; a name may be a module's member."""
     try:
         if file.stat().st_size > _MAX_SOURCE_BYTES:

@@ -40,7 +40,7 @@ def new_bot(path: Path, language: str) -> NewBot:
     Raises BotError if the name isn't valid or `path` is in use, OSError if the files can't be written.
     """
     is_model = language == MODEL
-    name = _valid_name(path)
+    name = _require_valid_name(path)
     starter, needs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)
     if path.is_symlink():  # a folder can't be moved onto a link
         raise BotError(f"{escape_control(path)} is a link.\nName a folder that isn't a link.")
@@ -58,7 +58,7 @@ def new_bot(path: Path, language: str) -> NewBot:
     return NewBot(name, path, language, path / starter, tuple(each for each in needs if shutil.which(each) is None))
 
 
-def _valid_name(path: Path) -> str:
+def _require_valid_name(path: Path) -> str:
     """Return the name of a bot with this folder. Raises BotError if it isn't a valid name."""
     try:
         name = normal_name(path.name)

@@ -466,7 +466,7 @@ def main() -> None:
             resource.setrlimit(kind, (most, most))
     signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # SIGALRM ends the process
     try:
-        answer, archive = _outcome(*asked["job"])
+        answer, archive = _convert_from_input(*asked["job"])
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + archive)
         sys.stdout.buffer.flush()
         os._exit(0)
@@ -476,7 +476,7 @@ def main() -> None:
         os._exit(1)
 
 
-def _outcome(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:
+def _convert_from_input(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:
     """Return the result of a job, or its error, as JSON, and the archive.
 
     Raises MemoryError if reading it needs more memory than allowed.

@@ -91,12 +91,12 @@ def excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     """
     places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
     if not places:
-        return tuple(_without_foreign_frames(stderr)[-SHOWN_LINES:])
-    lines = _without_foreign_frames(stderr[places[-1] :])
+        return tuple(_omit_foreign_frames(stderr)[-SHOWN_LINES:])
+    lines = _omit_foreign_frames(stderr[places[-1] :])
     return (lines[0], *lines[1:][-SHOWN_LINES + 1 :]) if TRACEBACK in lines else tuple(lines[:SHOWN_LINES])
 
 
-def _without_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
+def _omit_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
     """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
     kept: list[bytes] = []
     inside = False

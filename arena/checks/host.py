@@ -130,13 +130,7 @@ def try_sandboxes() -> dict[str, sandbox.HostProblem | None]:
 
 def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("/")) -> list[Finding]:
     """Return all findings, the most severe first. tried: from `try_sandboxes`. root: the folder with proc and sys."""
-    results = [
-        *_sandbox_findings(tried),
-        check_languages(),
-        *_memory_findings(root),
-        _disk_finding(),
-        *_setting_findings(root),
-    ]
+    results = [*_check_sandboxes(tried), check_languages(), *_check_memory(root), _check_disk(), *_check_settings(root)]
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
@@ -146,7 +140,7 @@ def _make_finding(what: str, level: Severity, problem: sandbox.HostProblem | str
     return Finding(what, level, problem.message, problem.fix_command or "", problem.advice)
 
 
-def _sandbox_findings(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
+def _check_sandboxes(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
     """Yield whether untrusted bots can play here, what `--sandbox auto` uses, each isolating sandbox, and control
     groups."""
     works = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
@@ -172,7 +166,7 @@ def _sandbox_findings(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[
         yield _make_finding("control groups", Severity.OK, groups.describe())
 
 
-def _setting_findings(root: Path) -> Iterator[Finding]:
+def _check_settings(root: Path) -> Iterator[Finding]:
     for setting in _SETTINGS:
         texts = [_read_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
@@ -205,7 +199,7 @@ def _is_visible_in_box(path: str) -> bool:
     return any(tree.is_dir() and real.is_relative_to(tree) for tree in shown)
 
 
-def _memory_findings(root: Path) -> Iterator[Finding]:
+def _check_memory(root: Path) -> Iterator[Finding]:
     """Yield whether the memory is enough for a match on each core; nothing where the kernel doesn't tell its size."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
@@ -227,7 +221,7 @@ def _memory_findings(root: Path) -> Iterator[Finding]:
     yield _make_finding("memory", Severity.WARN, problem)
 
 
-def _disk_finding() -> Finding:
+def _check_disk() -> Finding:
     where = tempfile.gettempdir()
     if sandbox.is_noexec(where):
         text = f"{where} is mounted noexec: compiled bots can't start there as plain processes"

@@ -94,7 +94,7 @@ def _print_request_odds(ruleset: Ruleset, line: str, as_json: bool) -> None:
     if as_json:
         print_json(answer)
     else:
-        print_parts(_request_table(answer), widest=MAX_PROSE_COLUMNS)
+        print_parts(_make_request_table(answer), widest=MAX_PROSE_COLUMNS)
 
 
 def _print_card_odds(
@@ -108,9 +108,9 @@ def _print_card_odds(
     except ValueError as problem:
         usage_error(str(problem))
     if as_json:
-        print_json(_odds_answer(ruleset, players, mine, up, result))
+        print_json(_make_odds_answer(ruleset, players, mine, up, result))
     else:
-        print_parts(_odds_table(ruleset, players, mine, up, result), widest=MAX_PROSE_COLUMNS)
+        print_parts(_make_odds_table(ruleset, players, mine, up, result), widest=MAX_PROSE_COLUMNS)
 
 
 def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
@@ -147,7 +147,7 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
         usage_error(f"the request isn't complete, or impossible: {problem!r}")
 
 
-def _request_table(answer: OddsAnswer) -> RenderableType:
+def _make_request_table(answer: OddsAnswer) -> RenderableType:
     """Return the chances of each opponent, a column each, with a row for each role."""
     seats, held = answer.seats or (), answer.held_by_opponent or ()
     rows = [[role, *(f"{chances[role]:.1%}" for chances in held)] for role in answer.copies_unseen]
@@ -178,7 +178,7 @@ def _numbers(text: str) -> list[int]:
     return [int(word) for word in words]
 
 
-def _odds_answer(
+def _make_odds_answer(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> OddsAnswer:
     """Return the odds as plain numbers, as --json prints them; exact fractions become floats."""
@@ -200,7 +200,7 @@ def _odds_answer(
     )
 
 
-def _odds_table(
+def _make_odds_table(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> RenderableType:
     """Return the chances by the number of an opponent's cards, a column each and the most cards first.

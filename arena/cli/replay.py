@@ -253,12 +253,12 @@ def print_what_if(differences: WhatIfReport) -> None:
     print_parts(
         Text(f"it chooses differently at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
         *([Text(f"{silent} without a valid reply")] if silent else []),
-        *([Text(), _table(differences.items)] if differences.items else []),
+        *([Text(), _make_table_of_pairs(differences.items)] if differences.items else []),
         widest=MAX_PROSE_COLUMNS,
     )
 
 
-def _table(rows: Sequence[DecisionPair]) -> RenderableType:
+def _make_table_of_pairs(rows: Sequence[DecisionPair]) -> RenderableType:
     """Return a row for each decision: the recorded move next to the one that the new version chose."""
     numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
     return make_table(

@@ -114,7 +114,7 @@ def review(
     if as_json:
         print_json(answer)
     elif answer.lost:
-        print_parts(*_parts(answer, top), widest=MAX_PROSE_COLUMNS)
+        print_parts(*_format_review(answer, top), widest=MAX_PROSE_COLUMNS)
         if answer.costly_decisions:
             print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
     if early.reason is not None:
@@ -134,7 +134,7 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
     write_page(html, path, games, None, answer.bot, asdict(answer))
 
 
-def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
+def _format_review(answer: Review, top: int) -> Iterator[RenderableType]:
     """Yield the review as `print_parts` takes it: the counts, the `top` most costly decisions, and their patterns."""
     of = "" if answer.games == answer.lost else f"; the first {answer.games} were reviewed"
     yield Text(
@@ -149,7 +149,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
     costly = answer.costly_decisions[:top]
     whole = len(answer.costly_decisions)
     yield Text(f"\nthe {len(costly)} most costly of {format_count(whole, 'decision')} that lowered the chance to win\n")
-    yield _table(costly)
+    yield _make_decision_table(costly)
     if answer.patterns:
         yield Text("\npatterns, with lost wins per 100 lost games\n")
         yield from map(_pattern, answer.patterns)
@@ -158,7 +158,7 @@ def _parts(answer: Review, top: int) -> Iterator[RenderableType]:
     yield Text(f"\n{answer.caution}\n")
 
 
-def _table(costly: Sequence[CostlyDecision]) -> RenderableType:
+def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
     """Return a row for each decision, in the order given; costs and chances are in percent."""
     columns = [
         Column("wins given\naway", number=True),

@@ -79,7 +79,7 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
         Text(f"{format_range(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
         *_silence(rules),
         Text(),
-        _actions(rules),
+        _make_action_table(rules),
         *_sentences(rules, seats),
         *_from_document(rules),
         *_from_kin(rules),
@@ -96,7 +96,7 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
 def fields_table() -> RenderableType:
     """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
     return Group(
-        *(part for field in FIELDS for part in _field(field)),
+        *(part for field in FIELDS for part in _describe_field(field)),
         Text("A ruleset file for --rules my.toml: an optional base, and any of these fields", style="bold"),
         Padding(Text(_FILE), (0, 0, 0, 2)),
         Text(),
@@ -116,7 +116,7 @@ def _silence(rules: Ruleset) -> Iterator[Text]:
 # ---------------------------------------------------------------- the table of actions
 
 
-def _actions(rules: Ruleset) -> Table:
+def _make_action_table(rules: Ruleset) -> Table:
     """Return a row for each action of the rules: its effect, cost, claimed role and the roles that block it."""
     columns: list[str | Column] = [
         "action",
@@ -135,7 +135,7 @@ def _actions(rules: Ruleset) -> Table:
 # ---------------------------------------------------------------- sentences, deck, differences
 
 
-def _deck(rules: Ruleset, seats: list[int]) -> Table:
+def _make_deck_table(rules: Ruleset, seats: list[int]) -> Table:
     """Return the cards and the limit of turns, in one row for all numbers of players that have the same."""
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seats:
@@ -155,7 +155,7 @@ def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
     for title, rows in rules_sections(rules):
         yield from _section(title)
         if title == SET_UP:
-            yield _deck(rules, seats)
+            yield _make_deck_table(rules, seats)
             yield Text()
         for sentence in rows:
             yield _item(f"{sentence.text} (#{sentence.section})")
@@ -214,7 +214,7 @@ def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- fields
 
 
-def _field(field: RulesetField) -> Iterator[RenderableType]:
+def _describe_field(field: RulesetField) -> Iterator[RenderableType]:
     """Yield the lines about a field: name and default, meaning, and each allowed value."""
     default = field.unset_meaning if field.default is None else to_toml(field.default)
     yield Text(f"{field.name} = {default}", style="bold")

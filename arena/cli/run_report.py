@@ -266,12 +266,12 @@ def fault_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterato
     bots = {bot.name: bot for bot in run.config.bots}
     for row in standings.rows:
         if row.faults_by_code:
-            yield Group(*_faults(folder, row, bots[row.bot], run.config.sandbox.name))
+            yield Group(*_list_fault_kinds(folder, row, bots[row.bot], run.config.sandbox.name))
     for attempt in run.progress.abandoned:
         yield Text(f"match {attempt.match} failed repeatedly and isn't counted: {escape_control(attempt.reason)}")
 
 
-def _faults(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
+def _list_fault_kinds(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in one line, and the first example of each kind, in order of time."""
     own = {code: count for code, count in row.faults_by_code.items() if not FAULTS[code].is_consequence}
     followed = {code: count for code, count in row.faults_by_code.items() if FAULTS[code].is_consequence}

@@ -46,7 +46,7 @@ def stats_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
             yield Text(report.ONE_MATCH, "dim")
         yield ""
         for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
-            yield from _comparison_parts(bot, pair, stats.records.paths[0])
+            yield from _format_comparison(bot, pair, stats.records.paths[0])
         return
     shown = [
         (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL))
@@ -55,7 +55,7 @@ def stats_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
     if any(rate is not None and rate.low is None for rates in shown for rate in rates):
         yield Text(report.ONE_MATCH, "dim")
     yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
-    yield from _overview_parts(stats)
+    yield from _format_overview(stats)
 
 
 def stats_headline(records: report.Records) -> str:
@@ -72,7 +72,7 @@ def stats_headline(records: report.Records) -> str:
 # ---------------------------------------------------------------- all bots in short
 
 
-def _overview_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
+def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
     yield ""
     rows = []
     for bot in stats.bots:
@@ -145,7 +145,7 @@ def _action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:
 # ---------------------------------------------------------------- two bots
 
 
-def _comparison_parts(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
+def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
     """Yield what to do first, then each rate and decision time of a bot and of the other version."""
     every = [each for names in pair.differences.values() for each in names.values()]
     won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
@@ -158,7 +158,7 @@ def _comparison_parts(bot: report.Profile, pair: report.ComparedBot, path: str) 
     if bot.faults_by_code:
         faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items())
         yield f"fix its faults first ({faults}): arena replay {shlex.quote(path)} --faults"
-    yield from _largest_parts(pair)
+    yield from _format_largest_differences(pair)
     count = f"{sum(each.significant for each in every)} of {format_count(len(every), 'rate')}"
     yield f"\n{escape_control(f'{pair.bot} and {pair.other.bot}')}: {count} differ clearly *"
     yield Text(
@@ -179,7 +179,7 @@ def _comparison_parts(bot: report.Profile, pair: report.ComparedBot, path: str) 
         yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], times)
 
 
-def _largest_parts(pair: report.ComparedBot) -> Iterator[RenderableType]:
+def _format_largest_differences(pair: report.ComparedBot) -> Iterator[RenderableType]:
     """Yield the clear differences with what to try, the largest first."""
     if not pair.largest:
         yield "nothing to try: no difference is clear, or the reference wins no more games than the bot"

@@ -92,13 +92,13 @@ def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
     if as_json:
         print_json(result)
     else:
-        print_parts(*_plan_parts(result))
+        print_parts(*_format_plan(result))
 
 
 _ASSUMED = "assumed; a pilot is better: --pilot DIR"
 
 
-def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
+def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
     """Yield the plan as `print_parts` takes it: games, use of each player, the smallest clear differences, refusals."""
     games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
     yield f"{games}, {format_count(result.deals, 'deal')}"
@@ -106,7 +106,7 @@ def _plan_parts(result: StudyPlan) -> "Iterator[RenderableType]":
         assumed = any(use.pilot_condition is None for use in result.uses)
         basis = f"from {result.pilot}{', in part assumed' * assumed}" if result.pilot else _ASSUMED
         time = f"{result.hours:.1f} hours" if result.hours >= 1 else f"{max(1, math.ceil(60 * result.hours))} min"
-        yield f"{_use_text(result)}, {time} ({basis})"
+        yield f"{_describe_use(result)}, {time} ({basis})"
         rows = [
             [
                 escape_control(use.player),
@@ -135,7 +135,7 @@ def _title(shown: ShownDifference, pilot: str | None) -> str:
     return f"{MEASURES[shown.measure].title}{', assumed' * (shown.assumed and pilot is not None)}"
 
 
-def _use_text(result: StudyPlan) -> str:
+def _describe_use(result: StudyPlan) -> str:
     cost = "no price" if result.dollars is None else f"${result.dollars:.2f}"
     return f"about {result.calls} calls, {result.tokens} tokens, {cost}"
 
@@ -212,7 +212,7 @@ def _plan_study(
     print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
     if (budget := check_models(config, asked.budget)) is not None:
         planned = plan_study(config, budget, DEFAULT_MATCHES)
-        print_note(f"models: {_use_text(planned)} (assumed); the budget allows {budget.calls} calls")
+        print_note(f"models: {_describe_use(planned)} (assumed); the budget allows {budget.calls} calls")
         for text in planned.refused:
             print_note(f"too much: {text}")
     return config

@@ -130,7 +130,7 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
             groups.setdefault(key, []).append(pair)
             alike_examples = examples.setdefault((*key, pair.old == pair.new), [])
             if len(alike_examples) < _MAX_EXAMPLES:
-                alike_examples.append(_example(pair, *old, first))
+                alike_examples.append(_make_position(pair, *old, first))
     rows = []
     for key, members in groups.items():
         chosen = [*examples.get((*key, False), ()), *examples.get((*key, True), ())]
@@ -240,7 +240,9 @@ def _describe_target(board: coup.Board, seat: int, other: int) -> str:
     return f"the richest ({cards})" if rich else f"a poorer one ({cards})"
 
 
-def _example(pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence) -> DivergencePosition:
+def _make_position(
+    pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence
+) -> DivergencePosition:
     """Return a pair's first different choice as it is shown: the table before it, and both games' moves after it."""
     assert first.before is not None
     board = first.before.board

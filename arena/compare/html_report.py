@@ -23,12 +23,12 @@ _DIVERGENCE_HEADS = ("OLD's and NEW's choice", "adds, points", "gain, points", "
 def comparison_page(report: CompareReport) -> str:
     """Return the report of a comparison as an HTML page, which needs no other file."""
     title = report.verdict_text[:1].upper() + report.verdict_text[1:]
-    body = f"<main class='compare'>\n{_page_header(report, title)}{_divergences_section(report)}"
-    body += f"{_opponents_section(report)}{_evidence_section(report)}{_versions_section(report)}</main>"
+    body = f"<main class='compare'>\n{_render_header(report, title)}{_render_divergences(report)}"
+    body += f"{_opponents_section(report)}{_render_evidence(report)}{_versions_section(report)}</main>"
     return html_page(f"Comparison: {title}", body, [style_sheets("stats", "compare")], [])
 
 
-def _page_header(report: CompareReport, title: str) -> str:
+def _render_header(report: CompareReport, title: str) -> str:
     """Return the page's head: the bots, the result with its interval, advice if it is undecided, and remarks."""
     lines = [f"OLD is {report.old.argument}, NEW is {report.new.argument}, against {', '.join(report.opponents)}."]
     if report.pairs:
@@ -51,7 +51,7 @@ def _page_header(report: CompareReport, title: str) -> str:
 # --- divergences ------------------------------------------------------------------------------------------------------
 
 
-def _divergences_section(report: CompareReport) -> str:
+def _render_divergences(report: CompareReport) -> str:
     """Return the section with the table of divergences, which may be empty."""
     about = (
         f"{ABOUT_PAIRS}, so they are the same up to the first different choice. The table lists these choices, the "
@@ -75,7 +75,7 @@ def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
     choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
     cells = (str(row.pairs), _percent(row.old_win_rate), _percent(row.new_win_rate))
     summary = "examples" if len(row.examples) > 1 else "example"
-    examples = "".join(_divergence_example(report, position) for position in row.examples)
+    examples = "".join(_render_position(report, position) for position in row.examples)
     more = f"<tr class='more'><td colspan='6'><details><summary>{summary}</summary>{examples}</details></td></tr>\n"
     gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
     contribution, *rates = _number_cells(format_points(row.contribution), *cells)
@@ -92,7 +92,7 @@ def _gain_class(gain: Estimate, compared: int) -> str:
     return "good" if wider * (gain.value - gain.low) < gain.value else ""
 
 
-def _divergence_example(report: CompareReport, position: DivergencePosition) -> str:
+def _render_position(report: CompareReport, position: DivergencePosition) -> str:
     """Return one position as HTML: the hand and the table, then the turns of OLD and NEW from it, side by side."""
     sides = (
         ("OLD", position.old, position.old_won, position.match),
@@ -132,7 +132,7 @@ def _opponents_section(report: CompareReport) -> str:
 # --- the evidence -----------------------------------------------------------------------------------------------------
 
 
-def _evidence_section(report: CompareReport) -> str:
+def _render_evidence(report: CompareReport) -> str:
     """Return the section with the interval after each block, as a plot and a table; "" before the first block."""
     if not report.interim_results:
         return ""
@@ -145,7 +145,7 @@ def _evidence_section(report: CompareReport) -> str:
     names = ("blocks", "points", "low", "high")
     table = _table("The interval after each block", names, "".join(map(_interim_row, report.interim_results)))
     return (
-        f"<section class='panel'>\n<h2>Evidence</h2>\n{''.join(map(_muted, lines))}{_plot(report)}"
+        f"<section class='panel'>\n<h2>Evidence</h2>\n{''.join(map(_muted, lines))}{_render_plot(report)}"
         f"<details><summary>Table</summary>\n{table}</details>\n</section>\n"
     )
 
@@ -160,7 +160,7 @@ def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
     return value, low, high
 
 
-def _plot(report: CompareReport) -> str:
+def _render_plot(report: CompareReport) -> str:
     """Return a plot of the difference with its interval, by number of blocks."""
     interims, last = report.interim_results, report.interim_results[-1]
     widest = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6

@@ -245,7 +245,7 @@ class _ConnectedProgram:
         while True:
             before = tries, lost_at
             try:
-                async with self._socket() as socket:
+                async with self._make_socket() as socket:
                     if lost_at is not None and not idle:
                         self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
                     tries, lost_at, self._fresh, self.met = 0, None, False, True
@@ -282,7 +282,7 @@ class _ConnectedProgram:
             await asyncio.sleep(_RETRY_PAUSES_S[min(tries, len(_RETRY_PAUSES_S) - 1)])
             tries += 1
 
-    def _socket(self) -> connect:
+    def _make_socket(self) -> connect:
         """Return a connection to the table that isn't open yet. A known program continues after the lines that it has
         received."""
         if self._fresh:

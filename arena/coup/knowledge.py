@@ -150,7 +150,7 @@ def _hiding_worlds(table: _Table, hand: int, up: tuple[int, ...]) -> tuple[tuple
     return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(table.least[hand]))
 
 
-def _common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
+def _find_common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
     """Return (roles that a hand hides in all worlds, one for each card; roles that it hides in none).
 
     `hiding`: for each role, the worlds in which it hides a card, and in which it hides two.
@@ -171,7 +171,7 @@ def _certain_hand(
     seat: int, up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
 ) -> CertainHand | None:
     """Return the certain facts about an opponent by its own worlds, without lacks of `spent` roles; None: no facts."""
-    has, lacks = _common_roles(_hiding_worlds(_table(1), 0, up), worlds)
+    has, lacks = _find_common_roles(_hiding_worlds(_table(1), 0, up), worlds)
     held = CertainHand(
         seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
     )
@@ -243,9 +243,9 @@ class Knowledge:
             self._hide(board.phase.pending.target, self._roles[view.seen])  # type: ignore[union-attr, arg-type]
         if self._changed and (view.cards or not self._rules.draft):
             self._changed = False
-            self._known = self._certain(0)
+            self._known = self._list_certain(0)
         if type(board.phase) is Exchanging and board.actor != self._seat and self._known is not NOTHING_KNOWN:
-            return self._certain(self._rules.draw)  # cards of the deck are in the actor's hand for now
+            return self._list_certain(self._rules.draw)  # cards of the deck are in the actor's hand for now
         return self._known
 
     def _list(self, roles: Iterable[Role]) -> list[int]:
@@ -461,7 +461,7 @@ class Knowledge:
         if self._rules.prove is Proof.AUTOMATIC or (event.denies and not self._rules.embezzle_concede):
             self._hide(seat, self._roles[event.role], event.denies)
 
-    def _exchanged(self, seat: int, event: Exchanged) -> None:
+    def _follow_exchange(self, seat: int, event: Exchanged) -> None:
         """Account for another seat's exchange: the cards that it returned to the deck are unknown, or the claimed role
         is among them."""
         if self._rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE or self._replaced:
@@ -485,7 +485,7 @@ class Knowledge:
 
     # --- what follows -------------------------------------------------------------------------------------------------
 
-    def _certain(self, drawn: int) -> CertainCards:
+    def _list_certain(self, drawn: int) -> CertainCards:
         """Return the certain facts while an opponent in its exchange holds `drawn` cards of the deck."""
         roles, players, found, hidden, deck = self._rules.roles, [], [], 0, self._located
         if not self._together:
@@ -497,7 +497,7 @@ class Knowledge:
         else:
             worlds, more = self._worlds[-1], self._table.more
             for seat in self._at:
-                has, lacks = _common_roles(self._tests[seat], worlds)
+                has, lacks = _find_common_roles(self._tests[seat], worlds)
                 size = 2 - len(self._up[seat])
                 hidden += size
                 if has or lacks:
@@ -543,7 +543,7 @@ _STEPS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {
     Shown: Knowledge._shown,
     HandShown: Knowledge._hand_shown,
     Unproven: Knowledge._unproven,
-    Exchanged: Knowledge._exchanged,
+    Exchanged: Knowledge._follow_exchange,
     CardExamined: Knowledge._handle_examination,
 }
 _QUIET = {ActionDeclared, Lost, Forfeited}

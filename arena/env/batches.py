@@ -125,7 +125,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         for row, key in enumerate(keys):
             if key is not None:
                 self._engine.seed(row, key)
-        arrays = self._new_arrays()
+        arrays = self._make_arrays()
         self._engine.deal(arrays)
         self._let_policies_act(arrays)
         self._current = arrays
@@ -149,7 +149,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or not np.issubdtype(chosen.dtype, np.integer):
             raise ValueError(f"step needs {self.num_envs} integers, and got {chosen.dtype} of the shape {chosen.shape}")
-        arrays = self._new_arrays()
+        arrays = self._make_arrays()
         self._play(self._rows, chosen, arrays, asked)
         self._let_policies_act(arrays)
         self._current = arrays
@@ -165,7 +165,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
             raise AttributeError("no games are at a decision: call reset() first")
         return self._current
 
-    def _new_arrays(self) -> _Arrays:
+    def _make_arrays(self) -> _Arrays:
         """Return new arrays with a row for each game, which the games in C and those in Python fill in place."""
         games, numbers = self.num_envs, size(self.seats)
         made: list[Any] = [

@@ -329,7 +329,7 @@ class Opponent:
         return self._action
 
     def _ask_bot(self) -> int:
-        game, seat, player = self._game, self._seat, self._player_in(self._game.course)
+        game, seat, player = self._game, self._seat, self._get_player(self._game.course)
         actions, times = game.legal_actions(seat), self._spec.timing(seat)
         player.number += 1
         view, number = view_from_seat(game.state, seat), game.course.number
@@ -340,7 +340,7 @@ class Opponent:
         )
         return [*actions.by_action][player.choice(message, legal)]
 
-    def _player_in(self, course: GameTranscript) -> LocalPlayer:
+    def _get_player(self, course: GameTranscript) -> LocalPlayer:
         """Return the player, after sending it the start of this game if necessary."""
         past = self._transcript
         if past is course:

@@ -182,7 +182,7 @@ class ModelClient:
         fails or is
         cancelled. Raises CallsStoppedError if the provider fails for too long or the budget is used up.
         """
-        player, body = call.player, _body(call)
+        player, body = call.player, _encode_body(call)
         settings = player.settings
         digest = sha256(f"{settings.endpoint}\n".encode() + body).hexdigest()
         known = self.journal.find(call.key, digest)
@@ -365,7 +365,7 @@ def _pattern_of(key: str) -> re.Pattern[str]:
     return re.compile("[^ -~]*+".join(letters))
 
 
-def _body(call: Call[Any]) -> bytes:
+def _encode_body(call: Call[Any]) -> bytes:
     """Return the body of a request; equal calls have equal bodies."""
     settings = call.player.settings
     body = {

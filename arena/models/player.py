@@ -47,9 +47,9 @@ class ModelSeat:
 
     def start(self) -> InProcessBox:
         self._view = PlayerView()
-        return InProcessBox(self._player.name, self._script)
+        return InProcessBox(self._player.name, self._answer_lines)
 
-    def _script(self, peer: ScriptPeer) -> None:
+    def _answer_lines(self, peer: ScriptPeer) -> None:
         """Answer the lines of one process. A defect or a failure of the provider stops all calls: the match is void."""
         try:
             for line in peer.lines():
@@ -78,7 +78,7 @@ class ModelSeat:
         view = self._view
         if len(view.request["legal"]) == 1:
             return view.answer(0)
-        values = self._values()
+        values = self._collect_values()
         system = {"role": "system", "content": self._player.render("system", values)}
         asked = {"role": "user", "content": self._player.render("request", values)}
         messages = [system, *self._said, asked]
@@ -123,7 +123,7 @@ class ModelSeat:
         finally:
             future.cancel()
 
-    def _values(self) -> Message:
+    def _collect_values(self) -> Message:
         """Return the variables of the prompt: plain data, all of it known to this seat."""
         view, game, settings = self._view, self._view.game, self._player.settings
         own, names = game.request["you"], view.names
@@ -175,10 +175,10 @@ class ModelSeat:
             move = int(move)
         if type(move) is not int or not 1 <= move <= count:
             return _Choice(None, (), f"move must be a number from 1 to {count}", shown), reasoning
-        say = self._statements(found.get("say"))
+        say = self._read_statements(found.get("say"))
         return _Choice(move - 1, say or (), "" if say is not None else "statements", shown), reasoning
 
-    def _statements(self, said: Any) -> tuple[Message, ...] | None:
+    def _read_statements(self, said: Any) -> tuple[Message, ...] | None:
         """Return the statements of an answer as the protocol has them; None if some aren't valid."""
         game, talk = self._view.game, self._rules["talk"]
         if not said or talk == "off":

@@ -594,7 +594,7 @@ class PlayerView:
             "block": move.get("block"),
             "cards": self._find_cards(move),
             "bluff": option.bluff,
-            "risk": self._risk(move, option.bluff),
+            "risk": self._describe_risk(move, option.bluff),
             "choices": option.choices,
         }
 
@@ -605,7 +605,7 @@ class PlayerView:
         cards = move.get("keep") or move.get("lose") or move.get("reveal") or move.get("pick") or []
         return [cards] if isinstance(cards, str) else list(cards)
 
-    def _risk(self, move: Mapping[str, Any], bluff: bool) -> str | None:
+    def _describe_risk(self, move: Mapping[str, Any], bluff: bool) -> str | None:
         """Return the warning before a move that may cost two cards, or that challenges a player of the same side."""
         game = self.game
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat

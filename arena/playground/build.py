@@ -65,7 +65,7 @@ def build_playground(out: Path) -> None:
     styles = ((ace / "css" / name).read_text() for name in _ACE_STYLES)
     files.add("ace.js", "\n".join(scripts).encode())
     files.add("ace.css", re.sub(r"url\([^)]*\)", "none", "\n".join(styles)).encode())
-    files.add("licences.html", _licences_page(pyodide, ace))
+    files.add("licences.html", _render_licences(pyodide, ace))
     sheets = [style_sheets("ways"), *((STATIC / f"{name}.css").read_text() for name in ("playground", "write_tab"))]
     files.add("playground.css", "\n".join(sheets).encode())
     for name in ("icon.svg", "dom.js", "memory.js"):
@@ -183,7 +183,7 @@ def _presets() -> list[dict[str, Any]]:
     ]
 
 
-def _samples() -> list[dict[str, str]]:
+def _describe_samples() -> list[dict[str, str]]:
     """Return name, description and measured level of each sample bot that uses the kit, the strongest first."""
     measured = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
     rates = {
@@ -202,7 +202,7 @@ def _samples() -> list[dict[str, str]]:
     ]
 
 
-def _licences_page(pyodide: Path, ace: Path) -> bytes:
+def _render_licences(pyodide: Path, ace: Path) -> bytes:
     """Return the page with the licences of all that the build contains."""
     homes = [json.loads((folder / "package.json").read_text())["homepage"] for folder in (pyodide, ace)]
     python = distribution("typing_extensions").read_text("licenses/LICENSE")  # the licence of Python itself
@@ -301,7 +301,7 @@ def _write_index(files: _Folder, loaded: dict[str, dict[str, str | int]], table:
         "box-page": box,
         "table-url": table["url"],
         "presets": _presets(),
-        "samples": _samples(),
+        "samples": _describe_samples(),
         "first-bot": _find_first_bot(),
         "kit": _describe_kit(),
     }

@@ -192,7 +192,9 @@ class _Trial:
             else:
                 games = game_results(record)
                 self.games += games
-                self.lost += islice(_lost_games(games, record, self.output.take_log()), MAX_LOST_GAMES - len(self.lost))
+                self.lost += islice(
+                    _list_lost_games(games, record, self.output.take_log()), MAX_LOST_GAMES - len(self.lost)
+                )
                 self.worth.append([game.worth(game.seats.index(BOT_NAME)) for game in games])
                 if len(self.worth) <= len(self.previous):
                     self.evidence.add(list(zip(self.previous[len(self.worth) - 1], self.worth[-1], strict=True)))
@@ -235,7 +237,7 @@ class _Trial:
         fault["count"] += 1
 
 
-def _lost_games(games: Iterable[GameResult], record: Record, log: str) -> Iterator[Message]:
+def _list_lost_games(games: Iterable[GameResult], record: Record, log: str) -> Iterator[Message]:
     """Yield the games in which the program was eliminated, with the events that did it and what a replay needs."""
     lost = ((game, seat, turn) for game in games for seat, turn in game.eliminated if game.seats[seat] == BOT_NAME)
     for game, seat, turn in lost:

@@ -53,7 +53,7 @@ class Dispersion:
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
     """Return the dispersions of the bots 0 to `bots` - 1, from how far the results are from the fitted model."""
     played = np.bincount(matches.tables.ravel(), minlength=bots)
-    sums, unequal = _moments(_residuals(posterior, matches), matches, bots)
+    sums, unequal = _sum_moments(_residuals(posterior, matches), matches, bots)
     # If wins are expected only once in many matches, the squares say little about the variance between matches.
     variance = matches.per_bot(np.diagonal(posterior.information, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
@@ -86,7 +86,7 @@ def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     return residuals
 
 
-def _moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Floats]:
+def _sum_moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats, Floats]:
     """Return, for each bot, m, tr C, tr C^2 and the two sums of squares, (n, 5), and the sum of (n_j - their mean)^2.
 
     With O (m, n), 1 where the bot met j in a match, C = O'O - n n' / m. So each sum is of O'O, minus its expectation.

@@ -227,7 +227,7 @@ def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats |
     for _ in range(MAX_STEPS):
         value = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
-        precision = _posterior_precision(information, matches, prior)
+        precision = _compute_precision(information, matches, prior)
         step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
         del precision, scores, information
         size = abs(step).max()
@@ -239,7 +239,7 @@ def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats |
         strengths = tried
         if size < STEP_TOLERANCE:
             break
-    precision = _posterior_precision(information, matches, prior)
+    precision = _compute_precision(information, matches, prior)
     return Posterior(strengths, prior, scores, information, precision)
 
 
@@ -250,7 +250,7 @@ def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_m
     return csr_matrix((values, (rows, columns)), (bots, bots))
 
 
-def _posterior_precision(information: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
+def _compute_precision(information: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
     """Return (n, n): the information of all matches plus the prior's precision."""
     bots = len(prior.before)
 

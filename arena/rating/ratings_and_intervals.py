@@ -141,9 +141,11 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
     among = int(ranked.sum())
     strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
-    rating, ranks = _ratings_and_ranks(posterior.strengths, errors, spread.freedom, weights, ranked, among)
-    win_rates = _expected_win_rates(posterior.strengths, errors, spread.freedom, np.flatnonzero(active[present]), seats)
-    adjusted = dict(zip(win_rates.bots.tolist(), _intervals(win_rates), strict=True))
+    rating, ranks = _rank_bots(posterior.strengths, errors, spread.freedom, weights, ranked, among)
+    win_rates = _compute_expected_win_rates(
+        posterior.strengths, errors, spread.freedom, np.flatnonzero(active[present]), seats
+    )
+    adjusted = dict(zip(win_rates.bots.tolist(), _compute_intervals(win_rates), strict=True))
     met = np.bincount(matches.tables.ravel(), minlength=len(present))
     wins = matches.per_bot(matches.wins, len(present))
     for place, bot in enumerate(present.tolist()):
@@ -183,7 +185,7 @@ def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np
     return np.asarray(held / held.sum())
 
 
-def _ratings_and_ranks(
+def _rank_bots(
     strengths: Floats,
     errors: PosteriorErrors | None,
     freedom: Floats,
@@ -223,7 +225,7 @@ def _quantile(freedom: Floats) -> Floats:
     return np.asarray(stdtrit(freedom, UPPER_QUANTILE))
 
 
-def _expected_win_rates(
+def _compute_expected_win_rates(
     strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, active: Ints, seats: int
 ) -> ExpectedWinRates:
     """Return the active bots' win rates; empty if the active bots don't fill a table."""
@@ -237,7 +239,7 @@ def _expected_win_rates(
     return ExpectedWinRates(active, values, variances, freedom[active], True, slopes, own, shared)
 
 
-def _intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
+def _compute_intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     """Return each bot's win rate with its interval, symmetric in the deviate of the normal distribution at the rate.
 
     With two bots it is the difference of their strengths, so the interval of a rate near 0 is as exact as the rating's.

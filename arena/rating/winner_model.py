@@ -83,7 +83,7 @@ def winner_model(strengths: Floats, matches: Matches) -> tuple[float, Floats, Fl
     seats, likelihoods, scores = matches.tables.shape[1], [], np.empty(matches.tables.shape)
     information = np.empty((*scores.shape, seats))
     diagonal = np.arange(seats)
-    for some, weighted, hazards in _integrands(strengths, matches):
+    for some, weighted, hazards in _compute_integrands(strengths, matches):
         chance = np.maximum(weighted.sum(2), MIN_WIN_PROBABILITY)
         slopes = -(weighted @ hazards.transpose(0, 2, 1))  # (M, i, j): d W_i / d s_j
         slopes[:, diagonal, diagonal] = 0.0
@@ -98,12 +98,12 @@ def winner_model(strengths: Floats, matches: Matches) -> tuple[float, Floats, Fl
 def win_probabilities(strengths: Floats, matches: Matches) -> Floats:
     """Return (M, k): the probability of each match's bots to win one of its games."""
     chances = np.empty(matches.tables.shape)
-    for some, weighted, _ in _integrands(strengths, matches):
+    for some, weighted, _ in _compute_integrands(strengths, matches):
         chances[some] = weighted.sum(2)
     return chances
 
 
-def _integrands(strengths: Floats, matches: Matches) -> Iterator[tuple[slice, Floats, Floats]]:
+def _compute_integrands(strengths: Floats, matches: Matches) -> Iterator[tuple[slice, Floats, Floats]]:
     """Yield slices of matches with P h_i, times the step of the grid, and h_i, both (matches, k, grid)."""
     grid, below, density = _distributions(strengths, matches.tables.shape[1])
     hazard = density / below

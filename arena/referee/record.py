@@ -104,12 +104,12 @@ def write_record(record: Record) -> str:
             **({"digests": header.digests} if header.digests else {}),
         }
     ]
-    lines += [_game_payload(game) for game in games]
+    lines += [_make_game_payload(game) for game in games]
     lines.append({"end": True, "games": len(games), "sha256": _checksum(lines)})
     return "".join(_dump(line) + "\n" for line in lines)
 
 
-def _game_payload(game: GameRecord) -> dict[str, Any]:
+def _make_game_payload(game: GameRecord) -> dict[str, Any]:
     """Return a game as its line in a record stores it; the order of the fields is part of the format."""
     said = game.statements
     return {
@@ -182,7 +182,7 @@ def read_record(text: str) -> Record:
     try:
         header = _header(lines[0])
         _require_valid_header(header)
-        return Record(header, tuple(_complete_game(header, _game(line, version), version) for line in lines[1:-1]))
+        return Record(header, tuple(_complete_game(header, _read_game(line, version), version) for line in lines[1:-1]))
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise RecordError(f"the record lacks something: {problem!r}") from problem
 
@@ -199,7 +199,7 @@ def _header(payload: dict[str, Any]) -> MatchHeader:
     )
 
 
-def _game(payload: dict[str, Any], version: int) -> GameRecord:
+def _read_game(payload: dict[str, Any], version: int) -> GameRecord:
     """Return the game of a record's line. version: of the record; older ones lack start, seats of moves and draws."""
     facts = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
     return GameRecord(
@@ -396,11 +396,11 @@ def verify_record(record: Record) -> None:
             was, now = getattr(game, field_name), getattr(again, field_name)
             if was != now:
                 raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-        for misfit in find_fault_problems(header.settings, game, _default_moves(header, game), forfeits):
+        for misfit in find_fault_problems(header.settings, game, _check_default_moves(header, game), forfeits):
             raise RecordError(f"game {game.game}: {misfit}")
 
 
-def _default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
+def _check_default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
     """Return move index -> default move in notation, for each move at which a fault is recorded."""
     places = {fault.step for fault in game.faults}
     if not places - {None}:

@@ -68,10 +68,10 @@ def _lists_to_tuples(value: Any) -> Any:
 
 def game_results(record: Record) -> tuple[GameResult, ...]:
     """Return the results of all games, in order of play; `seats` contains bot names."""
-    return tuple(_game_result(record, game) for game in record.games)
+    return tuple(_make_game_result(record, game) for game in record.games)
 
 
-def _game_result(record: Record, game: GameRecord) -> GameResult:
+def _make_game_result(record: Record, game: GameRecord) -> GameResult:
     """Return a game's result by the names of the bots, with the seats of those that forfeited."""
     return GameResult(
         match=record.header.match,

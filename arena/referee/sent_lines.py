@@ -89,7 +89,7 @@ class _Reader:
                     line = question.line(view, known, self.number, events, legal, limit_ms, bank)
                     choice = None if at in by_step else legal.words.index(game.moves[at])
                     yield SentLine(game.game, line, choice, within)
-                budget, error = self._answered(budget, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
+                budget, error = self._note_answer(budget, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
                 if error is not None:
                     yield SentLine(game.game, error)
             place += len(asked)
@@ -98,7 +98,7 @@ class _Reader:
         if self.alive and isinstance(board.phase, Over):
             yield SentLine(game.game, wire.encode_game_over(game.game, board, feed.take(seat)))
 
-    def _answered(
+    def _note_answer(
         self, budget: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
     ) -> tuple[PlayerBudget, bytes | None]:
         """Return the bot's budget after an answer, and the error line that was sent to it, if any."""

@@ -68,7 +68,7 @@ def style_sheets(*names: str) -> str:
 
 def inline_module(name: str) -> str:
     """Return a module of `static/` with all its imports, as the text of one inline module."""
-    return "\n".join(("const modules = {};", *dict(_modules(name, ())).values()))
+    return "\n".join(("const modules = {};", *dict(_order_modules(name, ())).values()))
 
 
 def json_element(name: str, value: Any) -> str:
@@ -82,7 +82,7 @@ def json_element(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _order_modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of all modules that a module imports, then of the module itself."""
     if name in above:
         raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
@@ -94,7 +94,7 @@ def _modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         inner = f"/* {(_STATIC / f'{name}.LICENSE').read_text('utf-8')} */\n{_EXPORT_LIST.sub('', source)}"
     else:
         for _, needed in _IMPORT.findall(source):
-            yield from _modules(needed, (*above, name))
+            yield from _order_modules(needed, (*above, name))
         exported = ", ".join(_EXPORT.findall(source))
         inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
     yield name, f"modules.{name} = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();"

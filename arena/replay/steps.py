@@ -136,14 +136,14 @@ def make_replay_object(
         "handles": list(header.handles),
         "ruleset": messages.make_ruleset(header.settings.rules, len(header.bots)),
         **({} if viewers is None else {"viewers": sorted(viewers)}),
-        "games": [_game_object(record, game, written, viewers) for game in record.games],
+        "games": [_make_game_object(record, game, written, viewers) for game in record.games],
     }
 
 
 _StderrByGame = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in order
 
 
-def _game_object(
+def _make_game_object(
     record: Record, game: GameRecord, written: Mapping[str, _StderrByGame], viewers: Collection[int] | None
 ) -> dict[str, Any]:
     """Return a game as the pages' scripts read it, with only the hidden cards, times and output of `viewers`.
@@ -154,7 +154,7 @@ def _game_object(
     own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     steps = list(list_steps(record.header, game))
-    known = _new_knowledge(steps, [-1, *own])
+    known = _list_new_knowledge(steps, [-1, *own])
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -164,7 +164,7 @@ def _game_object(
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
         "steps": [
-            _step_object(step, own, viewers is None, certain) for step, certain in zip(steps, known, strict=True)
+            _make_step_object(step, own, viewers is None, certain) for step, certain in zip(steps, known, strict=True)
         ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
@@ -179,7 +179,7 @@ def _game_object(
     return payload
 
 
-def _new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield for each step the knowledge that changed, by viewer: a seat, or -1 for public knowledge."""
     knowledge = {viewer: Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
     before = dict.fromkeys(viewers, NOTHING_KNOWN)
@@ -204,7 +204,9 @@ def _view_of(state: State, viewer: int) -> View:
     return view_from_seat(state, viewer) if viewer >= 0 else View(state.board, viewer, (), (), (), None)
 
 
-def _step_object(step: ReplayStep, own: Sequence[int], all_cards: bool, known: Mapping[str, Any]) -> dict[str, Any]:
+def _make_step_object(
+    step: ReplayStep, own: Sequence[int], all_cards: bool, known: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return a step as the pages' scripts read it. own: the seats whose answers and cards may be shown."""
     before = step.before
     acts = before.board.actor in own

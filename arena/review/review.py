@@ -159,8 +159,10 @@ def review_bot(
                     WinProbability(turn, evaluation.step, kind, _win_probability(evaluation))
                 )
                 if _is_costly(evaluation):
-                    costly.append(_costly_decision(record, evaluation))
-                    alike[_pattern_text(evaluation)].append(((record.header.match, evaluation.game), evaluation.cost))
+                    costly.append(_make_costly_decision(record, evaluation))
+                    alike[_describe_pattern(evaluation)].append(
+                        ((record.header.match, evaluation.game), evaluation.cost)
+                    )
             place = record.header.bots.index(bot) if games else 0
             for game in record.games:
                 if game.game in points:
@@ -168,7 +170,7 @@ def review_bot(
                     curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
             on_match()
     costly.sort(key=lambda decision: -decision.cost.value)
-    patterns = sorted(_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
+    patterns = sorted(_find_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
         :_MAX_PATTERNS
     ]
     name = "strategist" if judge is None else judge.name
@@ -179,7 +181,7 @@ def review_bot(
 def review_game(record: Record, bot: str, game: int) -> list[CostlyDecision]:
     """Return a bot's costly decisions in a game, the costliest first. Raises like `review_bot`."""
     costly = [
-        _costly_decision(record, evaluation)
+        _make_costly_decision(record, evaluation)
         for evaluation in _evaluate_games(bot, record, [game])
         if _is_costly(evaluation)
     ]
@@ -209,7 +211,7 @@ def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge
     return list(MoveEvaluator().judge(lines, frozenset(games), choices))
 
 
-def _costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
+def _make_costly_decision(record: Record, evaluation: MoveEvaluation) -> CostlyDecision:
     """Return a decision as the review lists it, with players by name."""
     seating = next(game.seating for game in record.games if game.game == evaluation.game)
     names = [record.header.bots[bot] for bot in seating]
@@ -239,7 +241,7 @@ def _make_estimate(value: float, standard_error: float, digits: int = 2) -> Esti
     return Estimate(round(value, digits), round(value - half, digits), round(value + half, digits))
 
 
-def _significant_patterns(
+def _find_significant_patterns(
     alike: Mapping[str, Sequence[tuple[tuple[int, int], float]]], games: int
 ) -> Iterator[MistakePattern]:
     """Yield the patterns whose cost is significantly above 0."""
@@ -253,7 +255,7 @@ def _significant_patterns(
             yield MistakePattern(text, len(costs_by_game), whole)
 
 
-def _pattern_text(evaluation: MoveEvaluation) -> str:
+def _describe_pattern(evaluation: MoveEvaluation) -> str:
     """Return the words by which decisions are grouped, without what differs from game to game."""
     move, better, request = evaluation.move, evaluation.better_move, evaluation.request
     cards, seat = request["you"]["cards"], request["you"]["seat"]
@@ -311,7 +313,7 @@ def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) ->
     for each, choice in zip(lines, _find_choices(lines, ask), strict=True):
         message = json.loads(each.line)
         if message["type"] == "request":
-            yield _decision_pair(record, each, message, choice)
+            yield _make_decision_pair(record, each, message, choice)
 
 
 def _find_choices(lines: list[SentLine], ask: Callable[[bytes], bytes]) -> Iterator[int | None]:
@@ -347,7 +349,7 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
     return replies
 
 
-def _decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
+def _make_decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
     """Return the recorded and the new choice of one request in words. choice: an index into its legal moves, None for a
     fault."""
     seating = next(game.seating for game in record.games if game.game == each.game)

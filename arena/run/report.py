@@ -210,18 +210,19 @@ def run_report_to_csv(report: RunReport) -> str:
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
     duels = [f"{what} against {name}" for name in names for what in ("win_rate", "matches")]
-    out.writerow([*_csv_columns(report, report.standings[0]), *duels])
+    out.writerow([*_list_csv_columns(report, report.standings[0]), *duels])
     for row in report.standings:
         met = [report.head_to_head[row.bot].get(name) for name in names]
         cells = [number for duel in met for number in ((duel.win_rate, duel.matches) if duel else (None, None))]
         fields = (
-            escape_csv_cell(value) if isinstance(value, str) else value for value in _csv_columns(report, row).values()
+            escape_csv_cell(value) if isinstance(value, str) else value
+            for value in _list_csv_columns(report, row).values()
         )
         out.writerow([*fields, *cells])
     return text.getvalue().removesuffix("\n")
 
 
-def _csv_columns(report: RunReport, row: RunReportRow) -> dict[str, object]:
+def _list_csv_columns(report: RunReport, row: RunReportRow) -> dict[str, object]:
     """Return a bot's row as column -> value; an estimate has three columns: value, low and high."""
     fields: dict[str, object] = {}
     for name, value in row.model_dump(exclude={"faults_by_code"}).items():

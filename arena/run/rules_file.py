@@ -104,7 +104,7 @@ def load_ruleset_limits(name_or_path: str) -> dict[str, float]:
     return _load_file(Path(name_or_path))[1] if _is_file(name_or_path) else {}
 
 
-def _checked_limits(values: object) -> dict[str, float]:
+def _read_limits(values: object) -> dict[str, float]:
     """Return the checked values of [limits]. Raises ValueError with two lines: the problem, and the allowed values."""
     if not isinstance(values, dict):
         raise ValueError(f"limits is {coup.to_toml(values)}.\nWrite a table: [limits], followed by memory_mb = 512")
@@ -134,7 +134,7 @@ def _load_file(path: Path) -> tuple[coup.Ruleset, dict[str, float]]:
     try:
         data = _read_toml_file(path, where)
         limits = data.pop("limits", {})
-        return _make_ruleset(data, path.stem), _checked_limits(limits)
+        return _make_ruleset(data, path.stem), _read_limits(limits)
     except ValueError as problem:
         raise RulesetError(f"{where}: {problem}") from None
 

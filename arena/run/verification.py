@@ -161,7 +161,7 @@ class _Folder:
                     record = read_record_file(file)
                 except RecordFileError as problem:
                     raise RecordFileError(f"{problem}; only a complete record can be verified") from None
-                yield from (f"{file}: {what}" for what in self._differences_of(file, record))
+                yield from (f"{file}: {what}" for what in self._find_differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
                 lines = "".join(result.to_line() for result in referee.game_results(record)).encode()
@@ -178,7 +178,7 @@ class _Folder:
             return ""
         return f"; arena {self.plan.COMMAND} --resume {shlex.quote(str(self.path))} {effect}"
 
-    def _differences_of(self, file: Path, record: referee.Record) -> Iterator[str]:
+    def _find_differences_of(self, file: Path, record: referee.Record) -> Iterator[str]:
         """Yield the differences of a record from the planned match of its file name, and from its replay."""
         match = int(file.stem) if file.stem.isdecimal() else -1
         if self.plan is not None and (file.name != record_file_name(match) or match not in self.tables):

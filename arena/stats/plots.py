@@ -77,12 +77,12 @@ def stats_page(report: StatsReport, title: str) -> str:
     compared = {} if report.comparison is None else {pair.bot: pair for pair in report.comparison.bots}
     sections = "".join(_section(name, report.bots, compared) for name in SECTIONS)
     single = " class='single'" if len(report.bots) == 1 else ""
-    head = f"<header>\n<h1>{escape_html(title)}</h1>\n{_head(report)}</header>\n"
+    head = f"<header>\n<h1>{escape_html(title)}</h1>\n{_render_head(report)}</header>\n"
     body = f"<main{single}>\n{head}{sections}{_decision_times_section(report.bots, compared)}</main>"
     return html_page(title, body, [style_sheets("stats")], [])
 
 
-def _head(report: StatsReport) -> str:
+def _render_head(report: StatsReport) -> str:
     """Return the lines about the records and how to read the plots and, in a comparison, its largest differences."""
     records = report.records
     matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
@@ -106,7 +106,7 @@ def _head(report: StatsReport) -> str:
             "clearly *: more than chance, for this many rates. Without real differences 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_legend_entry('now', pair.bot)}{_legend_entry('before', pair.other.bot)}</p>\n"
-        legend += _largest_table(pair)
+        legend += _render_largest_differences(pair)
     return "".join(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines) + legend
 
 
@@ -116,7 +116,7 @@ def _legend_entry(which: str, bot: str) -> str:
     return f"<span>{drawing} {escape_html(bot)}</span>"
 
 
-def _largest_table(pair: ComparedBot) -> str:
+def _render_largest_differences(pair: ComparedBot) -> str:
     """Return a table of the clear differences with what to try; "" without one."""
     rows = "".join(
         f"<tr><th scope='row'>{escape_html(each.text)}<p class='muted'>{escape_html(each.advice)}</p></th>"
@@ -136,7 +136,7 @@ def _largest_table(pair: ComparedBot) -> str:
 
 
 def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
-    plots = list(_plots(name, bots, compared))
+    plots = list(_list_plots(name, bots, compared))
     return rates_section(*SECTIONS[name], plots) if plots else ""
 
 
@@ -146,11 +146,11 @@ def rates_section(title: str, about: str, plots: Sequence[tuple[str, Sequence[Pl
     figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, scale) for what, rows in plots)
     return (
         f"<section class='panel'>\n<h2>{escape_html(title)}</h2>\n<p class='muted'>{escape_html(about)}</p>\n"
-        f"<div class='plots'>\n{figures}</div>\n{_table(title, plots)}</section>\n"
+        f"<div class='plots'>\n{figures}</div>\n{_render_table(title, plots)}</section>\n"
     )
 
 
-def _plots(
+def _list_plots(
     section: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]
 ) -> Iterator[tuple[str, list[PlotRow]]]:
     """Yield each plot of a section as (caption, rows); a single bot's plot has no caption."""
@@ -215,7 +215,7 @@ def _height(rows: Sequence[PlotRow]) -> int:
 
 def _drawing(title: str, rows: Sequence[PlotRow], scale: Scale) -> str:
     height = _height(rows)
-    marks = "".join(_row_marks(place, row, scale) for place, row in enumerate(rows))
+    marks = "".join(_render_row(place, row, scale) for place, row in enumerate(rows))
     about = "; ".join(_describe_row(row) for row in rows)
     return (
         f"<svg role='img' viewBox='0 0 {scale.width} {height}'><title>{escape_html(title)}</title>"
@@ -234,7 +234,7 @@ def _axis(height: int, scale: Scale) -> str:
     return "".join(lines)
 
 
-def _row_marks(place: int, row: PlotRow, scale: Scale) -> str:
+def _render_row(place: int, row: PlotRow, scale: Scale) -> str:
     """Return a row of a plot as SVG: its label, one or two points with their intervals, and a star for a clear
     difference."""
     middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
@@ -259,7 +259,7 @@ def _describe_row(row: PlotRow) -> str:
 # ---------------------------------------------------------------- tables
 
 
-def _table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
+def _render_table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
     """Return the numbers of several plots as one folded table; the columns of a comparison if any row has two rates."""
     both = any(row.other_rate is not None for _, rows in plots for row in rows)
     differ = ["difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]

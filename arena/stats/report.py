@@ -223,14 +223,14 @@ class StatsReport(_Part):
 
 def make_stats_report(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
     """Return the report of all counted records. Bots are in order of win rate, the highest first."""
-    bots = [_profile(name, counted) for name, counted in accumulator.bots.items()]
+    bots = [_make_profile(name, counted) for name, counted in accumulator.bots.items()]
     return StatsReport(
-        records=_records(accumulator, paths, skipped),
+        records=_describe_records(accumulator, paths, skipped),
         bots=sorted(bots, key=lambda bot: (-bot.win_rate[ALL].value if bot.win_rate else 0.0, bot.bot)),
     )
 
 
-def _records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
+def _describe_records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> Records:
     """Return what was read: the files, the rulesets, and the totals of all matches."""
     return Records(
         paths=list(paths),
@@ -246,7 +246,7 @@ def _records(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Seque
     )
 
 
-def _profile(name: str, counted: BotCounts) -> Profile:
+def _make_profile(name: str, counted: BotCounts) -> Profile:
     """Return one bot's rates by section, in the order in which they are shown, without cases that never occurred."""
     sections: dict[str, Rates] = {section: {} for section in SECTIONS}
     for (section, what), tally in counted.tallies.items():

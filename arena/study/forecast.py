@@ -134,7 +134,7 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
         tokens=tokens,
         dollars=dollars,
         hours=round(max([sum(use.seconds for use in uses) / min(jobs, plan.games) / 3600, *limited.values()]), 2),
-        differences=tuple(_differences(config, cases, pilot)),
+        differences=tuple(_forecast_differences(config, cases, pilot)),
         pilot=None if pilot is None else str(pilot.path),
         refused=tuple(refused),
     )
@@ -165,7 +165,7 @@ def _forecast_use(
     )
 
 
-def _differences(config: StudyConfig, cases: Cases, pilot: Study | None) -> list[ShownDifference]:
+def _forecast_differences(config: StudyConfig, cases: Cases, pilot: Study | None) -> list[ShownDifference]:
     """Return the differences that the study can show; without a pilot, of win rates alone."""
     shown, deals = [], config.plan().rounds
     for measure in (name for name, each in MEASURES.items() if each.compared):

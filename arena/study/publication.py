@@ -47,7 +47,7 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
     for name in ("tables", "figures", "replays"):
         (out / name).mkdir(parents=True, exist_ok=True)
     plots = list(_plots(report.measures))
-    (out / "report.html").write_text(_report_page(report, plots), encoding="utf-8")
+    (out / "report.html").write_text(_render_report(report, plots), encoding="utf-8")
     for measure, rates in plots:
         scale = Scale.of(rows for _, rows in rates)
         for caption, rows in rates:
@@ -149,7 +149,7 @@ def _rate(row: Measured) -> Rate:
     return Rate(count=round(row.count, 4), total=row.total, value=min(1.0, round(row.value, 4)), low=low, high=high)
 
 
-def _report_page(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str:
+def _render_report(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str:
     """Return the report as one HTML file without scripts. plots: a measure's name with its plots, in order."""
     title = f"Study of {', '.join(report.players)}"
     lines = [
@@ -163,10 +163,10 @@ def _report_page(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str
             f"<main>\n<header>\n<h1>{escape_html(title)}</h1>\n",
             *(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines),
             "</header>\n",
-            _section("Differences", _difference_table(report.differences)),
+            _section("Differences", _render_differences(report.differences)),
             *(rates_section(MEASURES[name].title, MEASURES[name].of, rates) for name, rates in plots),
-            _section("Amounts", _amount_table(report.measures)),
-            _section("Calls", _call_table(report)) if report.calls else "",
+            _section("Amounts", _render_amounts(report.measures)),
+            _section("Calls", _render_calls(report)) if report.calls else "",
             f"<section class='panel'>\n<h2>Methods</h2>\n<p>{escape_html(report.methods)}</p>\n</section>\n</main>",
         )
     )
@@ -189,7 +189,7 @@ def format_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _difference_table(rows: Sequence[Difference]) -> str:
+def _render_differences(rows: Sequence[Difference]) -> str:
     """Return all differences as a folded table, after an open one of the clear differences."""
     about = (
         "In points, by deal. A star is a clear difference: its p-value, corrected for all comparisons of the measure, "
@@ -216,7 +216,7 @@ def _difference_table(rows: Sequence[Difference]) -> str:
     return f"<p class='muted'>{about}</p>\n{first}{table('all differences', rows)}"
 
 
-def _amount_table(rows: Sequence[Measured]) -> str:
+def _render_amounts(rows: Sequence[Measured]) -> str:
     """Return the table of all measures that aren't shares; too few deals give no interval."""
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {row.player}, {row.condition}')}</th>"
@@ -238,7 +238,7 @@ def _amount(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _call_table(report: StudyReport) -> str:
+def _render_calls(report: StudyReport) -> str:
     """Return the table of each player's calls, with a last row for those without a known player, cut off by a crash."""
 
     def counts(numbers: dict[str, int]) -> str:

@@ -180,7 +180,7 @@ class _GameReader:
         names = (*config.players, *config.anchors)
         self.players = [names[place.condition.bots.index(place.bots[bot])] for bot in self.game.seating]
         self.rules = self.header.settings.rules
-        self.calls = _answered(calls)
+        self.calls = _read_answered(calls)
         self.bots = [self.header.bots[bot] for bot in self.game.seating]
         self.requests = [0] * len(self.players)
         self.events = messages.EventCursor[None](len(self.players), lambda number, event: None)
@@ -304,9 +304,11 @@ class _GameReader:
             if not self.rules.draft:
                 chance = coup.chance_held(view, known, phase.claim.seat, phase.claim.role)
                 chance = round(1 - chance if phase.claim.denies else chance, 6)
-            self._react(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
+            self._add_reaction(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
 
-    def _react(self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool) -> None:
+    def _add_reaction(
+        self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool
+    ) -> None:
         """Add a reaction to a claim and, if it challenges, the challenge. chance: that the claim was true by what the
         seat knew.
 
@@ -359,7 +361,7 @@ def _placements(game: GameRecord, players: Sequence[str]) -> dict[str, float]:
     return {player: place / (len(players) - 1) for player, place in places.items()}
 
 
-def _answered(lines: Iterable[Line]) -> dict[tuple[str, int], list[Line]]:
+def _read_answered(lines: Iterable[Line]) -> dict[tuple[str, int], list[Line]]:
     """Return the answered calls of each request, by (bot, request): one, or two if the model was asked again.
 
     A match that was begun again may have asked for another prompt: the last answers count.

@@ -310,7 +310,7 @@ class LiveTable:
         away = self._opener is not None and not any(each.manages for each in self._clients)
         return client.manages or (away and client.slot is not None)
 
-    def _manage(self, client: TableClient, message: play.Message) -> bool:
+    def _take_slot_request(self, client: TableClient, message: play.Message) -> bool:
         """Carry out a request about slots if it is possible now; return whether the message is one."""
         match message:
             case {"start": "bots" | "close" as other}:
@@ -389,7 +389,7 @@ class LiveTable:
         if isinstance(message.get("chat"), str):
             self._write_chat(client, slot, message["chat"])
             return None
-        if self._manage(client, message) or slot is None or slot.guest is not client:
+        if self._take_slot_request(client, message) or slot is None or slot.guest is not client:
             return None
         if self._take_own(slot, message):
             client.changed.set()  # no frame for others: the time of an answer is secret

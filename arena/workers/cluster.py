@@ -322,7 +322,7 @@ def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any,
     worker = get_worker()
     key = worker.get_current_task()
     try:
-        call = _local_executor().submit(fn, *args, **kwargs)
+        call = _open_local_executor().submit(fn, *args, **kwargs)
         while not wait_for([call], timeout=_MESSAGE_POLL_S).done:
             for message in call.take_messages() if isinstance(call, WorkerCall) else ():
                 worker.log_event(topic, (key, pickle.dumps(message)))
@@ -337,14 +337,14 @@ def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any,
 def _admit_worker(kind: str, admit: Callable[[], object]) -> bytes:
     """Admit this worker for calls of a kind; return, pickled, the reason if it is rejected, else None."""
     try:
-        _local_executor().submit(admit).result()
+        _open_local_executor().submit(admit).result()
     except (WorkerRejectedError, WorkerDiedError) as error:
         return pickle.dumps(str(error))
     _set_resource(kind, _thread_count())
     return pickle.dumps(None)
 
 
-def _local_executor() -> LocalExecutor:
+def _open_local_executor() -> LocalExecutor:
     """Return this Dask worker's executor, which is shut down, with all its calls, when the Dask worker ends."""
     global _pool
     with _pool_lock:

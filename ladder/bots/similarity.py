@@ -55,9 +55,9 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
         versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:
             return SimilarityReport(len(versions), None, ())
-        read = [_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
+        read = [_read_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
         given = [
-            _source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
+            _read_source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
             for each in playing
             if each.is_reference
         ]
@@ -81,7 +81,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
 
 
-def _source(archive: bytes) -> tuple[str, str, list[str]]:
+def _read_source(archive: bytes) -> tuple[str, str, list[str]]:
     """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
     texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:

@@ -84,7 +84,7 @@ def submit_bot(
     bundle = read_submission_in_process(path, max_bytes=settings.quotas.max_upload_mb << 20)
     submission = Submission(login, name and normalize_bot_name(name), bundle, by or login, received)
     now = ladder.clock()
-    return ladder.database.write(lambda connection: _put(connection, settings, submission, now))
+    return ladder.database.write(lambda connection: _store_submission(connection, settings, submission, now))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def _get_only_bot_name(connection: Connection, login: str) -> str:
     return own[0] if own else "-".join(owner.pseudonym.split())
 
 
-def _put(connection: Connection, settings: LadderSettings, new: Submission, now: float) -> AcceptedSubmission:
+def _store_submission(
+    connection: Connection, settings: LadderSettings, new: Submission, now: float
+) -> AcceptedSubmission:
     """Store a submission as a version, unless it is a duplicate.
 
     Raises LadderError if the user may not submit under this name or now.
@@ -157,7 +159,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     else:
         require_unsuspended(connection, known)
     versions = [] if known is None else store.versions_of(connection, known.id)
-    same = _same(versions, new, received)
+    same = _find_same(versions, new, received)
     if same is not None:
         corrected = same.received_at != same.submitted_at and received != same.received_at
         if new.received_at is not None and (received < same.received_at or corrected):
@@ -194,7 +196,7 @@ def _put(connection: Connection, settings: LadderSettings, new: Submission, now:
     )
 
 
-def _same(versions: Sequence[store.Version], submission: Submission, received: float) -> store.Version | None:
+def _find_same(versions: Sequence[store.Version], submission: Submission, received: float) -> store.Version | None:
     """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
     order = sorted(versions, key=lambda version: (version.received_at, version.number))
     before = [version for version in order if version.received_at <= received]

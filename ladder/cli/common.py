@@ -177,7 +177,7 @@ def print_view(view: Any, as_json: bool) -> None:
     """Print a view as JSON, or its lists as tables headed by field names and its other fields as lines."""
     if as_json:
         print_json(view)
-    elif parts := [*_parts(view)]:
+    elif parts := [*_format_parts(view)]:
         print_parts(*parts)
     else:
         print_note("the list is empty")
@@ -220,7 +220,7 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 }
 
 
-def _parts(view: Any) -> Iterator[RenderableType]:
+def _format_parts(view: Any) -> Iterator[RenderableType]:
     """Yield the short values of a view, then its lists and nested views, then how to print the rest of a list."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
     rest = values.pop("next_cursor", None)
@@ -237,7 +237,7 @@ def _parts(view: Any) -> Iterator[RenderableType]:
 
 def _long_parts(value: Any) -> Iterator[RenderableType]:
     if not isinstance(value, tuple):
-        yield from _parts(value)
+        yield from _format_parts(value)
     elif type(value[0]) in _LINES:
         for each in value:
             yield from _LINES[type(each)](each)

@@ -86,7 +86,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
         print_text(_csv(table))
     elif table.items:
         print_parts(standings_table(table, context.now if at is None else table.created_at))
-        print_parts("", *_standings_notes(table))
+        print_parts("", *_list_standings_notes(table))
         if not table.isolated:
             print_parts(TRUSTED)
 
@@ -98,7 +98,7 @@ def standings_table(ranking: Standings, now: float | None = None) -> Table:
     return make_table(columns, [[column.text(row, now or 0.0) for column in shown] for row in ranking.items])
 
 
-def _standings_notes(ranking: Standings) -> Iterator[str]:
+def _list_standings_notes(ranking: Standings) -> Iterator[str]:
     """Yield the lines below the standings: counts, missing intervals, the leader, and pairs that favour each other."""
     games, matches = (
         formatting.format_count(ranking.games, "game"),
@@ -253,7 +253,7 @@ def rerate(folder: Path, as_json: bool) -> None:
     if as_json:
         print_json(result)
     else:
-        print_note(_text(result))
+        print_note(_describe_rebuild(result))
         if result.changes:
             rows = [(change.version, *_cells(change.before), *_cells(change.after)) for change in result.changes]
             print_parts(make_table(_COLUMNS, rows))
@@ -266,7 +266,7 @@ _COLUMNS = (
 )
 
 
-def _text(result: RebuiltStandings) -> str:
+def _describe_rebuild(result: RebuiltStandings) -> str:
     """Return in words how recomputed standings differ from the stored ones."""
     of = f"{formatting.format_count(result.games, 'game')} in {formatting.format_count(result.matches, 'match', 'es')}"
     if result.first:

@@ -216,7 +216,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
         was, now = (rows.get(version) for rows in (old, new))
         one = was or now
         assert one is not None
-        apart = None if was is None or now is None else _max_difference(was, now)
+        apart = None if was is None or now is None else _measure_difference(was, now)
         if apart is None or apart > MAX_ROUNDING:
             changes.append(StandingChange(one.version_ref, was, now))
         largest = max(largest, apart or 0.0)
@@ -233,7 +233,7 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     )
 
 
-def _max_difference(one: computation.StandingsRow, other: computation.StandingsRow) -> float:
+def _measure_difference(one: computation.StandingsRow, other: computation.StandingsRow) -> float:
     """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
     pairs = [(one.rating, other.rating)]
     if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:

@@ -110,7 +110,7 @@ class Database:
         Raises DatabaseError if the database can't be reached or has another schema.
         """
         try:
-            with self._patiently(self.engine.connect) as connection, self._snapshot(connection) as reading:
+            with self._retry_outages(self.engine.connect) as connection, self._snapshot(connection) as reading:
                 yield reading
         except DBAPIError as error:
             raise DatabaseUnavailableError(_error_text(error)) from error
@@ -125,7 +125,7 @@ class Database:
             with self.engine.connect() as connection, self._snapshot(connection) as reading:
                 return act(reading)
 
-        return self._patiently(once)
+        return self._retry_outages(once)
 
     @contextmanager
     def _snapshot(self, connection: Connection) -> Iterator[Connection]:
@@ -165,7 +165,7 @@ class Database:
                         before[:] = [done]
                 return before[0]
 
-        return self._patiently(once)
+        return self._retry_outages(once)
 
     def _write_marker(self, connection: Connection) -> object:
         """Return a value that changes when the transaction writes."""
@@ -173,7 +173,7 @@ class Database:
             return connection.connection.dbapi_connection.total_changes  # type: ignore[union-attr]  # sqlite3's
         return connection.scalar(_TRANSACTION_ID)
 
-    def _patiently(self, once: Callable[[], T]) -> T:
+    def _retry_outages(self, once: Callable[[], T]) -> T:
         """Call a function until the database is reachable, and return its result.
 
         Raises DatabaseError if the patience ends, the error isn't temporary, or the schema is another.

@@ -111,7 +111,7 @@ def claim_match(
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
-            why = _unplayable_reason(connection, id) if kind == RATED else None
+            why = _find_unplayable_reason(connection, id) if kind == RATED else None
             if why is not None:
                 cancel_match(connection, id, why, timestamp)
                 continue
@@ -120,7 +120,7 @@ def claim_match(
     return None
 
 
-def _unplayable_reason(connection: Connection, match: int) -> str | None:
+def _find_unplayable_reason(connection: Connection, match: int) -> str | None:
     """Return the reason why a rated match can't be played any more, None if it can."""
     query = (
         select(versions.c.id, bots.c.active_version_id, IS_ACTIVE_USER, bots.c.is_reference, PARTY)
@@ -139,7 +139,7 @@ def _unplayable_reason(connection: Connection, match: int) -> str | None:
 def cancel_unplayable(connection: Connection, timestamp: float) -> int:
     """Cancel the waiting rated matches that can't be played any more; return how many."""
     waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
-    reasons = {match: why for match in waiting if (why := _unplayable_reason(connection, match)) is not None}
+    reasons = {match: why for match in waiting if (why := _find_unplayable_reason(connection, match)) is not None}
     for match, why in reasons.items():
         cancel_match(connection, match, why, timestamp)
     return len(reasons)

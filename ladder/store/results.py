@@ -61,7 +61,7 @@ def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: f
     if state == ENDED:
         return False
     spent, styles = dict(played.spent), dict(played.styles)
-    table = _refs_and_ids(connection, match)
+    table = _list_refs_and_ids(connection, match)
     slots = {version_ref: slot for slot, (version_ref, _) in enumerate(table)}
     version = dict(table)
     _insert_games(connection, played.results, slots, version)
@@ -109,7 +109,7 @@ def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: f
     return True
 
 
-def _refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
+def _list_refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
     """Return (version ref, id) of the versions at a match's table, in slot order."""
     query = (
         select(bots.c.name, versions.c.number, versions.c.id)
@@ -202,7 +202,7 @@ def _digits(numbers: Sequence[int]) -> str:
 
 def match_results(connection: Connection, match: int) -> tuple[referee.GameResult, ...]:
     """Return the results of a match, in order of game. Raises KeyError if it wasn't played."""
-    results = tuple(_results(connection, match))
+    results = tuple(_list_results(connection, match))
     if not results:
         raise KeyError(match)
     return results
@@ -210,10 +210,10 @@ def match_results(connection: Connection, match: int) -> tuple[referee.GameResul
 
 def all_results(connection: Connection) -> Iterator[referee.GameResult]:
     """Yield the results of all played matches, in order of match, reading rows in chunks."""
-    yield from _results(connection, None)
+    yield from _list_results(connection, None)
 
 
-def _results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
+def _list_results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
     """Yield the results of one match or, with None, of all, by merging three queries that are sorted by match."""
     with ExitStack() as streams:  # closes PostgreSQL's cursors
 
@@ -230,7 +230,7 @@ def _results(connection: Connection, match: int | None) -> Iterator[referee.Game
         if match is None:
             version_refs = version_refs_by_id(connection)
         else:
-            version_refs = {id: version_ref for version_ref, id in _refs_and_ids(connection, match)}
+            version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
         seat, fault = match_players.c, faults.c
         tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
@@ -244,10 +244,10 @@ def _results(connection: Connection, match: int | None) -> Iterator[referee.Game
                     of_game.setdefault(game, []).append((number, code, count))
                 entry = next(faulty, None)
             for row in rows:
-                yield _result(row, table, of_game.get(row.game, ()))
+                yield _make_result(row, table, of_game.get(row.game, ()))
 
 
-def _result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:
+def _make_result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:
     """Return a stored game. table: the names of the match's versions by place; faults: seat, code and count."""
     return referee.GameResult(
         match=row.match,

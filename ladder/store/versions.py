@@ -105,7 +105,7 @@ _VERSION = select(
 ).join(bots, bots.c.id == versions.c.bot).join(users, users.c.id == bots.c.owner_id)  # fmt: skip
 
 
-def _versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
+def _read_versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
     """Return the versions of a query with the columns of Version, whose command is stored as JSON."""
     versions = []
     for row in connection.execute(query).mappings():
@@ -193,7 +193,7 @@ def set_received_at(connection: Connection, version: int, received_at: float) ->
 
 def get_version_by_id(connection: Connection, id: int) -> Version:
     """Return a version. Raises KeyError if no version has the id."""
-    rows = _versions(connection, _VERSION.where(versions.c.id == id))
+    rows = _read_versions(connection, _VERSION.where(versions.c.id == id))
     if not rows:
         raise KeyError(id)
     return rows[0]
@@ -201,23 +201,23 @@ def get_version_by_id(connection: Connection, id: int) -> Version:
 
 def get_versions_by_id(connection: Connection, ids: Sequence[int]) -> list[Version]:
     """Return the versions with these ids, in the given order. Raises KeyError for an unknown id."""
-    by_id = {version.id: version for version in _versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
+    by_id = {version.id: version for version in _read_versions(connection, _VERSION.where(versions.c.id.in_(ids)))}
     return [by_id[id] for id in ids]
 
 
 def accepted_versions(connection: Connection) -> list[Version]:
     """Return all accepted versions, active or not, in order of id."""
-    return _versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
+    return _read_versions(connection, _VERSION.where(versions.c.status == ACCEPTED).order_by(versions.c.id))
 
 
 def versions_of(connection: Connection, bot: int) -> list[Version]:
     """Return a bot's versions, in order of number."""
-    return _versions(connection, _VERSION.where(versions.c.bot == bot).order_by(versions.c.number))
+    return _read_versions(connection, _VERSION.where(versions.c.bot == bot).order_by(versions.c.number))
 
 
 def active_versions(connection: Connection) -> list[Version]:
     """Return the active versions, in order of id."""
-    return _versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
+    return _read_versions(connection, _VERSION.where(_PLAYS).order_by(versions.c.id))
 
 
 def unchecked_versions(connection: Connection, timestamp: float) -> list[Version]:
@@ -226,7 +226,7 @@ def unchecked_versions(connection: Connection, timestamp: float) -> list[Version
     Versions of suspended, withdrawn and not approved users are left out.
     """
     waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= timestamp, IS_ACTIVE_USER)
-    return _versions(connection, _VERSION.where(waits).order_by(versions.c.id))
+    return _read_versions(connection, _VERSION.where(waits).order_by(versions.c.id))
 
 
 def version_refs_by_id(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, str]:
@@ -297,7 +297,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], tim
     for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, timestamp))):
         order = (versions.c.attempts, bots.c.is_reference.desc(), _earlier_versions(), versions.c.id)
         query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
-        rows = _versions(connection, query)
+        rows = _read_versions(connection, query)
         if rows:
             connection.execute(
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)

@@ -405,7 +405,7 @@ class TableServer:
 
         self._database_thread.submit(work).add_done_callback(self._log_error)
 
-    def _arrange(self, hosted: HostedSession, change: tables.SlotChange) -> None:
+    def _arrange_slots(self, hosted: HostedSession, change: tables.SlotChange) -> None:
         """Queue a change of a table's slots, and apply it; if it fails, log why and keep the slots."""
 
         def work() -> None:
@@ -468,7 +468,7 @@ class TableServer:
         claimed = None
         try:
             claimed = await self._run_in_database_thread(lambda: self._bots.claim(id, self._id))
-            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write, self._arrange)
+            return None if claimed is None else HostedSession(self._ladder, *claimed, self._write, self._arrange_slots)
         except store.DatabaseError as error:  # the next connection tries again
             self._say(str(error))
         except (UnplayableTableError, LadderError) as error:

@@ -175,16 +175,16 @@ def find_table_access(ladder: Ladder, id: int, viewer: Viewer, secret: str | Non
     For a spectator, the caller checks whether spectators are allowed.
     """
     digest = None if secret is None else hash_secret(secret)
-    return _seat(ladder, id, store.PERSON, viewer.login if viewer.can_write else None, digest)
+    return _find_seat(ladder, id, store.PERSON, viewer.login if viewer.can_write else None, digest)
 
 
 def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> TableAccess | None:
     """Return a program's access, by the slot's token or its account's token; None for any other token."""
-    access = _seat(ladder, id, store.PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
+    access = _find_seat(ladder, id, store.PROGRAM, viewer.login if viewer.can_write else None, hash_secret(token))
     return None if access is None or access.slot is None else access
 
 
-def _seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
+def _find_seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
     """Return the session with the slot of a secret's digest, else with the slot of a login; None for an unknown
     session.
 
@@ -247,14 +247,14 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
         if not guests:
             raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
         store.take_slot(
-            connection, id, free.number, None, _guest_name(connection, session, name), hash_secret(secret), now
+            connection, id, free.number, None, _choose_guest_name(connection, session, name), hash_secret(secret), now
         )
         return secret
 
     return ladder.database.write(act)
 
 
-def _guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
+def _choose_guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
     """Return a guest's name as others see it. Raises LadderError for a user's pseudonym or a name of the table.
 
     A login isn't refused: guests would learn which logins exist.

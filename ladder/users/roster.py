@@ -101,7 +101,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
     _, header = rows[0]
-    places = _places(header, file)
+    places = _find_columns(header, file)
     wrong: list[RosterRemark] = []
     remarks: list[RosterRemark] = []
     people: list[RosterEntry] = []
@@ -116,7 +116,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
             if len(row) > len(header) and any(row[len(header) :]):
                 cells = f"{len(row)} cells, but the header has {len(header)}"
                 raise ValueError(f"{cells}; quote cells that contain a comma")
-            person = _person(line, {column: row[place] for column, place in places.items() if place < len(row)})
+            person = _read_person(line, {column: row[place] for column, place in places.items() if place < len(row)})
             if "canvas_id" in places and _is_test_student(person):
                 remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
                 continue
@@ -153,7 +153,7 @@ def make_roster_entry(
 # --- the text ---------------------------------------------------------------------------------------------------------
 
 
-def _text(data: bytes, file: str) -> str:
+def _decode_text(data: bytes, file: str) -> str:
     """Return a roster's text. Raises LadderError for a file that isn't UTF-8, with the way to convert it."""
     if len(data) > MAX_ROSTER_BYTES:
         raise LadderError(f"{file} has {len(data)} bytes: too large for a roster.")
@@ -184,7 +184,7 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
 
     Raises LadderError for anything but CSV in UTF-8.
     """
-    text = _text(data, file)
+    text = _decode_text(data, file)
     said = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
     first = text[said.end() if said else 0 :].strip().split("\n")[0].split("\r")[0]
     separator = max(SEPARATORS, key=first.count)
@@ -206,7 +206,7 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _places(header: Sequence[str], file: str) -> dict[str, int]:
+def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
     """Return the index of each known column. Raises LadderError if the header has no column that identifies users.
 
     If Canvas has a column of its own and a teacher added one of the same name, Canvas' column, the first, counts.
@@ -257,7 +257,7 @@ def _is_test_student(person: RosterEntry) -> bool:
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _person(line: int, row: dict[str, str]) -> RosterEntry:
+def _read_person(line: int, row: dict[str, str]) -> RosterEntry:
     """Return the entry of a row, given as cells by column.
 
     Raises ValueError if the row identifies no user or a cell isn't valid.

@@ -95,7 +95,7 @@ def import_teams(
 
     Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines.
     """
-    rows = _rows(data, file)
+    rows = _read_rows(data, file)
 
     def act(connection: Connection) -> TeamChanges:
         owners = store.all_users(connection, merged=True)
@@ -213,7 +213,7 @@ def _check_team(team: str) -> str:
     return name
 
 
-def _rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
+def _read_rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
     """Return (entry, team) of each row of a CSV. Raises LadderError for an invalid CSV."""
     rows = read_rows(data, file)
     found = rows[0][1] if rows else []

@@ -102,12 +102,14 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
         app.include_router(router)
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
-    app.add_exception_handler(LadderError, lambda http, problem: _error_response(http, 400, str(problem)))
+    app.add_exception_handler(LadderError, lambda http, problem: _make_error_response(http, 400, str(problem)))
     app.add_exception_handler(UnconfirmedError, _on_unconfirmed)
-    app.add_exception_handler(BotError, lambda http, problem: _error_response(http, 400, str(problem)))
+    app.add_exception_handler(BotError, lambda http, problem: _make_error_response(http, 400, str(problem)))
     app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
-    app.add_exception_handler(DataError, lambda http, _: _error_response(http, 400, MALFORMED_REQUEST))  # as of NUL
+    app.add_exception_handler(
+        DataError, lambda http, _: _make_error_response(http, 400, MALFORMED_REQUEST)
+    )  # as of NUL
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_internal_error)
     app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
@@ -134,7 +136,7 @@ class _SecurityHeaders:
         await self.app(scope, receive, with_headers)
 
 
-def _error_response(
+def _make_error_response(
     http: Request, status: int, message: str, request: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
     """Return an error as JSON or as a page, as the client wants. retry_s: after which to try again."""
@@ -151,7 +153,7 @@ def _error_response(
 
 def _on_http_error(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPError)
-    return _error_response(http, problem.status, problem.message, problem.request, problem.retry_s)
+    return _make_error_response(http, problem.status, problem.message, problem.request, problem.retry_s)
 
 
 def _on_sign_in_required(http: Request, problem: Exception) -> Response:
@@ -169,12 +171,12 @@ async def _on_unconfirmed(http: Request, problem: Exception) -> Response:
 
 def _on_database_error(http: Request, problem: Exception) -> Response:
     http.state.failure = str(problem)
-    return _error_response(http, 503, DATABASE_UNREACHABLE, retry_s=60)
+    return _make_error_response(http, 503, DATABASE_UNREACHABLE, retry_s=60)
 
 
 def _on_internal_error(http: Request, problem: Exception) -> Response:
     id = getattr(http.state, "request_id", "none")  # as of a probe
-    response = _error_response(http, 500, INTERNAL_ERROR.format(id=id))
+    response = _make_error_response(http, 500, INTERNAL_ERROR.format(id=id))
     response.headers.update({**SECURITY_HEADERS, "X-Request-ID": id})  # no middleware adds them
     return response
 
@@ -182,10 +184,10 @@ def _on_internal_error(http: Request, problem: Exception) -> Response:
 def _on_validation_error(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
-    return _error_response(http, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
+    return _make_error_response(http, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
 
 
 def _on_http_exception(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     message = "This page doesn't exist." if problem.status_code == 404 else str(problem.detail)
-    return _error_response(http, problem.status_code, message)
+    return _make_error_response(http, problem.status_code, message)

@@ -96,7 +96,7 @@ def asset_url(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _make_environment() -> Environment:
     """Return the templates' environment, with all that templates may call."""
     env = Environment(
         loader=FileSystemLoader(str(_WEB_FOLDER / "templates")),
@@ -136,8 +136,8 @@ def _environment() -> Environment:
 
 def compile_templates() -> None:
     """Compile all templates."""
-    for name in _environment().list_templates():
-        _environment().get_template(name)
+    for name in _make_environment().list_templates():
+        _make_environment().get_template(name)
 
 
 def _finalize(value: object) -> object:
@@ -245,7 +245,7 @@ def render_form(request: RequestContext, template: str, status: int = 200, **wor
 
 def _render_content(request: RequestContext, template: str, **words: Any) -> PageContent:
     """Return a page's content from its template and variables."""
-    module: Any = _environment().get_template(template).make_module({"request": request, **words})
+    module: Any = _make_environment().get_template(template).make_module({"request": request, **words})
     return PageContent(module.title, _TABLE.sub(_label_cells, str(module)), getattr(module, "live", None))
 
 
@@ -265,7 +265,7 @@ def _label_cells(table: re.Match[str]) -> str:
 def _render_layout(
     request: RequestContext, content: PageContent, headers: dict[str, str], status: int = 200
 ) -> Response:
-    layout = _environment().get_template("layout.html")
+    layout = _make_environment().get_template("layout.html")
     text = layout.render(request=request, content=content)
     return Response(text, status, headers, "text/html; charset=utf-8")
 

@@ -28,7 +28,7 @@ def read_here() -> Iterator[None]:
     """
 
     def here(job: Sequence[Any], _limits: Any) -> tuple[dict[str, Any], bytes]:
-        return intake_process._outcome(*job)  # type: ignore[no-any-return]
+        return intake_process._convert_from_input(*job)  # type: ignore[no-any-return]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intake_process, "_run_helper", here)

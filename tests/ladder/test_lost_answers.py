@@ -175,7 +175,7 @@ def _no_reviews(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_transaction_committed_twice_takes_effect_once(
     begun: Path, tmp_path: Path, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    patiently, states, lost = Database._patiently, [], 0
+    patiently, states, lost = Database._retry_outages, [], 0
 
     def again(self: Database, once: Callable[[], T]) -> T:
         nonlocal lost
@@ -186,7 +186,7 @@ def test_a_transaction_committed_twice_takes_effect_once(
 
     for number, ladder in enumerate(copies(begun, tmp_path)):
         if number:
-            monkeypatch.setattr(Database, "_patiently", again)
+            monkeypatch.setattr(Database, "_retry_outages", again)
         answer = DONE[what](ladder)
         states.append({**content_of(ladder), "answer": answer})
     assert lost

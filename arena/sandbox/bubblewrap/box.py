@@ -231,11 +231,11 @@ def unavailable_reason() -> HostProblem | None:
     except (SandboxError, ProgramError, OSError) as problem:
         cause = problem.__cause__
         forbids = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
-        return add_remedy(str(problem), forbids or not _plain_bwrap_works())
+        return add_remedy(str(problem), forbids or not _does_plain_bwrap_work())
     return None
 
 
-def _plain_bwrap_works() -> bool:
+def _does_plain_bwrap_work() -> bool:
     """Return whether bwrap makes all namespaces and mounts for an unprivileged user, without any file of the arena."""
     words = ["--unshare-user", "--unshare-all", "--disable-userns", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
     user, groups = (int(options.NOBODY), ()) if os.geteuid() == 0 else (None, None)

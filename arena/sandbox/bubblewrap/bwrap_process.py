@@ -80,7 +80,7 @@ class BwrapProcess:
         deadline = time.monotonic() + START_S
         while self.init == 0:
             if not self._read_status(deadline):
-                raise self._failure(None, ended=time.monotonic() < deadline)
+                raise self._read_failure(None, ended=time.monotonic() < deadline)
         try:
             self.handle = os.pidfd_open(self.init)
             if group is not None:
@@ -89,7 +89,7 @@ class BwrapProcess:
             if fork_limit is not None:
                 resource.prlimit(self.init, resource.RLIMIT_NPROC, (fork_limit, fork_limit))
         except ProcessLookupError as error:
-            raise self._failure(None, ended=True) from error
+            raise self._read_failure(None, ended=True) from error
 
     def await_ready(self) -> None:
         """Wait until bwrap has read the whole filter. Raises SandboxError if bwrap ends before or takes too long."""
@@ -98,7 +98,7 @@ class BwrapProcess:
         poll.register(self.handle, select.POLLIN)
         found = poll.poll(START_S * 1000)
         if found != [(self._filter.fileno(), select.POLLOUT)]:  # bwrap ended, or the time is up
-            raise self._failure(None, ended=bool(found))
+            raise self._read_failure(None, ended=bool(found))
 
     def release(self) -> None:
         """Let bwrap execute the program."""
@@ -123,13 +123,13 @@ class BwrapProcess:
             if wait_readable(self.handle, POLL_S):  # process 1 ended: the program ran, or failed to start
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
-                problem = self._failure(command, ended=True)
+                problem = self._read_failure(command, ended=True)
                 if present and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
                     problem = ProgramError(f"{command}: the interpreter that its #! line names is missing")
                 raise problem
-        raise self._failure(None, ended=False)
+        raise self._read_failure(None, ended=False)
 
-    def _failure(self, command: str | None, ended: bool) -> ProgramError | SandboxError:
+    def _read_failure(self, command: str | None, ended: bool) -> ProgramError | SandboxError:
         """Return why bwrap gave up before any code of the program ran.
 
         `command` is the command of a released bwrap, else None. `ended`: bwrap is about to end, so this waits for its
@@ -189,12 +189,12 @@ class BwrapProcess:
         gone = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(max(0.01, deadline - time.monotonic()))
-        dying = functools.partial(self._dying, self.init, lease)
+        dying = functools.partial(self._is_dying, self.init, lease)
         if dying():
             reap_later(dying)
         return gone and self.popen.returncode is not None
 
-    def _dying(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
+    def _is_dying(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
         """Reap bwrap and the first process, and release the user id; return whether one of them isn't dead yet.
 
         This process adopts the first process if bwrap ended before it.
@@ -221,10 +221,10 @@ class BwrapProcess:
             self.popen.wait(CLOSE_MS / 1000)
         for orphan in family & set(list_children("self")):  # bwrap didn't yet make them die with it
             os.kill(orphan, signal.SIGKILL)
-        while (family := {pid for pid in family if self._dying(pid)}) and time.monotonic() < deadline:
+        while (family := {pid for pid in family if self._is_dying(pid)}) and time.monotonic() < deadline:
             time.sleep(POLL_S)
         for pid in family:
-            reap_later(functools.partial(self._dying, pid))
+            reap_later(functools.partial(self._is_dying, pid))
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
             if pipe is not None:
                 pipe.close()

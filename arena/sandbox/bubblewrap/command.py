@@ -126,7 +126,7 @@ DEVICE_LINKS = {"random": "urandom", "fd": "/proc/self/fd", "stdin": "fd/0", "st
 def write_box_files(folder: Path, limits: Limits) -> None:
     """Write the small files that a box needs, and the empty file and folder that mask others, into `folder`."""
     make_readable_folder(folder / "empty")
-    for name, text in _box_files(limits.memory_mb).items():
+    for name, text in _list_box_files(limits.memory_mb).items():
         descriptor = os.open(f"{folder}/{name}", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         os.fchmod(descriptor, 0o644)  # whatever the umask is
         os.write(descriptor, text)
@@ -134,7 +134,7 @@ def write_box_files(folder: Path, limits: Limits) -> None:
 
 
 @functools.cache
-def _box_files(memory_mb: int) -> dict[str, bytes]:
+def _list_box_files(memory_mb: int) -> dict[str, bytes]:
     """Return name -> content. The files of /proc are plausible and never change: runtimes size themselves by them."""
     kb, cpus = memory_mb * 1024, os.cpu_count() or 1
     memory = {"MemTotal": kb, "MemFree": kb, "MemAvailable": kb, "Buffers": 0, "Cached": 0, "SwapTotal": 0}
@@ -160,7 +160,7 @@ def _masks(hidden: bool) -> tuple[tuple[str, str], ...]:
 
     hidden: the kernel hides all other names, so only the names with a fixed file are masked.
     """
-    files = _box_files(0)
+    files = _list_box_files(0)
     names = ((name, folder) for name, folder in masked_names().items() if name in files or not hidden)
     return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
 

@@ -146,7 +146,7 @@ class Container:
         self.outages = engine.events.outages
         self._program = program
         self._words = words
-        self._unread_status = b""  # output of the shells that `_next_word` hasn't returned yet
+        self._unread_status = b""  # output of the shells that `_read_word` hasn't returned yet
         self._removed = False
         script = start_script(program, words, config.limits)
         self.folder = _new_folder(scratch)
@@ -186,7 +186,7 @@ class Container:
         self.engine.call(self.engine.api.start, self.id)
         self.root_pid = int(self.engine.call(self.engine.api.inspect_container, self.id)["State"]["Pid"])
         self.pidfd = self._open_pidfd(self.root_pid)
-        word = self._next_word()
+        word = self._read_word()
         if word != "ready":
             raise SandboxError(f"a container of {self.config.image} didn't start: it wrote {word!r}")
         found = list_children(self.root_pid)
@@ -216,7 +216,7 @@ class Container:
     def _start_program(self) -> None:
         """Open the program's standard input, and wait until the second shell becomes the program."""
         self.stdin = self._open_in()
-        word = self._next_word()
+        word = self._read_word()
         if problem := find_start_problem(word, self._program, self._words, self.config.image):
             raise problem
         if word != "go":
@@ -232,7 +232,7 @@ class Container:
                     raise SandboxError(f"a container doesn't open its pipes: {problem.strerror}") from problem
                 time.sleep(POLL_S)
 
-    def _next_word(self) -> str:
+    def _read_word(self) -> str:
         """Wait for the next line of the status pipe and return it; "" at end of file.
 
         Raises SandboxError if none comes in time.

@@ -65,7 +65,7 @@ def container_body(
         "NetworkDisabled": True,
         "HostConfig": {
             **_isolation(),
-            **_limits(config.limits, int(engine.info.get("NCPU") or 1)),
+            **_make_limits(config.limits, int(engine.info.get("NCPU") or 1)),
             **({} if config.runtime is None else {"Runtime": config.runtime}),
             "LogConfig": {"Type": "none"},
             "Mounts": mounts,
@@ -88,7 +88,7 @@ def _isolation() -> dict[str, Any]:
     }
 
 
-def _limits(limits: Limits, cores: int) -> dict[str, Any]:
+def _make_limits(limits: Limits, cores: int) -> dict[str, Any]:
     """Return the limits as fields of the engine's HostConfig. cores: of this machine."""
     memory = limits.memory_mb * 1024 * 1024
     tmp = f"rw,nosuid,nodev,exec,mode=1777,size={limits.tmp_mb}m,nr_inodes={max(64, limits.tmp_mb * 1024 // INODE_KB)}"

@@ -123,14 +123,14 @@ class Cgroup:
 
     def counted(self) -> Counted:
         """Return how many processes were killed at the group's memory limit, and how many forks were refused."""
-        kills, hits = self._memory_events()
+        kills, hits = self._read_memory_events()
         refused = _counter(self._pids / "pids.events", b"max")
         found = (("memory_mb", kills if hits else 0), ("processes", refused))
         return tuple((field, count) for field, count in found if count)
 
     def host_oom(self) -> bool:
         """Return whether a process was killed because the machine, or a parent group, ran out of memory."""
-        kills, hits = self._memory_events()
+        kills, hits = self._read_memory_events()
         return kills > 0 and hits == 0
 
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
@@ -146,7 +146,7 @@ class Cgroup:
         if not remove(self._folders, time.monotonic() + timeout_s):
             _unremoved.append(self._folders)
 
-    def _memory_events(self) -> tuple[int, int]:
+    def _read_memory_events(self) -> tuple[int, int]:
         """Return (processes killed for lack of memory, hits of the group's own limit; v1: 0 or 1)."""
         folder = self._memory
         if self._v1_memory:

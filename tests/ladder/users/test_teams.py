@@ -292,7 +292,7 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
         alone = [login for login in people if draw.random() < 0.2]
         leave_teams(ladder, alone, "teacher", "x")
         now = current(ladder)
-        field = ladder.database.read_with_retry(RoundScheduler(ladder)._field)
+        field = ladder.database.read_with_retry(RoundScheduler(ladder)._list_entrants)
         playing = {each.id: each for each in ladder.database.read_with_retry(store.active_versions)}
     party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4
