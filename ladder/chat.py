@@ -57,6 +57,7 @@ def write_chat_line(
     ladder: Ladder,
     connection: Connection,
     session: int | None,
+    *,
     login: str | None,
     slot: int | None,
     text: str,
@@ -92,7 +93,9 @@ def write_chat_line(
 def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage:
     """Store a user's line in the lobby, and return it. Raises LadderError like `write_chat_line`."""
     now = ladder.clock()
-    return ladder.database.write(lambda connection: write_chat_line(ladder, connection, None, login, None, text, now))
+    return ladder.database.write(
+        lambda connection: write_chat_line(ladder, connection, None, login=login, slot=None, text=text, now=now)
+    )
 
 
 ChatAction = Literal["delete_line", "mute", "unmute"]

@@ -142,7 +142,15 @@ def view_dashboard(
     owners, bots = store.all_users(connection), store.all_bots(connection)
     act = store.find_freeze_entry(connection)
     runners = list_runners(context)
-    problems = _list_problems(context, owners, runners or (), act, findings or (), settings_problem, finals)
+    problems = _list_problems(
+        context,
+        owners,
+        runners=runners or (),
+        freeze=act,
+        findings=findings or (),
+        settings_problem=settings_problem,
+        finals=finals,
+    )
     whole = Dashboard(
         tuple(hide_fields(problem, context.viewer) for problem in problems),
         summarize_decisions(context, [act], {})[0] if act else None,
@@ -164,6 +172,7 @@ def view_dashboard(
 def _list_problems(
     context: ViewContext,
     owners: Sequence[store.User],
+    *,
     runners: Sequence[RunnerSummary],
     freeze: store.AuditEntry | None,
     findings: Sequence[Finding],
@@ -256,6 +265,7 @@ USER_STATES: dict[str, Callable[[UserAdminSummary], bool]] = {
 def list_users_for_admin(
     context: ViewContext,
     search: str = "",
+    *,
     after: str | None = None,
     limit: int = 50,
     section: str = "",

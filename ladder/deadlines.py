@@ -334,6 +334,7 @@ def extend_deadline(
     connection: Connection,
     ladder: Ladder,
     login: str,
+    *,
     name: str,
     until: str | None,
     days: int | None,

@@ -68,7 +68,9 @@ def list_matches(
 
     todo: the queued and leased matches are listed instead, in order of id. Matches of unrevealed finals are left out.
     """
-    found = store.list_match_summaries(context.connection, limit + 1, context.sealed_finals, bot, kind, todo, after)
+    found = store.list_match_summaries(
+        context.connection, limit + 1, sealed=context.sealed_finals, bot=bot, kind=kind, todo=todo, after=after
+    )
     rows = tuple(hide_fields(match, context.viewer) for match in found[:limit])
     return MatchList(rows, rows[-1].id if len(found) > limit else None, None if todo else context.revision)
 

@@ -204,7 +204,16 @@ class LadderRunner:
             if check.built is not None and check.bot is not None:
                 built = check.bot.digest
                 store.insert_archive(connection, built, check.bot.file, check.built)
-            if not store.finish_check(connection, version, steps, reason, argv, built, now, check.language):
+            if not store.finish_check(
+                connection,
+                version,
+                steps,
+                reason=reason,
+                command=argv,
+                built_digest=built,
+                timestamp=now,
+                language=check.language,
+            ):
                 return None
             this = store.get_version_by_id(connection, version)
             if check.played is not None and len(set(store.versions_in_match(connection, check.played.match))) == seats:

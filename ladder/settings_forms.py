@@ -95,6 +95,7 @@ def change_settings(
     ladder: Ladder,
     table: str,
     index: int | None,
+    *,
     given: Mapping[str, str],
     sha256: str,
     actor: str,

@@ -137,7 +137,9 @@ class TaskSource:
         """Release a failed task; return whether it is abandoned, None if it isn't leased to this runner any more."""
         shown, now = hide_folders(reason), self._ladder.clock()  # authors read the reason
         if not task.is_check:
-            return store.record_failed_attempt(connection, task.id, self._runner, shown, now, cost, died)
+            return store.record_failed_attempt(
+                connection, task.id, self._runner, shown, timestamp=now, cost=cost, worker_died=died
+            )
         abandoned = store.release_check(connection, task.id, self._runner, shown, now, cost)
         if abandoned:
             store.cancel_queued_matches(connection, "its check was abandoned", now, task.id, (store.QUALIFYING,))

@@ -97,7 +97,7 @@ def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason:
     own = users.current_memberships(connection).get(user.login)
     if own is not None and own.team != team:
         raise LadderError("You are in a team already.\nAsk the staff to change it.")
-    users.add_members(connection, [(user, team)], user.login, reason, False, ladder.clock(), None)
+    users.add_members(connection, [(user, team)], user.login, reason=reason, move=False, now=ladder.clock(), since=None)
 
 
 def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> store.Membership:

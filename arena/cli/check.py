@@ -205,6 +205,7 @@ def gradescope_results(bot: str, steps: Sequence[checks.CheckStep]) -> str:
 @options.sandbox_options
 @json_option(checks.CheckReport)
 def check(
+    *,
     bots: tuple[str, ...],
     rules: str | None,
     start_ms: int | None,

@@ -115,6 +115,7 @@ class _CompareCommand(options.GroupedCommand):
 @option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
 @json_option(report.CompareReport, report.RefusedComparison)
 def compare(
+    *,
     bots: tuple[str, ...],
     against: tuple[str, ...],
     min_effect: float,

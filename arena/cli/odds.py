@@ -61,6 +61,7 @@ class OddsAnswer:
 )
 @json_option(OddsAnswer)
 def odds(
+    *,
     own: str | None,
     players: int | None,
     revealed: str,

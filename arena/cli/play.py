@@ -292,7 +292,15 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
 @option("--show-names", is_flag=True, help="Show all players' names instead of letters.")
 @table_options
 def play(
-    bots: tuple[str, ...], name: str, learn: bool, browser: bool, port: int, pace: str, debug: str | None, **given: Any
+    *,
+    bots: tuple[str, ...],
+    name: str,
+    learn: bool,
+    browser: bool,
+    port: int,
+    pace: str,
+    debug: str | None,
+    **given: Any,
 ) -> None:
     """Play against bots in the terminal or the browser.
 

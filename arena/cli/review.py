@@ -54,6 +54,7 @@ from arena.run import RecordFileError, read_records
 )
 @json_option(Review)
 def review(
+    *,
     path: Path,
     bot: str,
     judge: str | None,
@@ -104,7 +105,7 @@ def review(
         ):
             processes = (jobs or count_cores()) if sys.platform == "linux" else 1
             chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
-            answer = review_bot(records, bot, max_games, processes, count, chooser)
+            answer = review_bot(records, bot, max_games, jobs=processes, on_match=count, judge=chooser)
     except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
         fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):

@@ -283,6 +283,7 @@ def _heading(name: str) -> str:
 @option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
 @option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
 def stats(
+    *,
     paths: tuple[Path, ...],
     bot: str | None,
     other: str | None,

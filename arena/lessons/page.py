@@ -36,7 +36,7 @@ def learn_page(home: tuple[str, str] | None = None, play: str | None = None, puz
     home: as of `table_page`. play, puzzles: the addresses of a table, and of `puzzles_page`.
     """
     lessons = {"packed": _pack(load_lessons), "play": play, "puzzles": puzzles}
-    return table_page("Learn Coup", make_rules_object(COUP), None, home, lessons=lessons)
+    return table_page("Learn Coup", make_rules_object(COUP), None, home=home, lessons=lessons)
 
 
 def puzzles_page(home: tuple[str, str] | None = None, load: Callable[[], Sequence[Lesson]] = load_puzzles) -> str:
@@ -44,7 +44,7 @@ def puzzles_page(home: tuple[str, str] | None = None, load: Callable[[], Sequenc
 
     The first call makes each puzzle that `load` returns, by default all, in milliseconds each.
     """
-    return table_page("Coup puzzles", make_rules_object(COUP), None, home, lessons={"packed": _pack(load)})
+    return table_page("Coup puzzles", make_rules_object(COUP), None, home=home, lessons={"packed": _pack(load)})
 
 
 @cache

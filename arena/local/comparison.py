@@ -38,7 +38,19 @@ def compare(
     if old is new:
         raise ValueError("old and new are the same bot: nothing to compare")
     evidence = Evidence(min_effect)
-    with closing(play_blocks(old, new, against, max_pairs, rules, seats, match_games, seed, jobs)) as blocks:
+    with closing(
+        play_blocks(
+            old,
+            new,
+            against,
+            max_pairs=max_pairs,
+            rules=rules,
+            seats=seats,
+            match_games=match_games,
+            seed=seed,
+            jobs=jobs,
+        )
+    ) as blocks:
         for pairs in blocks:
             evidence.add(pairs)
             if evidence.verdict is not None:
@@ -50,6 +62,7 @@ def play_blocks(
     old: BotArgument,
     new: BotArgument,
     against: Sequence[BotArgument] | Mapping[str, BotArgument],
+    *,
     max_pairs: int,
     rules: str | Ruleset = "coup",
     seats: int | None = None,

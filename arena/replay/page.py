@@ -235,6 +235,7 @@ def table_page(
     title: str,
     rules: Mapping[str, Any],
     socket: str | None,
+    *,
     home: tuple[str, str] | None = None,
     banner: str = "",
     join: str | None = None,

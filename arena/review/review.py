@@ -119,6 +119,7 @@ def review_bot(
     records: Iterable[Record],
     bot: str,
     max_games: int,
+    *,
     jobs: int = 1,
     on_match: Callable[[], None] = lambda: None,
     judge: Judge | None = None,

@@ -171,6 +171,7 @@ class LiveMatch(referee.MatchObserver):
         remote: Collection[int],
         launch: Callable[[int], Box],
         notify: Callable[[MatchEvent], None],
+        *,
         viewers: Collection[int | None] = (),
         pace: float = 0.0,
         people: Collection[int] = (),

@@ -61,6 +61,7 @@ class LiveTable:
         slots: Sequence[Slot],
         offer: TableSettings,
         deal: Callable[[int], live_match.MatchSetup],
+        *,
         changed: Callable[["LiveTable"], object] = lambda table: None,
         pace: str = "instant",
         least_s: float = 0.0,
@@ -354,10 +355,10 @@ class LiveTable:
             [*people, *self._slots_of("program")],
             dealt.launch,
             self._post_event,
-            (None, *people),
-            play.PACES[self._slowest_pace()],
-            people,
-            self._least_s,
+            viewers=(None, *people),
+            pace=play.PACES[self._slowest_pace()],
+            people=people,
+            min_window_s=self._least_s,
         )
         self._set_state("playing")
 

@@ -28,7 +28,7 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
                 f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
             )
 
-    return activate_version(ladder, name, number, login, "its owner's choice", check)
+    return activate_version(ladder, name, number, actor=login, reason="its owner's choice", check=check)
 
 
 @transaction
@@ -37,6 +37,7 @@ def activate_version(
     ladder: Ladder,
     name: str,
     number: int,
+    *,
     actor: str,
     reason: str,
     check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,

@@ -62,6 +62,7 @@ def submit_bot(
     ladder: Ladder,
     path: Path,
     login: str,
+    *,
     name: str | None = None,
     received: float | None = None,
     by: str | None = None,
@@ -114,7 +115,9 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
             if each.name in signed_up:
                 raise LadderError(f"{escape_control(each.name)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
             path = held[0] if len(held) == 1 else each
-            found.accepted[each.name] = submit_bot(ladder, path, each.name, None, received, by, after_pseudonym=True)
+            found.accepted[each.name] = submit_bot(
+                ladder, path, each.name, name=None, received=received, by=by, after_pseudonym=True
+            )
         except (BotError, LadderError) as error:
             found.rejected[each.name] = str(error)
     if not (found.accepted or found.rejected):
@@ -180,7 +183,15 @@ def _store_submission(
     called, number = known.name if known else name, 1 + len(versions)
     bot = store.get_or_create_bot(connection, called, owner, now)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = store.add_version(connection, bot, bundle.digest, bundle.file, now, received, new.submitted_by)
+    version = store.add_version(
+        connection,
+        bot,
+        bundle.digest,
+        single_file_name=bundle.file,
+        timestamp=now,
+        received_at=received,
+        submitted_by=new.submitted_by,
+    )
     if new.received_at is not None:
         _note_received(connection, new, bot, version, owner, now)
     return AcceptedSubmission(
@@ -299,7 +310,7 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
         last = versions[-1]
         return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = store.add_version(connection, bot, bundle.digest, bundle.file, timestamp)
+    version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
     return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
 
 

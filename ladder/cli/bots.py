@@ -41,6 +41,7 @@ from ladder.users import set_suspended
 @ACTOR_OPTION
 @json_option(bots.AcceptedSubmission, bots.BulkSubmission)
 def submit(
+    *,
     folder: Path,
     bot: Path | None,
     login: str | None,
@@ -70,7 +71,7 @@ def submit(
             sys.exit(bool(found.rejected))
         assert bot is not None
         assert login is not None
-        taken = bots.submit_bot(ladder, find_sample(str(bot)) or bot, login, name, received, actor)
+        taken = bots.submit_bot(ladder, find_sample(str(bot)) or bot, login, name=name, received=received, by=actor)
     if as_json:
         print_json(taken)
         return
@@ -173,7 +174,7 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
             f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = bots.activate_version(ladder, bot, version, actor, reason)
+        new = bots.activate_version(ladder, bot, version, actor=actor, reason=reason)
     print_decision(new, f"{bot}@{version} plays", as_json)
 
 

@@ -67,7 +67,7 @@ def final() -> None:
 @ACTOR_OPTION
 @json_option(grading.FinalState)
 def create(
-    folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
+    *, folder: Path, name: str, games: int, deadline: str | None, is_open: bool, rounds: int, actor: str, as_json: bool
 ) -> None:
     """Create a final and queue its matches.
 
@@ -206,6 +206,7 @@ def grades() -> None:
 @ACTOR_OPTION
 @json_option(grading.Grades, grading.Grade)
 def show(
+    *,
     folder: Path,
     final: str | None,
     deadline: str | None,
@@ -249,6 +250,7 @@ def show(
 @ACTOR_OPTION
 @json_option(grading.Grades)
 def release(
+    *,
     folder: Path,
     name: str,
     final: str | None,
@@ -383,6 +385,7 @@ def _print_grade(result: grading.Grades, grade: grading.Grade) -> None:
 @audited
 @json_option(ActionResult)
 def extend(
+    *,
     folder: Path,
     login: str,
     deadline: str,
@@ -404,5 +407,7 @@ def extend(
         if undo:
             new = withdraw_extension(ladder, login, deadline, actor, reason)
         else:
-            new = extend_deadline(ladder, login, deadline, until, days, late_days, actor, reason)
+            new = extend_deadline(
+                ladder, login, name=deadline, until=until, days=days, late_days=late_days, actor=actor, reason=reason
+            )
     print_decision(new, f"{login} has {'no' if undo else 'an'} extension for {deadline}", as_json)

@@ -186,6 +186,7 @@ MAX_FAILED_ATTEMPTS = 20  # in a row: then this machine is the cause, and the ru
 @option("--verbose", is_flag=True, help="Log each match.")
 @json_option(runner_events.RunnerEventEntry, about="Print JSON on stdout, one line for each event.")
 def run(
+    *,
     folder: Path,
     jobs: int | None,
     matches: int | None,
@@ -229,7 +230,9 @@ def run(
                     log.info(text) if ladder.database.sqlite is None else log.warn(f"{text}; {advice}")
                 asked = _stop_on_signal(service)
                 try:
-                    status = _run_to_end(service, exported, log, verbose, as_json, asked, alone=scheduler is None)
+                    status = _run_to_end(
+                        service, exported, log, verbose, as_json=as_json, asked=asked, alone=scheduler is None
+                    )
                 except KeyboardInterrupt:
                     log.warn("stopped immediately: matches in progress will be played again")
                     status = 130
@@ -270,6 +273,7 @@ def _run_to_end(
     metrics: RunnerMetrics,
     log: Journal,
     verbose: bool,
+    *,
     as_json: bool,
     asked: Callable[[], bool],
     alone: bool,
@@ -386,6 +390,7 @@ MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 @option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @option("--metrics", metavar="[ADDRESS:]PORT", help="Serve Prometheus metrics of the pages, by default on 127.0.0.1.")
 def serve(
+    *,
     folder: Path,
     host: str,
     port: int,

@@ -74,6 +74,7 @@ def print_users(folder: Path, as_json: bool) -> None:
 @ACTOR_OPTION
 @json_option(UserImport)
 def add_user(
+    *,
     folder: Path,
     login: str,
     name: str | None,
@@ -222,6 +223,7 @@ def list_access(folder: Path, login: str | None, as_json: bool) -> None:
 @ACTOR_OPTION
 @json_option(IssuedSecret)
 def add_access(
+    *,
     folder: Path,
     login: str,
     kind: str,
@@ -245,7 +247,7 @@ def add_access(
             kind,
             actor,
             APPROVAL_SCOPE if require_approval else scope,
-            None if days is None else days * DAY_S,
+            lasts_s=None if days is None else days * DAY_S,
         )
         url = ladder.settings.web.base_url
     if as_json:
@@ -308,6 +310,7 @@ def print_teams(folder: Path, as_json: bool) -> None:
 @audited
 @json_option(TeamChanges)
 def join(
+    *,
     folder: Path,
     team: str,
     logins: tuple[str, ...],

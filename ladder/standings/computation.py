@@ -172,6 +172,7 @@ def _adapter() -> TypeAdapter[Standings]:
 def compute_standings(
     contestants: "Sequence[Version]",
     predecessors: Mapping[int, int],
+    *,
     forfeits: Mapping[int, int],
     faults: Mapping[int, int],
     matches: "Matches",

@@ -128,6 +128,7 @@ class StandingsPage:
 def view_standings_page(
     context: ViewContext,
     sort: str = "rank",
+    *,
     day: str | None = None,
     search: str = "",
     section: str = "",

@@ -129,7 +129,14 @@ class StandingsUpdater:
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
         table, self.fit = computation.compute_standings(
-            contestants, find_predecessors(contestants), known.forfeits, known.faults, matches, seats, now, self._start
+            contestants,
+            find_predecessors(contestants),
+            forfeits=known.forfeits,
+            faults=known.faults,
+            matches=matches,
+            seats=seats,
+            timestamp=now,
+            start=self._start,
         )
         if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = computation.find_collusion_suspects(contestants, self.fit)
@@ -301,8 +308,14 @@ def evaluate_versions(
     kind = store.RATED if final is None else store.FINAL
     seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
     table, fitted = computation.compute_standings(
-        contestants, predecessors, seats.forfeits, seats.faults, seats.matches(contestants), ladder.play.seats,
-        ladder.clock(), ranks_references=final is None,
-    )  # fmt: skip
+        contestants,
+        predecessors,
+        forfeits=seats.forfeits,
+        faults=seats.faults,
+        matches=seats.matches(contestants),
+        seats=ladder.play.seats,
+        timestamp=ladder.clock(),
+        ranks_references=final is None,
+    )
     places = {each.id: place for place, each in enumerate(contestants)}
     return Evaluation(table, fitted, store.faulty_games(connection, kind, final, moment), places)

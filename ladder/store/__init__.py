@@ -194,6 +194,8 @@ from ladder.store.table_sessions import (
     find_session_opened_at,
     find_session_record,
     find_sessions,
+    free_slot,
+    give_slot,
     insert_session,
     insert_slots,
     list_session_ids,
@@ -203,7 +205,6 @@ from ladder.store.table_sessions import (
     sessions_of_server,
     set_session_playing,
     set_slot_secret,
-    take_slot,
 )
 from ladder.store.users import (
     JOIN,

@@ -75,6 +75,7 @@ class Database:
         self,
         url: str | URL,
         patience_s: float = RETRY_TIMEOUT_S,
+        *,
         idle_s: float = _IDLE_S,
         hear: Callable[[str | None], None] = lambda why: None,
         application: str = "arena",

@@ -43,6 +43,7 @@ def record_event(
     connection: Connection,
     type: str,
     timestamp: float,
+    *,
     version: int | None = None,
     match: int | None = None,
     audit_id: int | None = None,
@@ -105,7 +106,7 @@ def log_action(connection: Connection, entry: AuditEntry) -> int:
     """Insert an entry and its event; return the entry's id."""
     values = {field.name: getattr(entry, field.name) for field in fields(entry) if field.name != "id"}
     id = int(connection.execute(insert(audit_log).values(values).returning(audit_log.c.id)).scalar_one())
-    record_event(connection, DECISION, entry.created_at, entry.version, entry.match, id)
+    record_event(connection, DECISION, entry.created_at, version=entry.version, match=entry.match, audit_id=id)
     return id
 
 

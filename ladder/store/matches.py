@@ -96,6 +96,7 @@ def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = 
 def list_match_summaries(
     connection: Connection,
     limit: int,
+    *,
     sealed: Sequence[int] = (),
     bot: int | None = None,
     kind: str | None = None,

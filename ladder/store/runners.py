@@ -94,7 +94,9 @@ def _release(connection: Connection, ids: Sequence[str] | Select[tuple[str]], lo
     for table, give_back in ((matches, record_failed_attempt), (versions, release_check)):
         held = select(table.c.id, table.c.runner).where(table.c.runner.in_(ids))
         for id, runner in connection.execute(held).all():
-            give_back(connection, id, runner, "each runner that started it was lost", lost_at or 0.0, cost)
+            give_back(
+                connection, id, runner, "each runner that started it was lost", timestamp=lost_at or 0.0, cost=cost
+            )
 
 
 def list_live_runners(connection: Connection, table_servers: bool = False) -> list[RunnerRecord]:

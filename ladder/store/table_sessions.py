@@ -117,6 +117,7 @@ def insert_session(
     connection: Connection,
     user: User,
     timestamp: float,
+    *,
     rules: str,
     games: int,
     move_time_s: int | None,
@@ -240,20 +241,24 @@ def sessions_of_server(connection: Connection, runner: str | None) -> Sequence[i
     return connection.scalars(query.where(_session.status != CLOSED).order_by(_session.id)).all()
 
 
-def take_slot(
+def give_slot(
     connection: Connection,
     id: int,
     slot: int,
-    user_id: int | None,
-    name: str | None,
-    token_sha256: str | None,
     timestamp: float,
+    *,
+    name: str,
+    user_id: int | None = None,
+    token_sha256: str | None = None,
 ) -> None:
-    """Assign a slot to a user by id, or to a guest by the SHA-256 of a new secret. If `name` is None, free the slot.
-
-    timestamp: Unix time.
-    """
+    """Assign a slot to a user by id, or to a guest by the SHA-256 of a new secret. timestamp: Unix time."""
     _set_slot(connection, id, slot, user_id=user_id, name=name, token_sha256=token_sha256)
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
+
+
+def free_slot(connection: Connection, id: int, slot: int, timestamp: float) -> None:
+    """Take a slot from its player. timestamp: Unix time."""
+    _set_slot(connection, id, slot, user_id=None, name=None, token_sha256=None)
     record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
@@ -272,6 +277,7 @@ def save_session_match(
     id: int,
     number: int,
     record: str,
+    *,
     games: int,
     is_complete: bool,
     timestamp: float,

@@ -159,6 +159,7 @@ def add_version(
     connection: Connection,
     bot: int,
     digest: str,
+    *,
     single_file_name: str | None,
     timestamp: float,
     received_at: float | None = None,
@@ -182,7 +183,7 @@ def add_version(
         "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
-    record_event(connection, SUBMITTED, timestamp, id)
+    record_event(connection, SUBMITTED, timestamp, version=id)
     return id
 
 
@@ -303,7 +304,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], tim
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
             _delete_steps(connection, rows[0].id)  # of an earlier attempt
-            record_event(connection, CHECK_STARTED, timestamp, rows[0].id)
+            record_event(connection, CHECK_STARTED, timestamp, version=rows[0].id)
             return rows[0]
     return None
 
@@ -339,7 +340,7 @@ def release_check(
     if abandoned:
         values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
-        record_event(connection, CHECK_FINISHED, timestamp, version)
+        record_event(connection, CHECK_FINISHED, timestamp, version=version)
     return abandoned
 
 
@@ -357,7 +358,7 @@ def save_check_steps(
     for number, data, log in rows:
         _delete_steps(connection, version, number)
         connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
-    record_event(connection, CHECK_STEP, timestamp, version)
+    record_event(connection, CHECK_STEP, timestamp, version=version)
 
 
 def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
@@ -368,6 +369,7 @@ def finish_check(
     connection: Connection,
     version: int,
     results: Sequence[tuple[str, bytes]],
+    *,
     reason: str | None,
     command: Sequence[str] | None,
     built_digest: str | None,
@@ -401,7 +403,7 @@ def finish_check(
             checked_at=timestamp,
         )
     )
-    record_event(connection, CHECK_FINISHED, timestamp, version)
+    record_event(connection, CHECK_FINISHED, timestamp, version=version)
     return True
 
 

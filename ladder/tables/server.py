@@ -198,9 +198,9 @@ class HostedSession:
             _make_slots(session),
             self._offer,
             self._make_match,
-            self._on_state_change,
-            configured.pace,
-            configured.min_window_seconds,
+            changed=self._on_state_change,
+            pace=configured.pace,
+            least_s=configured.min_window_seconds,
             chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_line),
             opener=None if session.starts_itself else session.pseudonym,
             arrange=partial(arrange, self),
@@ -232,7 +232,7 @@ class HostedSession:
 
         def act(connection: Connection) -> None:
             try:
-                line = write_chat_line(self._ladder, connection, self.id, login, slot, text, now)
+                line = write_chat_line(self._ladder, connection, self.id, login=login, slot=slot, text=text, now=now)
                 stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
             except LadderError as error:
                 stored.append(" ".join(str(error).splitlines()).capitalize())
@@ -273,7 +273,16 @@ class HostedSession:
         players = list(zip(self._players, won, strict=True))
 
         def act(connection: Connection) -> None:
-            store.save_session_match(connection, self.id, number, write_record(record), games, ended, now, players)
+            store.save_session_match(
+                connection,
+                self.id,
+                number,
+                write_record(record),
+                games=games,
+                is_complete=ended,
+                timestamp=now,
+                players=players,
+            )
 
         self._write(act, then)
 

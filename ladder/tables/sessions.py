@@ -20,9 +20,9 @@ from arena.formatting import format_count
 from ladder import store
 from ladder.bots import list_bots
 from ladder.chat import limit_chat_mode
-from ladder.ladder import STAFF_USER, Ladder, get_accepted_version, get_acting_user, get_version
+from ladder.ladder import STAFF_USER, Ladder, get_accepted_version, get_acting_user, get_version, transaction
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
-from ladder.settings import ChatMode, LadderError
+from ladder.settings import ChatMode, LadderError, UserTableSettings
 from ladder.standings import view_standings
 from ladder.users import hash_secret, is_pseudonym
 
@@ -90,61 +90,81 @@ def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
 
 def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
     """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
-    now, most = ladder.clock(), ladder.settings.tables
     rules = get_rules(ladder, wanted.rules)
-    own = [store.PERSON] * wanted.has_own_seat + [store.PROGRAM] * (wanted.program is not None)
-    others = [store.PERSON] * wanted.user_seats + [store.PROGRAM] * wanted.program_seats
-    kinds = [store.BOT] * len(wanted.bots) + own + others
-    if store.PERSON not in kinds and store.PROGRAM not in kinds:
+    own_seats = wanted.has_own_seat + (wanted.program is not None)
+    people_and_programs = own_seats + wanted.user_seats + wanted.program_seats
+    if not people_and_programs:
         raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
-    problem = rules.problem(len(kinds))
+    problem = rules.problem(len(wanted.bots) + people_and_programs)
     if problem:
         raise LadderError(problem)
     try:
         program = None if wanted.program is None else normal_name(wanted.program)
     except ValueError as error:
         raise LadderError(f"{error}.\nGive the remote bot another name.") from None
-    first = len(wanted.bots) + len(own)
-    drawn = {slot: secrets.token_urlsafe(24) for slot in range(first, len(kinds)) if kinds[slot] == store.PROGRAM}
-
-    def act(connection: Connection) -> store.TableSession:
-        owner = get_acting_user(connection, login)
-        known = store.find_session_opened_at(connection, owner.id, now)
-        if known is not None:  # the second call of a function whose commit had no answer
-            return get_session(connection, known)
-        bots = [get_accepted_version(connection, name) for name in wanted.bots]
-        if program is not None and is_pseudonym(connection, program, (owner.id,)):
-            raise LadderError(f'"{program}" is the pseudonym of another user.\nGive the remote bot another name.')
-        if store.is_frozen(connection):
-            raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
-        for version in bots:
-            if not _may_play(connection, version):
-                raise LadderError(
-                    f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot."
-                )
-        counts = store.count_open_sessions(connection)
-        if counts.get(login, 0) >= most.max_per_user and not owner.staff:
-            raise LadderError(
-                f"you have {format_count(counts[login], 'open table')}, and no more are allowed.\nClose one first."
-            )
-        if sum(counts.values()) >= most.max_total:
-            raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
-        slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
-        names = {store.PERSON: owner.pseudonym, store.PROGRAM: program}
-        slots += [store.SessionSlot(kind, login=login, name=names[kind]) for kind in own]
-        slots += [store.SessionSlot(store.PERSON)] * wanted.user_seats
-        slots += [_make_program_slot(number + 1, secret) for number, secret in enumerate(drawn.values())]
-        id = store.insert_session(
-            connection, owner, now, rules.name, wanted.games, wanted.move_time_s, wanted.allow_spectators,
-            wanted.is_public, wanted.starts_itself, slots, limit_chat_mode(wanted.chat, most.chat),
-        )  # fmt: skip
-        return get_session(connection, id)
-
-    return OpenedSession(ladder.database.write(act), drawn)
+    drawn = [secrets.token_urlsafe(24) for _ in range(wanted.program_seats)]
+    session = _insert_session(ladder, replace(wanted, program=program), login, drawn, ladder.clock())
+    return OpenedSession(session, dict(enumerate(drawn, len(wanted.bots) + own_seats + wanted.user_seats)))
 
 
-def _make_program_slot(number: int, secret: str) -> store.SessionSlot:
-    return store.SessionSlot(store.PROGRAM, name=f"program {number}", token_sha256=hash_secret(secret))
+@transaction
+def _insert_session(
+    connection: Connection, ladder: Ladder, wanted: OpenTableRequest, login: str, tokens: Sequence[str], now: float
+) -> store.TableSession:
+    """Insert the session that a user opens at `now`, which also identifies it in a repeated call.
+
+    The slots are the bots', the opener's, those of other users, and those of the tokens' programs, in this order.
+    """
+    owner, most = get_acting_user(connection, login), ladder.settings.tables
+    known = store.find_session_opened_at(connection, owner.id, now)
+    if known is not None:  # the second call of a function whose commit had no answer
+        return get_session(connection, known)
+    bots = [get_accepted_version(connection, name) for name in wanted.bots]
+    if wanted.program is not None and is_pseudonym(connection, wanted.program, (owner.id,)):
+        raise LadderError(f'"{wanted.program}" is the pseudonym of another user.\nGive the remote bot another name.')
+    _require_may_open(connection, owner, bots, most)
+    slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
+    if wanted.has_own_seat:
+        slots.append(store.SessionSlot(store.PERSON, login=login, name=owner.pseudonym))
+    if wanted.program is not None:
+        slots.append(store.SessionSlot(store.PROGRAM, login=login, name=wanted.program))
+    slots += [store.SessionSlot(store.PERSON)] * wanted.user_seats
+    slots += [_make_program_slot(number, token) for number, token in enumerate(tokens, 1)]
+    id = store.insert_session(
+        connection,
+        owner,
+        now,
+        rules=get_rules(ladder, wanted.rules).name,
+        games=wanted.games,
+        move_time_s=wanted.move_time_s,
+        allow_spectators=wanted.allow_spectators,
+        is_public=wanted.is_public,
+        starts_itself=wanted.starts_itself,
+        slots=slots,
+        chat=limit_chat_mode(wanted.chat, most.chat),
+    )
+    return get_session(connection, id)
+
+
+def _require_may_open(
+    connection: Connection, owner: store.User, bots: Sequence[store.Version], most: UserTableSettings
+) -> None:
+    """Raise LadderError if the ladder is frozen, a bot may not play, or too many tables are open."""
+    if store.is_frozen(connection):
+        raise LadderError(f"{FROZEN_REASON}, so no table can be opened.\nAsk the staff.")
+    for version in bots:
+        if not _may_play(connection, version):
+            raise LadderError(f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot.")
+    counts = store.count_open_sessions(connection)
+    own = counts.get(owner.login, 0)
+    if own >= most.max_per_user and not owner.staff:
+        raise LadderError(f"you have {format_count(own, 'open table')}, and no more are allowed.\nClose one first.")
+    if sum(counts.values()) >= most.max_total:
+        raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
+
+
+def _make_program_slot(number: int, token: str) -> store.SessionSlot:
+    return store.SessionSlot(store.PROGRAM, name=f"program {number}", token_sha256=hash_secret(token))
 
 
 def get_session(connection: Connection, id: int) -> store.TableSession:
@@ -225,33 +245,34 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
     code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
     Raises LadderError if the link is wrong, no seat is free, guests aren't allowed, or the name isn't.
     """
-    secret, now = secrets.token_urlsafe(24), ladder.clock()
-    guests = ladder.settings.tables.allow_guests
+    return _take_free_slot(ladder, id, code, login, name, secrets.token_urlsafe(24))
 
-    def act(connection: Connection) -> str | None:
-        session = get_session(connection, id)
-        if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
-            return secret  # the second call of a function whose commit had no answer
-        if login is not None and any(slot.kind == store.PERSON and slot.login == login for slot in session.slots):
-            return None
-        invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
-        if not (invited or session.is_public or login == session.login):
-            raise LadderError(_WRONG_LINK)
-        free = next((slot for slot in session.slots if slot.is_free), None)
-        if session.status == store.CLOSED or free is None:
-            raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
-        if login is not None:
-            owner = get_acting_user(connection, login)
-            store.take_slot(connection, id, free.number, owner.id, owner.pseudonym, None, now)
-            return None
-        if not guests:
-            raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
-        store.take_slot(
-            connection, id, free.number, None, _choose_guest_name(connection, session, name), hash_secret(secret), now
-        )
-        return secret
 
-    return ladder.database.write(act)
+@transaction
+def _take_free_slot(
+    connection: Connection, ladder: Ladder, id: int, code: str, login: str | None, name: str, secret: str
+) -> str | None:
+    """Do `join_table`; a guest's slot gets the secret, which also identifies a repeated call."""
+    session, now = get_session(connection, id), ladder.clock()
+    if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
+        return secret  # the second call of a function whose commit had no answer
+    if login is not None and any(slot.kind == store.PERSON and slot.login == login for slot in session.slots):
+        return None
+    invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
+    if not (invited or session.is_public or login == session.login):
+        raise LadderError(_WRONG_LINK)
+    free = next((slot for slot in session.slots if slot.is_free), None)
+    if session.status == store.CLOSED or free is None:
+        raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
+    if login is not None:
+        owner = get_acting_user(connection, login)
+        store.give_slot(connection, id, free.number, now, name=owner.pseudonym, user_id=owner.id)
+        return None
+    if not ladder.settings.tables.allow_guests:
+        raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
+    guest = _choose_guest_name(connection, session, name)
+    store.give_slot(connection, id, free.number, now, name=guest, token_sha256=hash_secret(secret))
+    return secret
 
 
 def _choose_guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
@@ -388,36 +409,51 @@ def change_slots(
     remove, and to take from their players. Raises LadderError if a bot may not play or the rules don't allow as many
     players.
     """
-    now = ladder.clock()
     before: list[set[int]] = []
 
     def act(connection: Connection) -> store.TableSession:
+        """Change the slots, unless an earlier call did whose commit had no answer."""
         session = get_session(connection, id)
         before.append({slot.number for slot in session.slots})
-        if before[-1] != before[0]:  # the second call of a function whose commit had no answer
-            return session
-        versions = [get_accepted_version(connection, name) for name in bots]
-        total = len(session.slots) - len(remove) + len(bots) + len(places)
-        rules = get_rules(ladder, session.rules)
-        full = (bots or places) and total > max(seat_counts(rules))
-        if session.status == store.CLOSED or full or not all(_may_play(connection, version) for version in versions):
-            raise LadderError(f"table {id} has ended or is full, or a bot is suspended.\nSee the page of the table.")
-        programs = sum(slot.kind == store.PROGRAM for slot in session.slots)
-        slots = [store.SessionSlot(store.BOT, version.id) for version in versions]
-        slots += [
-            store.SessionSlot(store.PERSON)
-            if kind == store.PERSON
-            else _make_program_slot(programs + 1, secrets.token_urlsafe(24))
-            for kind in places
-        ]
-        store.insert_slots(connection, id, slots, now)  # first, so that no number is used again
-        if remove:
-            store.delete_slots(connection, id, remove, now)
-        for number in free:
-            store.take_slot(connection, id, number, None, None, None, now)
+        if before[-1] == before[0]:
+            added = _make_added_slots(connection, ladder, session, bots, places, len(remove))
+            store.insert_slots(connection, id, added, ladder.clock())  # first, so that no number is used again
+            if remove:
+                store.delete_slots(connection, id, remove, ladder.clock())
+            for number in free:
+                store.free_slot(connection, id, number, ladder.clock())
         return get_session(connection, id)
 
     return ladder.database.write(act)
+
+
+def _make_added_slots(
+    connection: Connection,
+    ladder: Ladder,
+    session: store.TableSession,
+    bots: Sequence[str],
+    places: Sequence[str],
+    removed: int,
+) -> list[store.SessionSlot]:
+    """Return new slots for bots, then for the kinds of `places`, at a table from which `removed` slots go.
+
+    Raises LadderError as `change_slots` does.
+    """
+    versions = [get_accepted_version(connection, name) for name in bots]
+    total = len(session.slots) - removed + len(bots) + len(places)
+    full = (bots or places) and total > max(seat_counts(get_rules(ladder, session.rules)))
+    if session.status == store.CLOSED or full or not all(_may_play(connection, version) for version in versions):
+        raise LadderError(
+            f"table {session.id} has ended or is full, or a bot is suspended.\nSee the page of the table."
+        )
+    number = 1 + sum(slot.kind == store.PROGRAM for slot in session.slots)
+    slots = [store.SessionSlot(store.BOT, version.id) for version in versions]
+    for kind in places:
+        person = kind == store.PERSON
+        slots.append(
+            store.SessionSlot(store.PERSON) if person else _make_program_slot(number, secrets.token_urlsafe(24))
+        )
+    return slots
 
 
 def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:

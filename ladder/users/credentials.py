@@ -49,11 +49,12 @@ def issue_secret(
     kind: str,
     actor: str,
     scope: str = "submit",
+    *,
     lasts_s: float | None = None,
     check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> IssuedSecret:
     """Create a link, session or token for a user, with the arguments and errors of `issue_secrets`."""
-    [issued] = issue_secrets(ladder, [login], kind, actor, scope, lasts_s, check)
+    [issued] = issue_secrets(ladder, [login], kind, actor, scope, lasts_s=lasts_s, check=check)
     return issued
 
 
@@ -63,6 +64,7 @@ def issue_secrets(
     kind: str,
     actor: str,
     scope: str = "submit",
+    *,
     lasts_s: float | None = None,
     check: Callable[[Connection, store.User], None] = lambda connection, user: None,
 ) -> list[IssuedSecret]:

@@ -63,7 +63,7 @@ def join_teams(
     def act(connection: Connection) -> TeamChanges:
         people = [(get_user(connection, login), team) for login, team in wanted.items()]
         _require_known_teams(connection, people)
-        return add_members(connection, people, actor, reason, move, ladder.clock(), since)
+        return add_members(connection, people, actor, reason=reason, move=move, now=ladder.clock(), since=since)
 
     require_past(since, ladder.clock())
     return ladder.database.write(act)
@@ -120,7 +120,9 @@ def import_teams(
                 f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
             )
         _require_known_teams(connection, list(people.values()))
-        return add_members(connection, list(people.values()), actor, file, move, ladder.clock(), since)
+        return add_members(
+            connection, list(people.values()), actor, reason=file, move=move, now=ladder.clock(), since=since
+        )
 
     require_past(since, ladder.clock())
     return ladder.database.write(act)
@@ -130,6 +132,7 @@ def add_members(
     connection: Connection,
     people: Sequence[tuple[store.User, str]],
     actor: str,
+    *,
     reason: str,
     move: bool,
     now: float,

@@ -52,6 +52,7 @@ def import_users(
     people: Roster | Sequence[RosterEntry],
     actor: str,
     source: str,
+    *,
     then: ImportCallback = lambda connection, taken: None,
     partial: bool = False,
     take_over: Collection[str] = (),
@@ -122,7 +123,7 @@ def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
         raise _PreviewError(taken)
 
     try:
-        return import_users(ladder, people, STAFF_USER.login, source, end, partial=True)
+        return import_users(ladder, people, STAFF_USER.login, source, then=end, partial=True)
     except _PreviewError as preview:
         taken: UserImport = preview.args[0]
         return taken

@@ -52,6 +52,7 @@ Day = Annotated[str | None, Query(pattern=r"^\d{4}-\d\d-\d\d$")]
 def standings(
     ladder: Ladder,
     context: ViewContext,
+    *,
     sort: Sort = "rank",
     day: Day = None,
     search: str = "",
@@ -62,7 +63,7 @@ def standings(
 
     `search` filters by bot name and pseudonym; staff can also filter by `section`.
     """
-    return view_standings_page(context, sort, day, search, section, first)
+    return view_standings_page(context, sort, day=day, search=search, section=section, first=first)
 
 
 @page_and_json(standings_router, "/head-to-head", "head_to_head.html", shared=True)

@@ -158,7 +158,7 @@ def make_token(
     """Create a token, and show it, only this once."""
     count_try(request, "account")
     login = request.actor
-    issued = users.issue_secret(request.ladder, login, "token", login, scope, days * DAY_S)
+    issued = users.issue_secret(request.ladder, login, "token", login, scope, lasts_s=days * DAY_S)
     return render_form(request, "token.html", made=issued, url=request.state.url)
 
 

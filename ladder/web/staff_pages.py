@@ -147,6 +147,7 @@ async def _form_values(http: Request) -> dict[str, str]:
 
 @admin_router.post("/admin/settings", include_in_schema=False)
 def change(
+    *,
     request: CurrentContext,
     values: Annotated[dict[str, str], Depends(_form_values)],
     table: Annotated[str, Form()],
@@ -157,7 +158,16 @@ def change(
 ) -> Response:
     """Change a table of ladder.toml, or an item of a list; `remove` it."""
     try:
-        change_settings(request.ladder, table, index, values, sha256, request.actor, remove, confirmed)
+        change_settings(
+            request.ladder,
+            table,
+            index,
+            given=values,
+            sha256=sha256,
+            actor=request.actor,
+            remove=remove,
+            confirmed=confirmed,
+        )
     except UnconfirmedError:
         raise
     except LadderError as error:
@@ -192,7 +202,7 @@ def people(
     except LadderError:  # the page of grades shows it
         grades = None
     points = None if grades is None else {grade.user.login: grade.points for grade in grades.grades}
-    return dashboards.list_users_for_admin(context, search, after, section=section, state=state, points=points)
+    return dashboards.list_users_for_admin(context, search, after=after, section=section, state=state, points=points)
 
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
@@ -394,7 +404,7 @@ def make_join_link(
 ) -> Response:
     """Create a link to sign up with, and show it, only this once."""
     made = issue_secret(
-        request.ladder, STAFF_USER.login, "join", request.actor, APPROVAL_SCOPE if ask else "join", days * DAY_S
+        request.ladder, STAFF_USER.login, "join", request.actor, APPROVAL_SCOPE if ask else "join", lasts_s=days * DAY_S
     )
     return render_form(
         request, "join_link.html", made=made, asks=ask, address=f"{request.state.url}/join?link={made.secret}"
@@ -426,6 +436,7 @@ def merge(request: CurrentContext, login: str, reason: Reason, into: Annotated[s
 
 @users_router.post("/admin/users/{login:path}/extend", include_in_schema=False)
 def set_extension(
+    *,
     request: CurrentContext,
     login: str,
     reason: Reason,
@@ -440,8 +451,17 @@ def set_extension(
     if undo:
         new = withdraw_extension(request.ladder, login, deadline, request.actor, reason, confirmed)
     else:
-        end = (until or None, None if until else days, late_days)
-        new = extend_deadline(request.ladder, login, deadline, *end, request.actor, reason, confirmed)
+        new = extend_deadline(
+            request.ladder,
+            login,
+            name=deadline,
+            until=until or None,
+            days=None if until else days,
+            late_days=late_days,
+            actor=request.actor,
+            reason=reason,
+            confirmed=confirmed,
+        )
     return redirect_after(
         request, new, f"{login} has {'no extension' if undo else 'this extension'} for {deadline}", _user_url(login)
     )
@@ -464,7 +484,7 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 @moderation_router.post("/bots/{name}/activate")
 def activate(request: CurrentContext, name: str, reason: Reason, version: Annotated[RowId, Form()]) -> Response:
     """Make an accepted version of a bot the active one."""
-    new = activate_version(request.ladder, name, version, request.actor, reason)
+    new = activate_version(request.ladder, name, version, actor=request.actor, reason=reason)
     return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 

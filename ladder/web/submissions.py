@@ -7,6 +7,7 @@ if the server was killed."""
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Annotated
 from urllib.parse import quote
@@ -122,9 +123,9 @@ async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[byt
             if not owner:
                 raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
             received = parse_time(request.ladder.settings, at) if at else None
-            submission = (form.path, owner, form.said("name") or None, received, viewer.login, viewer.staff)
+            submit = partial(bots.submit_bot, name=form.said("name") or None, received=received, by=viewer.login)
             async with state.readers:
-                return await run_in_threadpool(bots.submit_bot, request.ladder, *submission)
+                return await run_in_threadpool(submit, request.ladder, form.path, owner, after_pseudonym=viewer.staff)
 
 
 async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":

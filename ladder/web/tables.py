@@ -120,6 +120,7 @@ def new(request: CurrentContext) -> Response:
 
 @tables_router.post("/tables", include_in_schema=False)
 def open_by_form(
+    *,
     request: CurrentContext,
     rules: Annotated[str, Form(max_length=100)],
     games: Annotated[int, Form(ge=1, le=20)] = 1,
@@ -278,7 +279,16 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
     invitation = _make_invitation(request, access.session) if invites else None
     shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
     reviews = request.viewer.login is not None  # no replay shows a guest's cards
-    text = table_page(rules.name, shown, socket, home, request.state.banner, join, invitation, reviews=reviews)
+    text = table_page(
+        rules.name,
+        shown,
+        socket,
+        home=home,
+        banner=request.state.banner,
+        join=join,
+        invitation=invitation,
+        reviews=reviews,
+    )
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 

@@ -159,12 +159,12 @@ def main(tries: int, pairs: int) -> None:
     saved = []
     for name, old, new in CHANGES:
         field = field_of(old, new)
-        blocks = list(play_blocks(old, new, field, pairs, seed=1))
+        blocks = list(play_blocks(old, new, field, max_pairs=pairs, seed=1))
         values = [difference(block) for block in blocks]
         truth = statistics.fmean(values)
         error = statistics.stdev(values) / len(values) ** 0.5
         began = time.process_time()
-        seen = ended(play_blocks(old, new, field, MAX_PAIRS, seed=2)).result()
+        seen = ended(play_blocks(old, new, field, max_pairs=MAX_PAIRS, seed=2)).result()
         spent = time.process_time() - began
         whole = Evidence(POINTS)
         for block in blocks:
@@ -174,7 +174,9 @@ def main(tries: int, pairs: int) -> None:
         cells += (is_right(seen.verdict, truth), wrong(flipped(blocks, tries)), f"x{saved[-1]:.1f}")
         print(f"| {name} | {' | '.join(map(str, cells))} |", flush=True)
     print(f"\nPairs need {statistics.median(saved):.1f} times fewer games than matches apart, as the median.")
-    good, bad = (list(play_blocks(Honest, new, field_of(Honest), pairs // 4, seed=3)) for new in (Wary, Random))
+    good, bad = (
+        list(play_blocks(Honest, new, field_of(Honest), max_pairs=pairs // 4, seed=3)) for new in (Wary, Random)
+    )
     part, verdicts = mixed(good, bad, tries)
     print(f"\nhonest bluffs, but plays {part:.1%} of matches at random: the mean is 0, wrong {wrong(verdicts)}.")
 

@@ -88,7 +88,7 @@ def measure_savings(new: Callable[[], Program], old: Callable[[], Program], pair
     for length in LENGTHS:
         began, evidence = cpu_s(), Evidence(POINTS)
         games: list[tuple[float, float]] = []
-        for block in play_blocks(old, new, dict.fromkeys("abc", old), pairs, match_games=length, seed=3):
+        for block in play_blocks(old, new, dict.fromkeys("abc", old), max_pairs=pairs, match_games=length, seed=3):
             evidence.add(block)
             games += block
         apart = sum(map(statistics.variance, zip(*games, strict=True)))
@@ -130,7 +130,9 @@ def main(games: int, pairs: int, tries: int) -> None:
             new = build(Path(folder, str(number)), constants)
             before = cpu_s()
             blocks: list[Block] = []
-            seen = ended(kept(play_blocks(old, new, dict.fromkeys("abc", old), MAX_PAIRS, seed=2), blocks)).result()
+            seen = ended(
+                kept(play_blocks(old, new, dict.fromkeys("abc", old), max_pairs=MAX_PAIRS, seed=2), blocks)
+            ).result()
             spent = cpu_s() - before
             truth, error = measure_truth(new, old, games)
             cells = [name, f"{100 * truth:+.1f} ± {196 * error:.1f}", seen.verdict or "undecided"]

@@ -44,7 +44,7 @@ def minutes(uploads: int = UPLOADS) -> float:
     """Return the minutes from the start of a runner with two workers until all uploads are checked."""
     with _new_ladder(uploads) as ladder:
         for number in range(uploads):
-            submit_bot(ladder, _upload(ladder.path.parent, number), f"u{number}", f"bot{number}")
+            submit_bot(ladder, _upload(ladder.path.parent, number), f"u{number}", name=f"bot{number}")
         versions = METADATA.tables["versions"]
         waiting = select(func.count()).where(versions.c.status.in_(("queued", "checking")))
         began = time.monotonic()

@@ -105,7 +105,7 @@ def submit_files(ladder: Ladder, path: Path, login: str, files: dict[str, str | 
         (path / name).parent.mkdir(exist_ok=True, parents=True)
         (path / name).write_bytes(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text)
     write(path / "bot.toml", 'run = "python3 bot.py"\n')
-    submit_bot(ladder, path, login, path.name)
+    submit_bot(ladder, path, login, name=path.name)
     pass_all(ladder)
 
 

@@ -54,10 +54,12 @@ def hand_in(
     ladder.clock = Clock(at)
     path = ladder.path / f"{name}.py"
     path.write_text(f"{code}# {next(NUMBERS)}\n")
-    version = submit_bot(ladder, path, login, name).version
+    version = submit_bot(ladder, path, login, name=name).version
 
     def act(connection: Connection) -> None:
-        finish_check(connection, version, [], reason, None if reason else WORDS, None, at)
+        finish_check(
+            connection, version, [], reason=reason, command=None if reason else WORDS, built_digest=None, timestamp=at
+        )
         if reason is None:
             set_active_version(connection, get_version_by_id(connection, version), "ladder", "it passed", at)
 

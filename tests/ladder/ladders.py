@@ -59,7 +59,9 @@ def pass_all(ladder: Ladder, command: Sequence[str] = WORDS) -> None:
     def act(connection: Connection) -> None:
         now = ladder.clock()
         for version in connection.scalars(select(versions.c.id).where(versions.c.status == "queued")).all():
-            store.finish_check(connection, version, [STEP], None, command, None, now)
+            store.finish_check(
+                connection, version, [STEP], reason=None, command=command, built_digest=None, timestamp=now
+            )
             store.set_active_version(
                 connection, store.get_version_by_id(connection, version), "ladder", "it passed", now
             )

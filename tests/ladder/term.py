@@ -90,4 +90,4 @@ def hand_in(term: Term, path: Path, login: str, name: str) -> None:
     from ladder.ladder import open_ladder
 
     with closing(open_ladder(term.path)) as ladder:
-        submit_bot(ladder, path, login, name)
+        submit_bot(ladder, path, login, name=name)

@@ -44,7 +44,7 @@ def table(ladder: Ladder, chat: ChatMode = ChatMode.ALWAYS) -> int:
 
 def write(ladder: Ladder, session: int, login: str | None, text: str, slot: int | None = None) -> int:
     def act(connection: Connection) -> int:
-        return write_chat_line(ladder, connection, session, login, slot, text, ladder.clock()).id
+        return write_chat_line(ladder, connection, session, login=login, slot=slot, text=text, now=ladder.clock()).id
 
     return ladder.database.write(act)
 

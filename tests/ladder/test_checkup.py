@@ -108,7 +108,7 @@ def test_an_abandoned_match_is_reported_with_its_reason_for_a_week(ladder: Ladde
         runner = store.register_runner(connection, 2, 4.0)
         for _ in range(3):
             store.claim_match(connection, runner, [], 1.0)
-            store.record_failed_attempt(connection, match, runner, "no\x1b[2J space", ladder.clock())
+            store.record_failed_attempt(connection, match, runner, "no\x1b[2J space", timestamp=ladder.clock())
 
     ladder.database.write(act)
     assert failed_findings(ladder) == ["abandoned"]

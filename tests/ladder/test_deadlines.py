@@ -51,7 +51,7 @@ def queue_step(hours: float, received: float | None = None) -> Step:
         path = ladder.path / "a.py"
         path.write_text(f"{QUICK_BOT}# {next(NUMBERS)}\n")
         said = None if received is None else DUE + received * HOUR
-        return submit_bot(ladder, path, "ada", "a", said, "t").version
+        return submit_bot(ladder, path, "ada", name="a", received=said, by="t").version
 
     return step
 
@@ -61,7 +61,9 @@ def pass_late(ladder: Ladder) -> None:
 
     def act(connection: Connection) -> None:
         for version in unchecked_versions(connection, ladder.clock()):
-            finish_check(connection, version.id, [], None, WORDS, None, DUE + 50 * HOUR)
+            finish_check(
+                connection, version.id, [], reason=None, command=WORDS, built_digest=None, timestamp=DUE + 50 * HOUR
+            )
 
     ladder.database.write(act)
 
@@ -81,7 +83,7 @@ def staff(hours: float, number: int | None) -> Step:
         at(hours, ladder)
         if number is None:
             return disable_bot(ladder, "a", "t", "an error")
-        return activate_version(ladder, "a", number, "t", "they asked")
+        return activate_version(ladder, "a", number, actor="t", reason="they asked")
 
     return step
 
@@ -99,7 +101,7 @@ def suspended(value: bool) -> Step:
 
 
 def more_time(ladder: Ladder) -> None:
-    extend_deadline(ladder, "ada", "first", None, 1, 0, "t", "ill")
+    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="t", reason="ill")
 
 
 def joins(hours: float) -> Step:
@@ -215,7 +217,7 @@ def test_a_deadline_closes_at_the_end_of_its_grace_which_may_be_none(ladder: Lad
 def test_only_versions_that_exist_are_activated(ladder: Ladder) -> None:
     submit_step(-5)(ladder)
     with pytest.raises(LadderError, match="no version 2"):
-        activate_version(ladder, "a", 2, "t", "they asked")
+        activate_version(ladder, "a", 2, actor="t", reason="they asked")
 
 
 def test_an_owner_and_staff_read_which_version_counts_before_and_after(ladder: Ladder) -> None:

@@ -293,11 +293,11 @@ def test_a_truncated_upload_is_refused_with_a_message(place: Place, kind: str) -
         for size in (0, 1, 100, 600, len(whole) // 2, len(whole) - 600):
             path.write_bytes(whole[:size])
             with pytest.raises(BotError):
-                submit_bot(ladder, path, "eve", "eve")
+                submit_bot(ladder, path, "eve", name="eve")
             with ladder.database.read() as connection:
                 assert store.find_bot(connection, "eve") is None
         path.write_bytes(whole)
-        assert submit_bot(ladder, path, "eve", "eve").version_ref == "eve@1"
+        assert submit_bot(ladder, path, "eve", name="eve").version_ref == "eve@1"
         require_sound(ladder)
 
 

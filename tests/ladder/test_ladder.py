@@ -80,14 +80,14 @@ def test_names_that_look_alike_belong_to_one_bot(place: Place) -> None:
     with closing(open_ladder(folder)) as ladder:
         owners(ladder, "bob")
         bot = place.bot("other.py", f"{BOT}# another\n")
-        first = submit_bot(ladder, bot, "bob", "Caf\u00e9")
-        again = submit_bot(ladder, place.bot("other.py", f"{BOT}# a third\n"), "bob", "cafe\u0301")
+        first = submit_bot(ladder, bot, "bob", name="Caf\u00e9")
+        again = submit_bot(ladder, place.bot("other.py", f"{BOT}# a third\n"), "bob", name="cafe\u0301")
         assert (first.version_ref, again.version_ref) == ("Caf\u00e9@1", "Caf\u00e9@2")
         with pytest.raises(LadderError, match="belongs to another user"):
-            submit_bot(ladder, bot, "bob", "ADA")
+            submit_bot(ladder, bot, "bob", name="ADA")
         for name in ("=1+1", "+x", "-x", "a@b"):
             with pytest.raises(LadderError, match="--name NAME"):
-                submit_bot(ladder, bot, "bob", name)
+                submit_bot(ladder, bot, "bob", name=name)
 
 
 def test_a_runner_reports_the_reason_for_no_matches(place: Place) -> None:

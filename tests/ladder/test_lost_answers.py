@@ -30,7 +30,7 @@ NEW = f"{QUICK_BOT}# new\n"
 
 def submitted(ladder: Ladder) -> object:
     (ladder.path / "newbot.py").write_text(NEW)
-    return submit_bot(ladder, ladder.path / "newbot.py", "ada", "ada")
+    return submit_bot(ladder, ladder.path / "newbot.py", "ada", name="ada")
 
 
 def reference(ladder: Ladder) -> None:
@@ -96,7 +96,7 @@ def checked(ladder: Ladder) -> None:
     def act(connection: Connection) -> None:
         version = claim_check(connection, register_runner(connection, 1, 1.0), [], 1.0)
         if version is not None:
-            finish_check(connection, version.id, [], "no", None, None, 1.0)
+            finish_check(connection, version.id, [], reason="no", command=None, built_digest=None, timestamp=1.0)
 
     ladder.database.write(act)
 
@@ -110,7 +110,7 @@ DONE: dict[str, Callable[[Ladder], object]] = {
     "challenge": lambda ladder: queue_challenges(ladder, "ada", ["bob"], "ada", 3),
     "final": final,
     "disable": lambda ladder: disable_bot(ladder, "ada", "teacher", "copied"),
-    "activate": lambda ladder: activate_version(ladder, "ada", 1, "teacher", "better"),
+    "activate": lambda ladder: activate_version(ladder, "ada", 1, actor="teacher", reason="better"),
     "freeze": lambda ladder: set_frozen(ladder, True, "teacher", "deadline"),
     "sign up": signed_up,
     "approve": approved,

@@ -43,7 +43,7 @@ def test_a_worse_bot_is_found_with_the_same_games_in_any_number_of_processes() -
 
 
 def test_another_seed_plays_other_games() -> None:
-    first, again, other = (list(play_blocks(Honest, Meek, FIELD, 16, seed=seed)) for seed in (1, 1, 2))
+    first, again, other = (list(play_blocks(Honest, Meek, FIELD, max_pairs=16, seed=seed)) for seed in (1, 1, 2))
     assert first == again != other
     assert [len(block) for block in first] == 4 * [4]
 

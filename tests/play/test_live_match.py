@@ -417,7 +417,7 @@ def frames(record: referee.Record, spec: referee.MatchSpec, viewer: int | None) 
     def notify(event: live_match.MatchEvent) -> None:
         published.append(event) if isinstance(event, live_match.StateUpdate) else ended.set()
 
-    match = live_match.LiveMatch(spec, (), no_box, notify, (viewer,), PACE, people=(0,))
+    match = live_match.LiveMatch(spec, (), no_box, notify, viewers=(viewer,), pace=PACE, people=(0,))
     assert ended.wait(10)
     steps = list(list_steps(record.header, record.games[0]))
     begins = steps[0].before

@@ -145,7 +145,11 @@ def test_a_review_is_reproducible_and_links_decisions_of_lost_games_only() -> No
     done: list[None] = []
     found = review.review_bot(games, "bot0", 5, on_match=lambda: done.append(None))
     assert len(done) == len(games)
-    assert repr(found) == repr(review.review_bot(games, "bot0", 5, 1)) == repr(review.review_bot(games, "bot0", 5, 2))
+    assert (
+        repr(found)
+        == repr(review.review_bot(games, "bot0", 5, jobs=1))
+        == repr(review.review_bot(games, "bot0", 5, jobs=2))
+    )
     lost = {(record.header.match, game) for record in games for game in review.lost_games(record, "bot0")}
     assert (found.lost, found.games, len(found.curves)) == (len(lost), 5, 5)
     assert {(each.match, each.game) for each in found.costly_decisions} <= lost

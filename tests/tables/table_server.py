@@ -57,7 +57,7 @@ class TableServer:
 
     def make(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.table = tables.LiveTable("here", self.slots, self._offer, self._deal, self._changed, **self._given)
+        self.table = tables.LiveTable("here", self.slots, self._offer, self._deal, changed=self._changed, **self._given)
 
     def end(self) -> None:
         assert self._over.wait(WAIT_S)
@@ -150,7 +150,9 @@ def serve_tables(
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
         invitation = {"link": f"{there.url}/join", "code": "data:,"} if secret else None
         shown = make_rules_object(PRESETS[rules])
-        return HTMLResponse(table_page("Coup", shown, socket, ("/home", "Tables"), "", "/join", invitation))
+        return HTMLResponse(
+            table_page("Coup", shown, socket, home=("/home", "Tables"), banner="", join="/join", invitation=invitation)
+        )
 
     routes = [
         Route("/", page),

@@ -40,8 +40,8 @@ def test_a_bot_is_named_after_no_pseudonym_of_another_user(ladder: Ladder, tmp_p
         names = {each.login: each.pseudonym.lower() for each in store.all_users(connection)}
     for separator in " -_":
         with pytest.raises(LadderError, match="is the pseudonym of another user"):
-            submit_bot(ladder, path, "ada", names["bob"].replace(" ", separator))
-    assert submit_bot(ladder, path, "ada", names["ada"].replace(" ", "-")).number == 1
+            submit_bot(ladder, path, "ada", name=names["bob"].replace(" ", separator))
+    assert submit_bot(ladder, path, "ada", name=names["ada"].replace(" ", "-")).number == 1
 
 
 def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_queue_says_when_a_check_will_be_done(ladder: Ladder, tmp_path: Path
     path = tmp_path / "bot.py"
     for login in ("bob", "dan"):
         path.write_text(f"{PY}{login}")
-        submit_bot(ladder, path, login, f"bot-of-{login}")
+        submit_bot(ladder, path, login, name=f"bot-of-{login}")
     with ladder.reading(STAFF_VIEWER) as context:
         assert (context.stall_reason, view_queue(context).checks[0].done_at) == (NO_RUNNER, None)
     ladder.database.write(lambda connection: store.register_runner(connection, 1, NOW))
@@ -74,14 +74,14 @@ def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder:
     toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     path = tmp_path / "=mine.py"  # a bot can't be called so
     path.write_text(PY)
-    assert submit_bot(ladder, path, "ada", "Quiet-Fox").version_ref == "Quiet-Fox@1"
+    assert submit_bot(ladder, path, "ada", name="Quiet-Fox").version_ref == "Quiet-Fox@1"
     for number, login in ((2, "bob"), (3, "ada")):
         path.write_text(f"{PY}{number}")
         assert submit_bot(ladder, path, login).version_ref == f"Quiet-Fox@{number}"
     (top := tmp_path / "all" / "bob").mkdir(parents=True)
     (top / "bot.py").write_text(f"{PY}4")
     assert submit_folder(ladder, top.parent, None, "prof").accepted["bob"].version_ref == "Quiet-Fox@4"
-    assert submit_bot(ladder, path, "ada", "second").version_ref == "second@1"
+    assert submit_bot(ladder, path, "ada", name="second").version_ref == "second@1"
     with pytest.raises(LadderError, match="formula"):
         submit_bot(ladder, path, "ada")
 
@@ -115,7 +115,7 @@ def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, t
     toml.write_text(toml.read_text().replace("max_bots_per_user = 1", "max_bots_per_user = 2"))
     path = tmp_path / "more.py"
     path.write_text(f"{PY}3")
-    submit_bot(ladder, path, "ada", "more")
+    submit_bot(ladder, path, "ada", name="more")
     assert submit_folder(ladder, top, NOW, "prof").rejected["ada"].startswith("the user has several bots")
     with pytest.raises(LadderError, match="has no subfolder"):
         submit_folder(ladder, top / "ada", EARLIER, "prof")
@@ -141,9 +141,9 @@ def test_the_case_of_a_bots_name_makes_no_other_bot(ladder: Ladder, tmp_path: Pa
     path = tmp_path / "bot.py"
     for number, (login, name) in enumerate((("ada", "Straße"), ("ada", "STRASSE"), ("ada", "straße")), 1):
         path.write_text(f"{PY}{number}")
-        assert submit_bot(ladder, path, login, name).version_ref == f"Straße@{number}"
+        assert submit_bot(ladder, path, login, name=name).version_ref == f"Straße@{number}"
     with pytest.raises(LadderError, match="belongs to another user"):
-        submit_bot(ladder, path, "bob", "STRAßE")
+        submit_bot(ladder, path, "bob", name="STRAßE")
 
 
 @pytest.mark.parametrize("name", [" ", "one\ntwo", "\u202etwo", "one@1", "=one", "n" * 200])
@@ -152,7 +152,7 @@ def test_a_name_that_results_or_spreadsheets_cannot_contain_is_refused(
 ) -> None:
     (tmp_path / "bot.py").write_text(PY)
     with pytest.raises(LadderError):
-        submit_bot(ladder, tmp_path / "bot.py", "ada", name)
+        submit_bot(ladder, tmp_path / "bot.py", "ada", name=name)
 
 
 def test_a_time_in_the_future_is_refused(ladder: Ladder) -> None:
@@ -185,7 +185,9 @@ def test_a_time_without_a_zone_is_in_the_deadlines(ladder: Ladder, monkeypatch: 
         assert parse_time(ladder.settings, "1970-01-14T00:00", name) == at
         assert parse_time(ladder.settings, "1970-01-14T00:00Z", name) == MORNING
         if name:
-            extend_deadline(ladder, "ada", name, "1970-01-14T00:00", None, 0, "prof", "ill")
+            extend_deadline(
+                ladder, "ada", name=name, until="1970-01-14T00:00", days=None, late_days=0, actor="prof", reason="ill"
+            )
             assert [each.extended_until for each in ladder.database.read_with_retry(store.extensions_in_force)] == [at]
         assert format_local_time(MORNING) == "1970-01-14 09:00+09:00"
     finally:
@@ -198,14 +200,14 @@ def test_a_time_is_one_of_a_day(ladder: Ladder, text: str) -> None:
     with pytest.raises(LadderError, match="isn't a valid time"):
         parse_time(ladder.settings, text)
     with pytest.raises(LadderError, match="isn't a valid time"):
-        extend_deadline(ladder, "ada", "first", text, None, 0, "prof", "ill")
+        extend_deadline(ladder, "ada", name="first", until=text, days=None, late_days=0, actor="prof", reason="ill")
 
 
 def sent(ladder: Ladder, code: int, received: float | None = None, at: float = NOW) -> tuple[int, float | None]:
     ladder.clock = Clock(at)
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}{code}")
-    taken = submit_bot(ladder, path, "ada", "ada", received, None if received is None else "prof")
+    taken = submit_bot(ladder, path, "ada", name="ada", received=received, by=None if received is None else "prof")
     return taken.number, taken.received_at
 
 
@@ -256,7 +258,7 @@ def test_lateness_of_a_teammates_submission_agrees_with_the_grade(ladder: Ladder
     add_settings(ladder, deadline("second", NOW - 1000, grace_minutes=15))
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "prof", "as they asked")
     sent(ladder, 1, EARLIER)
-    extend_deadline(ladder, "bob", "second", None, 1, 0, "prof", "ill")
+    extend_deadline(ladder, "bob", name="second", until=None, days=1, late_days=0, actor="prof", reason="ill")
     path = ladder.path / "ada.py"
     path.write_text(f"{PY}2")
     assert submit_bot(ladder, path, "bob", received=NOW - 500, by="prof").late_for == "second"

@@ -173,7 +173,7 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
     with pytest.raises(LadderError, match="closes in 2 minutes"):
         grading.create_final(ladder, "last", "first", 4, "teacher")
     ladder.clock = Clock(1_002_000)
-    activate_version(ladder, "a", 1, "teacher", "why not")
+    activate_version(ladder, "a", 1, actor="teacher", reason="why not")
     with ladder.database.read() as connection:
         bot = store.find_bot(connection, "b")
     assert bot is not None
@@ -181,7 +181,7 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
         lambda connection: store.deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
     )
     assert grading.create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
-    activate_version(ladder, "b", 1, "teacher", "once more")
+    activate_version(ladder, "b", 1, actor="teacher", reason="once more")
     disable_bot(ladder, "b", "teacher", "it is copied")
     assert grading.create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
     assert grading.create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
@@ -212,7 +212,7 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
         for hour in itertools.count(1):
             match = store.claim_match(connection, runner, [], 3600.0 * hour, (store.FINAL,))
             assert match is not None
-            if store.record_failed_attempt(connection, match.id, runner, "no space", 3600.0 * hour):
+            if store.record_failed_attempt(connection, match.id, runner, "no space", timestamp=3600.0 * hour):
                 break
         store.end_runner(connection, runner)
         return match.id, hour

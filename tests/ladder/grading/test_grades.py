@@ -169,7 +169,7 @@ def test_an_owner_without_a_version_has_a_grade_with_a_reason(ladder: Ladder) ->
     with closing(make_ladder(ladder.path.parent / "other", owners="eve")) as empty:
         add_settings(empty, BASELINES)
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["no version was submitted"]
-        submit_bot(empty, ladder.path / "c.py", "eve", "e")
+        submit_bot(empty, ladder.path / "c.py", "eve", name="e")
         assert [each.reason for each in grading.get_grades(empty, "t").grades] == ["e@1 is queued for its check"]
 
 

@@ -123,24 +123,28 @@ def test_late_days_are_spent_in_the_order_of_the_deadlines(ladder: Ladder) -> No
     assert grade_of(ladder, "ada").reason.endswith("1 late day spent, 1 left")
     disable_bot(ladder, "a", "t", "an error")
     assert "is disabled" in grade_of(ladder, "ada").reason
-    activate_version(ladder, "a", 1, "t", "it was none")
+    activate_version(ladder, "a", 1, actor="t", reason="it was none")
     hand_in(ladder, "bob", "b", at=second + 26 * HOUR)
     for login, output in (("ada", ""), ("bob", "2 late days spent, 0 left")):
         assert grade_of(ladder, login, "second").reason.endswith(output)
     assert grade_of(ladder, "ada", "second").late_hours == 0
     disable_bot(ladder, "a", "t", "copied")
     hand_in(ladder, "cleo", "c", at=DUE + HOUR)
-    extend_deadline(ladder, "cleo", "second", None, None, 1, "t", "a trip")
+    extend_deadline(ladder, "cleo", name="second", until=None, days=None, late_days=1, actor="t", reason="a trip")
     found = grade_of(ladder, "cleo")
     assert found.reason.endswith("1 late day spent, 0 left"), "what an extension took is reserved"
     with pytest.raises(LadderError, match="has 1 late day left, not 2"):
-        extend_deadline(ladder, "cleo", "second", None, None, 2, "t", "a longer trip")
+        extend_deadline(
+            ladder, "cleo", name="second", until=None, days=None, late_days=2, actor="t", reason="a longer trip"
+        )
 
 
 def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
     """Lateness counts from the personal deadline. A repeated extension is one decision; a new one replaces it."""
-    assert extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
-    assert not extend_deadline(ladder, "ada", "first", None, 2, 0, "teacher", "ill")
+    assert extend_deadline(ladder, "ada", name="first", until=None, days=2, late_days=0, actor="teacher", reason="ill")
+    assert not extend_deadline(
+        ladder, "ada", name="first", until=None, days=2, late_days=0, actor="teacher", reason="ill"
+    )
     hand_in(ladder, "ada", "a", at=DUE + DAY)
     hand_in(ladder, "ada", "a", at=DUE + 2 * DAY + 60)
     play(ladder, "a@2", "one@1", [1])
@@ -154,10 +158,26 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
         70,
     )
     assert extend_deadline(
-        ladder, "ada", "first", "1970-01-13T14:46:40", None, 0, "teacher", "ill, but for a shorter time"
+        ladder,
+        "ada",
+        name="first",
+        until="1970-01-13T14:46:40",
+        days=None,
+        late_days=0,
+        actor="teacher",
+        reason="ill, but for a shorter time",
     )
     assert grade_of(ladder, "ada").version == "a@1"
-    extend_deadline(ladder, "bob", "first", "1970-01-13T15:46:40+01:00", None, 0, "teacher", "a trip")
+    extend_deadline(
+        ladder,
+        "bob",
+        name="first",
+        until="1970-01-13T15:46:40+01:00",
+        days=None,
+        late_days=0,
+        actor="teacher",
+        reason="a trip",
+    )
     assert grade_of(ladder, "bob").reason == "no version was submitted; extended until 13 Jan 1970 14:46 UTC: a trip"
     assert withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
     assert not withdraw_extension(ladder, "ada", "first", "teacher", "she wasn't")
@@ -169,7 +189,7 @@ def test_an_extension_is_shown_to_its_user(ladder: Ladder) -> None:
 
 
 def test_no_extension_ends_before_a_deadline_that_was_moved_later(ladder: Ladder) -> None:
-    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="teacher", reason="ill")
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace(deadline("first", DUE, 15), deadline("first", DUE + 3 * DAY, 15)))
     assert [grade_of(ladder, login).deadline_at for login in ("ada", "bob")] == [DUE + 3 * DAY] * 2
@@ -192,15 +212,17 @@ def test_an_invalid_extension_is_refused(
     ladder: Ladder, login: str, name: str, until: str | None, days: int | None, late_days: int, output: str
 ) -> None:
     with pytest.raises(LadderError, match=output) as refused:
-        extend_deadline(ladder, login, name, until, days, late_days, "teacher", "ill")
+        extend_deadline(
+            ladder, login, name=name, until=until, days=days, late_days=late_days, actor="teacher", reason="ill"
+        )
     assert len(str(refused.value).splitlines()) == 2
     assert ladder.database.read_with_retry(extensions_in_force) == []
 
 
 def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     """It uses the versions so far. The audit entry names users with time left, and their grades mention it."""
-    extend_deadline(ladder, "bob", "first", None, 3, 0, "teacher", "ill")
-    extend_deadline(ladder, "cleo", "first", None, 3, 0, "teacher", "ill")
+    extend_deadline(ladder, "bob", name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
+    extend_deadline(ladder, "cleo", name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
     for login in ("ada", "bob"):
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
@@ -229,7 +251,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
     for login in ("ada", "bob"):
         path = ladder.path / f"{login}.py"
         path.write_text("# new\n")
-        submit_bot(ladder, path, login, login[0])
+        submit_bot(ladder, path, login, name=login[0])
     assert get_grades(ladder, "t", deadline="first").unchecked == ("b@1",)
     for runs, hint in ((False, "Check them: arena ladder run"), (True, "Wait until")):
         if runs:
@@ -240,7 +262,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
 
 def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
     """Others see the deadline of the class, and no reason."""
-    extend_deadline(ladder, "ada", "first", None, 1, 0, "teacher", "ill")
+    extend_deadline(ladder, "ada", name="first", until=None, days=1, late_days=0, actor="teacher", reason="ill")
     for login, at, why in (("ada", DUE + DAY, "ill"), ("bob", DUE, None)):
         with ladder.reading(Viewer(login)) as context:
             [first, _] = get_remaining_quota(ladder, context).deadlines
@@ -251,7 +273,7 @@ def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:
         ladder.clock = Clock(at)
         path = ladder.path / "a.py"
         path.write_text(f"# {at}\n")
-        assert submit_bot(ladder, path, "ada", "a").late_for == output
+        assert submit_bot(ladder, path, "ada", name="a").late_for == output
 
 
 def test_a_late_version_that_counts_ends_late_submissions_and_a_final_warns_of_them(ladder: Ladder) -> None:

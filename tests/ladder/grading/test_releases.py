@@ -58,7 +58,7 @@ def change_everything(ladder: Ladder) -> None:
     set_void(ladder, 2, False, "t", "it didn't")
     hand_in(ladder, "ada", "a", at=LATER + 1)
     play(ladder, "a@2", "b@1", [1] * 20)
-    extend_deadline(ladder, "cleo", "first", None, 100, 0, "t", "ill")
+    extend_deadline(ladder, "cleo", name="first", until=None, days=100, late_days=0, actor="t", reason="ill")
     hand_in(ladder, "cleo", "c", at=LATER + 2)
     disable_bot(ladder, "b", "t", "copied")
     users.set_suspended(ladder, "ada", True, "t", "copied")
@@ -135,7 +135,7 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
 def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
     """Neither in a release, which asks first, nor in a gradebook's file. A later release grades them."""
     for login in ("bob", "cleo"):
-        extend_deadline(ladder, login, "first", None, 100, 0, "t", "ill")
+        extend_deadline(ladder, login, name="first", until=None, days=100, late_days=0, actor="t", reason="ill")
     for name, why in (("one", None), ("two", "a regrade")):
         with pytest.raises(LadderError, match=r"^2 users may still submit: bob until .*, cleo until "):
             grading.release_grades(ladder, name, "teacher", why, deadline="first")

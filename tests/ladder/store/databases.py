@@ -28,8 +28,16 @@ def add_bot(database: store.Database, name: str, login: str) -> int:
         owner = store.find_user(connection, login)
         bot = store.get_or_create_bot(connection, name, owner.id, 1.0)
         store.insert_archive(connection, "0" * 64, f"{name}.py", b"print()")
-        version = store.add_version(connection, bot, "0" * 64, f"{name}.py", 1.0)
-        store.finish_check(connection, version, [('{"what":"file"}', b"")], None, ["python3", "bot.py"], None, 2.0)
+        version = store.add_version(connection, bot, "0" * 64, single_file_name=f"{name}.py", timestamp=1.0)
+        store.finish_check(
+            connection,
+            version,
+            [('{"what":"file"}', b"")],
+            reason=None,
+            command=["python3", "bot.py"],
+            built_digest=None,
+            timestamp=2.0,
+        )
         store.set_active_version(connection, store.get_version_by_id(connection, version), "ladder", "it passed", 2.0)
         return version
 

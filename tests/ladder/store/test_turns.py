@@ -24,11 +24,13 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 
 def submitted(connection: Connection, bot: int, digest: str = "1") -> int:
     """Submit a version of a bot; return its ID."""
-    return store.add_version(connection, bot, digest * 64, "bot.py", NOW)
+    return store.add_version(connection, bot, digest * 64, single_file_name="bot.py", timestamp=NOW)
 
 
 def checked(connection: Connection, version: int, reason: str | None = None) -> None:
-    assert store.finish_check(connection, version, [], reason, ["python3"], None, NOW)
+    assert store.finish_check(
+        connection, version, [], reason=reason, command=["python3"], built_digest=None, timestamp=NOW
+    )
 
 
 def test_owners_take_turns_at_checks(connection: Connection) -> None:
@@ -55,7 +57,7 @@ def test_a_match_that_a_machine_failed_to_play_comes_after_the_others(connection
     first, other = store.queue_matches(connection, store.RATED, [(1, 2), (3, 4)], NOW)
     runner = store.register_runner(connection, 1, NOW)
     assert store.claim_match(connection, runner, [], NOW).id == first
-    assert not store.record_failed_attempt(connection, first, runner, "killed", NOW)
+    assert not store.record_failed_attempt(connection, first, runner, "killed", timestamp=NOW)
     assert store.claim_match(connection, runner, [], NOW).id == other
 
 
@@ -73,7 +75,7 @@ def test_a_rated_match_of_an_inactive_bot_is_cancelled_at_its_start(connection: 
     runner = store.register_runner(connection, 1, NOW)
     assert store.claim_match(connection, runner, [], NOW).id == asked
     assert store.claim_match(connection, runner, [asked], NOW) is None
-    assert not store.record_failed_attempt(connection, rated, runner, "it isn't queued any more", NOW)
+    assert not store.record_failed_attempt(connection, rated, runner, "it isn't queued any more", timestamp=NOW)
 
 
 def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: Connection) -> None:

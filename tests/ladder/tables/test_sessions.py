@@ -73,7 +73,9 @@ def test_doctor_reports_tables_and_their_players(ladder: Ladder) -> None:
 def store_record(ladder: Ladder, id: int, number: int, games: int, ended: bool, at: float | None = None) -> None:
     now = ladder.clock() if at is None else at
     ladder.database.write(
-        lambda connection: save_session_match(connection, id, number, f"{games} games", games, ended, now)
+        lambda connection: save_session_match(
+            connection, id, number, f"{games} games", games=games, is_complete=ended, timestamp=now
+        )
     )
 
 
@@ -306,7 +308,9 @@ def test_each_match_remembers_its_players(ladder: Ladder) -> None:
     def store(number: int, games: int, won: float) -> None:
         players = [(0, games - won), (1, won), (2, 0.0)]
         ladder.database.write(
-            lambda connection: save_session_match(connection, id, number, "", games, True, 1.0, players)
+            lambda connection: save_session_match(
+                connection, id, number, "", games=games, is_complete=True, timestamp=1.0, players=players
+            )
         )
 
     def players(number: int) -> list[str | None]:

@@ -338,7 +338,7 @@ def test_an_open_sign_up_link_gives_a_full_account(ladder: Ladder) -> None:
 
 # What an account that waits can't do, nor have done to it; each names it.
 DONE: dict[str, Callable[[Ladder], object]] = {
-    "submit": lambda ladder: submit_bot(ladder, ladder.path / "ada.py", "cyd", "cyd"),
+    "submit": lambda ladder: submit_bot(ladder, ladder.path / "ada.py", "cyd", name="cyd"),
     "challenge": lambda ladder: queue_challenges(ladder, "ada", ["one"], "cyd"),
     "link": lambda ladder: users.issue_secret(ladder, "cyd", "link", "staff"),
     "token": lambda ladder: users.issue_secret(ladder, "cyd", "token", "staff"),

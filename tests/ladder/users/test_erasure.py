@@ -71,7 +71,9 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         hand_in(ladder, "cyd", "other")
         hand_in(ladder, "zqada", "bot", reason="zqname.py: no bot")
         hand_in(ladder, "zqada", "bot")
-        extend_deadline(ladder, "zqada", "first", None, 7, 0, "prof", "Zqname is ill")
+        extend_deadline(
+            ladder, "zqada", name="first", until=None, days=7, late_days=0, actor="prof", reason="Zqname is ill"
+        )
         disable_bot(ladder, "bot", "prof", "Zqname copied it")
         table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="zqadas-bot"), "zqada").session
         record = random_game(PRESETS["coup"], 3, 1)
@@ -79,14 +81,16 @@ def test_erasing_leaves_no_name_login_or_reason_of_a_person(tmp_path: Path) -> N
         played = [(slot.number, 0.0) for slot in table.slots]
 
         def store(connection: Connection) -> None:
-            save_session_match(connection, table.id, 0, write_record(record), 1, True, 1.0, played)
+            save_session_match(
+                connection, table.id, 0, write_record(record), games=1, is_complete=True, timestamp=1.0, players=played
+            )
 
         ladder.database.write(store)
         ladder.clock = Clock(4e6)
         release_grades(ladder, "grades", "prof", None, deadline="first")
         for name, login in (("other.py", "cyd"), ("zqname.py", "zqada")):  # the same files under two names
             (tmp_path / name).write_text("print()\n")
-            submit_bot(ladder, tmp_path / name, login, "other" if login == "cyd" else "bot")
+            submit_bot(ladder, tmp_path / name, login, name="other" if login == "cyd" else "bot")
         before = list_personal_columns(ladder)
         assert {
             "audit_log.reason",
@@ -117,7 +121,11 @@ def test_erasing_renames_only_the_remote_bot_in_a_record(tmp_path: Path) -> None
     with closing(make_ladder(tmp_path / "spring", "ada")) as ladder:
         table = open_session(ladder, OpenTableRequest(bots=("one", "one"), program="A"), "ada").session
         text, played = write_record(replace(record, header=header)), [(slot.number, 0.0) for slot in table.slots]
-        ladder.database.write(lambda store: save_session_match(store, table.id, 0, text, 1, True, 1.0, played))
+        ladder.database.write(
+            lambda store: save_session_match(
+                store, table.id, 0, text, games=1, is_complete=True, timestamp=1.0, players=played
+            )
+        )
         close_session(ladder, table.id, Viewer("staff", staff=True))
         login = users.erase_user(ladder, "ada", "prof", "asked")
         with ladder.database.read() as connection:

@@ -392,7 +392,7 @@ def quota(ladder: Ladder, name: str, number: int) -> None:
 def send(ladder: Ladder, login: str, name: str, code: str) -> str:
     path = ladder.path / "sent.py"
     path.write_text(f"{QUICK_BOT}# {code}\n")
-    return bots.submit_bot(ladder, path, login, name).version_ref
+    return bots.submit_bot(ladder, path, login, name=name).version_ref
 
 
 def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:

@@ -142,7 +142,7 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
         ]
         assert "pseudonym of bob" not in repr(users.list_users(context))
     assert import_rows(ladder, "login\nBOB\n").added == 0
-    assert submit_bot(ladder, ladder.path / "bob.py", "bob", "bob").duplicate
+    assert submit_bot(ladder, ladder.path / "bob.py", "bob", name="bob").duplicate
 
 
 def test_the_email_of_a_merged_user_leads_to_the_other(ladder: Ladder) -> None:
@@ -196,7 +196,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
     session = users.sign_in_by_link(ladder, users.issue_secret(ladder, "ada", "link", "staff").secret)
     import_rows(ladder, "login,email\nada,ada@example.edu\n")
     (ladder.path / "ada.py").write_text(f"{QUICK_BOT}# newer\n")
-    sent = submit_bot(ladder, ladder.path / "ada.py", "ada", "ada").version
+    sent = submit_bot(ladder, ladder.path / "ada.py", "ada", name="ada").version
     assert users.set_withdrawn(ladder, "ada", True, "staff", "dropped out")
     assert not users.set_withdrawn(ladder, "ada", True, "staff", "again")
     assert [cause(ladder, match) for match in (rated, asked, final)] == ["cancelled", "cancelled", None]
@@ -219,7 +219,7 @@ def test_a_withdrawn_user_is_out_until_reinstated(ladder: Ladder) -> None:
         with pytest.raises(users.AuthenticationError, match=f"you are {why}"):
             letting_in()
     for doing in (
-        lambda: submit_bot(ladder, ladder.path / "ada.py", "ada", "ada"),
+        lambda: submit_bot(ladder, ladder.path / "ada.py", "ada", name="ada"),
         lambda: queue_challenges(ladder, "ada", ["bob"], "ada", 1),
     ):
         with pytest.raises(LadderError, match=f"ada is {why}"):

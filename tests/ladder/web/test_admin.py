@@ -422,7 +422,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     change(table="deadlines", index="0", name="first", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     [deadline] = web.ladder.settings.deadlines
     assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2096-07-01T23:59:00+02:00", 5)
-    extend_deadline(web.ladder, "ada", "first", None, 1, 0, "staff", "ill")
+    extend_deadline(web.ladder, "ada", name="first", until=None, days=1, late_days=0, actor="staff", reason="ill")
     change(table="deadlines", index="0", name="last", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
     with web.ladder.database.read() as connection:
         assert [extension.deadline for extension in store.extensions_in_force(connection)] == ["last"]

@@ -56,10 +56,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory, term: Term) -> Term:
         toml = own.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("max_bots_per_user = 1 ", "max_bots_per_user = 99 "))
         for number, name in enumerate(PAYLOADS):
-            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# {number}\n"), "eve", name)
+            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# {number}\n"), "eve", name=name)
         pass_all(ladder)
         for number, name in enumerate(PAYLOADS[:3]):
-            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name)
+            submit_bot(ladder, write(folder / f"{number}.py", f"{QUICK_BOT}# worse {number}\n"), "eve", name=name)
         fail_checks(ladder)
         disable_bot(ladder, PAYLOADS[1], ALL, ALL)
         own.run(matches=4)
@@ -97,7 +97,7 @@ def fail_checks(ladder: Ladder) -> None:
     for version in queued:
         ladder.database.write(
             lambda connection, version=version: finish_check(
-                connection, version, [serialize_step(step)], ALL, None, None, 9.0
+                connection, version, [serialize_step(step)], reason=ALL, command=None, built_digest=None, timestamp=9.0
             )
         )
 

@@ -69,7 +69,11 @@ def test_players_are_ranked_by_wins_in_ended_matches(web: Pages) -> None:
     made = open_session(ladder, wanted, "ada").session.id
 
     won = [(0, 11.5), (1, 8.5), (2, 0.0)]
-    ladder.database.write(lambda connection: save_session_match(connection, made, 0, "record", 20, False, 5.0, won))
+    ladder.database.write(
+        lambda connection: save_session_match(
+            connection, made, 0, "record", games=20, is_complete=False, timestamp=5.0, players=won
+        )
+    )
     assert web.visitor("bob").get("/api/tables/players").json()["items"] == []
     close_session(ladder, made, STAFF_VIEWER)
     (row,) = web.visitor("bob").get("/api/tables/players").json()["items"]

@@ -33,7 +33,7 @@ def test_the_next_step_follows_the_state_of_the_users_bot(web: Pages, own: Term)
     web.ladder.database.write(lambda connection: save_users(connection, [User("cyd", "Cyd", "pseudonym of cyd")], 2.0))
     cyd = web.visitor("cyd")
     assert next_step(cyd.get("/").text) == "Get a starter in Python"
-    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
+    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", name="new")
     assert next_step(cyd.get("/").text) == "Watch the check"
     pass_all(web.ladder)
     assert next_step(cyd.get("/").text) == "Submit a new version"
@@ -85,7 +85,7 @@ def test_pages_on_which_users_wait_say_that_the_ladder_is_frozen(web: Pages, own
         register_runner(connection, 1, web.ladder.clock())
 
     web.ladder.database.write(prepare)
-    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", "new")
+    submit_bot(web.ladder, write(own.path / "new.py", QUICK_BOT), "cyd", name="new")
     pass_all(web.ladder)
     cyd = web.visitor("cyd")
     for frozen in (False, True):

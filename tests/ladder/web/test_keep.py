@@ -21,7 +21,7 @@ HOSTILE = "# <script>alert(1)</script> \x1b[31m\n"
 def web(own: Term, tmp_path: Path) -> Iterator[Pages]:
     """Give a ladder whose bot `late` has a second version, which plays."""
     with pages(own) as made:
-        submit_bot(made.ladder, write(tmp_path / "late.py", QUICK_BOT + HOSTILE), "ada", "late")
+        submit_bot(made.ladder, write(tmp_path / "late.py", QUICK_BOT + HOSTILE), "ada", name="late")
         own.run()
         yield made
 

@@ -24,7 +24,7 @@ def test_each_link_of_a_site_leads_to_a_file(own: Term, tmp_path: Path) -> None:
     toml.write_text(re.sub(r"(max_bots_per_user|max_submissions_per_day) = \d+", r"\1 = 20", toml.read_text()))
     with closing(open_ladder(own.path)) as ladder:
         for name in ODD:
-            submit_bot(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name)
+            submit_bot(ladder, write(tmp_path / "odd.py", f"{BOT}# {name}"), "eve", name=name)
     for _ in range(2):
         ran = own.arena("export-site", tmp_path / "site")
     files = [path for path in (tmp_path / "site").rglob("*") if path.is_file()]
