@@ -348,7 +348,7 @@ def extend_deadline(
     The extension ends at `until` (ISO 8601; without a zone, in the deadline's), `days` after the deadline, or, without
     either, `late_days` after it. `late_days` of the user's own are used up in any case. Raises LadderError for an
     unknown login or deadline, an end that isn't later, or too few late days; if not `confirmed`, UnconfirmedError for
-    an end in the past and where another version counts.
+    an end in the past, or if another version would count.
     """
     settings = ladder.settings
     deadline = settings.deadline(name)

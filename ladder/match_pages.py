@@ -32,7 +32,7 @@ class MatchList:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt at a match that gave no result because of its host. failed_at: seconds since 1970."""
+    """An attempt at a match that gave no result because of its host. reason: None if the viewer may not see it."""
 
     failed_at: float
     reason: str | None

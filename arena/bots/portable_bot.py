@@ -41,7 +41,7 @@ class PortableBot:
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} don't identify a bot")
 
     def resolve_on(self, place: Path, programs: Programs) -> Bot:
-        """Return the bot with its files at `place` and this machine's programs.
+        """Return the bot with this machine's programs. `place`: the bot's folder, or the path of its bare file.
 
         Raises MissingProgramError if a program of the bot's command isn't on this machine.
         """
@@ -63,7 +63,10 @@ class PortableBot:
 
 
 def make_portable(bot: Bot, programs: Programs) -> PortableBot:
-    """Return a bot without paths of this machine. `programs`: as passed to `load_bots`."""
+    """Return a bot whose command names its own files and programs of PATH without folders; other paths stay.
+
+    programs: as passed to `load_bots`.
+    """
     if bot.is_model:
         return PortableBot(bot.name, bot.digest, ())
     first, *rest = bot.argv

@@ -184,7 +184,7 @@ class BotConnection:
             self._poll_output(_TICK_MS)
 
     def await_exit(self, within_s: float) -> Exit | None:
-        """Close the input; return the exit of the process, None if it didn't end in time."""
+        """Close the input; return the exit of the process, None if it still runs after `within_s`."""
         self.box.close_stdin()
         waited = _WaitingTime(self._clock)
         while (ended := self.box.exit()) is None and waited() < within_s:

@@ -60,7 +60,10 @@ FIELD_PLACES = {  # a field that is absent at some places: where it is
 
 
 def describe_sizes(request: _Object) -> str:
-    """Return the numbers that differ from request to request: "1 own card, 3 players, 2 of them in the game, ..."."""
+    """Return the numbers that differ from request to request: "1 own card, 3 players, 2 of them in the game, ...".
+
+    Anything but a request gives "before the first request".
+    """
     if not request.get("legal"):
         return "before the first request"
     cards, players = ((request.get(a) or {}).get(b) or [] for a, b in (("you", "cards"), ("state", "players")))

@@ -381,7 +381,10 @@ class EarlyStop:
             raise KeyboardInterrupt
 
     def describe_left(self, share: float = 0.0) -> str:
-        """Return ", 2 min 5 s left" if a share of the work is done, or the time is limited; else ""."""
+        """Return the remaining time, ", 2 min 5 s left"; "" if it isn't known.
+
+        share: of the work that is done, 0 to 1. The result is the shorter one of this estimate and the limit of time.
+        """
         passed = time.monotonic() - self._began
         times = [passed / share - passed] if share else []
         if self._seconds is not None:

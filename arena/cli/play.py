@@ -91,7 +91,7 @@ def use_plain_processes(asked: RunOptions) -> RunOptions:
 def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
     """Return the bot `name` of `names` as a Debuggee. Exits with 2 if it isn't at the table.
 
-    Its standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
+    The bot's standard error goes to the terminal if there is one and it is free (`live`), else to a new file.
     """
     if name not in names:
         usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")

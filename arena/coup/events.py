@@ -157,7 +157,7 @@ class Exiled:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """A seat blocked the pending action, claiming a role."""
+    """A seat's block counts: it claims `role` against the pending action. A challenge may still make the block fail."""
 
     word: ClassVar = "block"
 

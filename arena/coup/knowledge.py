@@ -29,7 +29,10 @@ from arena.coup.visibility import View
 
 
 class CertainHand(NamedTuple):
-    """Certain facts about an opponent's hidden cards: roles that it has, one for each card, and lacks. Sorted."""
+    """Certain facts about an opponent's hidden cards: roles that it has, one for each card, and lacks. Sorted.
+
+    lacks: without roles of which the seat sees all cards.
+    """
 
     seat: int
     has: tuple[Role, ...]

@@ -208,9 +208,10 @@ class LocalPlayer:
             )
 
     def choice(self, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
-        """Send a request; return the index of the chosen move. Raises WrongReplyError, or an exception of the bot.
+        """Send the request with the id `number`, which the caller has set; return an index into the legal moves.
 
-        board: the current board if the rules allow table talk, else None: then statements are ignored.
+        Statements of the reply are stored in `said`, if `board` is given. Raises WrongReplyError for an invalid reply,
+        and the bot's own exceptions.
         """
         return self.read_choice(self._send_to_bot(message), message, legal, board)
 

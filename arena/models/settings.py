@@ -102,7 +102,11 @@ class KeyLimits(_Table):
 
 
 class Budget(_Table):
-    """The file of --budget: what a run may use with all its resumptions, the prices by model, the limits by key."""
+    """The limits of a run with all its resumptions, from the file of --budget; None: no limit.
+
+    calls, tokens, dollars: at most. patience_s: seconds to wait for a failing provider. prices: by model name. keys: by
+    the value of key_env, key_file or, without a key, endpoint.
+    """
 
     calls: Count = 1000
     tokens: Count | None = None

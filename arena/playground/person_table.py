@@ -47,12 +47,12 @@ def answer(message: str, beat: Beat = lambda line: None) -> str:
 
 
 def replay() -> str:
-    """Return the replay page of the newest match."""
+    """Return the replay of the newest match as JSON, {"page": HTML}; null before its end. Call `open_table` first."""
     return _make_page(lambda record: None)
 
 
 def review() -> str:
-    """Return the page of `replay` with a review of the person's moves, which takes some seconds."""
+    """Return `replay` with a review of the person's moves, which takes some seconds."""
     return _make_page(lambda record: review_person(record, record.header.bots.index(_PERSON)))
 
 

@@ -24,8 +24,9 @@ def count_committed(faults: Iterable[tuple[str, int]]) -> int:
 class GameResult:
     """The result of one game of a match. Matches, games and seats count from 0; seats are in the order of play.
 
-    seats: the name of each seat's bot. winner: a seat, None for a draw. survivors: the seats alive at the end.
-    eliminated: (seat, turn), in order of elimination. forfeits: seats that forfeited. faults: (seat, code, count).
+    seats: the name of each seat's bot. reason: `last_standing`, `turn_limit` or `all_forfeit`. turns: their number.
+    winner: a seat, None for a draw. survivors: the seats alive at the end. eliminated: (seat, turn), in order of
+    elimination. forfeits: seats that forfeited. faults: (seat, code, count).
     """
 
     match: int

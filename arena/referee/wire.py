@@ -136,7 +136,7 @@ class LineCursor(messages.EventCursor[str]):
         super().__init__(seats, encode_event)
 
     def digest(self) -> str:
-        """Return the SHA-256 of all events with their private parts, joined by newlines."""
+        """Return the SHA-256, 64 hex digits, of all events with their private parts, in order, joined by newlines."""
         texts = list(self._public)
         for number, happened in self._private.items():
             texts[number] = encode_event(number, happened)

@@ -250,7 +250,7 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
 
 
 def play_work_item(item: WorkItem) -> MatchOutput:
-    """Play the match of a work item in this process, which becomes a worker if it isn't one yet.
+    """Play the match of a work item in this process, which becomes a worker first if it isn't one.
 
     Raises WorkerRejectedError if the machine isn't suitable, MissingBotsError if it lacks bots, ArenaError if it fails.
     """

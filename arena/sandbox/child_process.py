@@ -170,10 +170,11 @@ _REPORT = struct.Struct("<ii")  # the index of the call that failed, and errno
 def spawn(
     argv: Sequence[str], cwd: str, env: Mapping[str, str], calls: Sequence[PreexecCall], passed: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start a program, and return when it runs.
+    """Start a program in a new session, with unbuffered pipes to its standard streams; return when it runs.
 
-    It inherits the `passed` descriptors with their numbers; the calls may use all descriptors. Raises OSError, whose
-    `filename` is `cwd` if `cwd` is the cause; ValueError for a NUL byte; SandboxError for a failed call.
+    calls: made in the child, in order, before the program. They may use all descriptors; the program inherits the
+    `passed` ones with their numbers. The caller closes the pipes. Raises OSError, whose `filename` is `cwd` if `cwd` is
+    the cause; ValueError for a NUL byte; SandboxError for a failed call.
     """
     reader, report = os.pipe()
     try:

@@ -52,7 +52,10 @@ def save_review(
 
 
 def list_reviewed_decisions(connection: Connection, versions: Sequence[int], count: int) -> list[dict[str, Any]]:
-    """Return the decisions of the newest `count` reviews of versions, as they were stored."""
+    """Return the decisions in the `count` newest reviews of versions, the newest match first.
+
+    Each decision is an object as `save_review` stored it: the fields of a CostlyDecision.
+    """
     query = select(reviews.c.data).where(reviews.c.version.in_(versions), reviews.c.data.is_not(None))
     newest = connection.scalars(query.order_by(reviews.c.match.desc()).limit(count))
     return [decision for data in newest for decision in json.loads(data or "[]")]

@@ -80,7 +80,11 @@ GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 
 @dataclass(frozen=True, slots=True)
 class ProgramInvite:
-    """A remote bot's slot of a table. It connects to `socket` with the token, or with its account's without one."""
+    """The address at which a remote bot takes a slot of a table.
+
+    name: the bot's, None if the slot has none. socket: a ws:// or wss:// URL. token: the slot's; None: use an account's
+    token.
+    """
 
     slot: int
     name: str | None

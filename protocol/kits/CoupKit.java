@@ -512,7 +512,7 @@ public class CoupKit {
         public String allegiance = ""; // "loyalist" or "reformist"; empty without sides, or before they are chosen
         public final Counts blocks = new Counts(); // by role: its blocks in this game
         public List<String> known = List.of(); // cards that it certainly holds, from you.known of the request
-        public List<String> lacks = List.of(); // roles that it certainly doesn't hold, from you.known
+        public List<String> lacks = List.of(); // roles that it certainly lacks, but for those of which you see every card
 
         private Player(int seat, String handle) {
             this.seat = seat;

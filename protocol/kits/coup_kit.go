@@ -106,7 +106,7 @@ type Player struct {
 	Allegiance string         // loyalist or reformist; empty without sides, or before they are chosen
 	Blocks     map[string]int `json:"-"` // by role: its blocks in this game
 	Known      []string       `json:"-"` // cards that it certainly holds, from you.known
-	Lacks      []string       `json:"-"` // roles that it certainly doesn't hold, from you.known
+	Lacks      []string       `json:"-"` // roles that it certainly lacks, but for those of which you see every card
 }
 
 // Alive returns whether the player is still in the game.

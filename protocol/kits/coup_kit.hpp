@@ -135,7 +135,7 @@ struct Player {
     std::string allegiance; // "loyalist" or "reformist"; empty without sides, or before they are chosen
     Counts blocks;          // by role: its blocks in this game
     Cards known;            // cards that it certainly holds, from you.known of the request
-    Cards lacks;            // roles that it certainly doesn't hold, from you.known
+    Cards lacks;            // roles that it certainly lacks, but for those of which you see every card
 };
 
 // The game as your seat sees it: one object for the whole match. In game_over, state and cards are final and nothing is

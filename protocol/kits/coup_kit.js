@@ -68,7 +68,7 @@ class Player {
   get allegiance() { return this.#game.state.players[this.seat].allegiance ?? null; }
   // Cards that it certainly holds, from you.known of the request. Two equal roles are two cards.
   get known() { return this.#certain.has ?? []; }
-  get lacks() { return this.#certain.lacks ?? []; } // roles that it certainly doesn't hold, from you.known
+  get lacks() { return this.#certain.lacks ?? []; } // roles that it certainly lacks, but for those of which you see every card
   get #certain() { return this.#game.request.you.known?.players?.find(({ seat }) => seat === this.seat) ?? {}; }
 }
 

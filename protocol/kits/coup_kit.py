@@ -131,7 +131,10 @@ class Player:
 
     @property
     def lacks(self) -> list[str]:
-        """Roles that the player certainly doesn't hold, from `you.known` of the request; [] if none is certain."""
+        """Roles that the player certainly doesn't hold, from `you.known` of the request; [] if none is certain.
+
+        A role of which you see every card is left out: `odds` is 0 there.
+        """
         return self._certain("lacks")
 
     def _certain(self, what: str) -> list[str]:

@@ -108,7 +108,7 @@ pub struct Player {
     pub allegiance: String,    // loyalist or reformist; empty without sides, or before they are chosen
     pub blocks: Counts,        // by role: its blocks in this game
     pub known: Vec<String>,    // cards that it certainly holds, from you.known of the request
-    pub lacks: Vec<String>,    // roles that it certainly doesn't hold, from you.known
+    pub lacks: Vec<String>,    // roles that it certainly lacks, but for those of which you see every card
 }
 
 #[rustfmt::skip]

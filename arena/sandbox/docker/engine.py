@@ -63,7 +63,7 @@ class DockerSituation:
 
 
 def find_situation() -> DockerSituation:
-    """Read the environment and look for `dockerd`."""
+    """Return DOCKER_HOST, and whether `dockerd` is on the path or in a system folder."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"  # an ordinary user's PATH lacks dockerd's folder
     return DockerSituation(os.environ.get("DOCKER_HOST", ""), shutil.which("dockerd", path=path) is not None)
 

@@ -290,7 +290,7 @@ class Hierarchy:
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'only CPU time'}"
 
     def missing_reason(self) -> HostProblem | None:
-        """Return the problem of missing controllers, with the command that fixes it; None if it has all."""
+        """Return the problem of missing controllers, with a command if one fixes it; None if none is missing."""
         missing = [name for name in CONTROLLERS if name not in self.controllers]
         if not missing:
             return None
