@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from pettingzoo.test import api_test, parallel_api_test, seed_test
 
 from arena import coup
 from arena.env import ObservationEncoder, env, parallel_env, raw_env
-from arena.local import LocalPlayer, play_match
+from arena.local import LocalPlayer, play, play_match
 from arena.referee import MatchSettings, MatchSpec
+from protocol.kits.coup_env import Player
 from tests.alternate_deals import disguise, redeal
 from tests.cases import each
 from tests.documents import blocks, document
@@ -621,7 +623,7 @@ def test_the_loops_of_the_document_play_games() -> None:
 
 def test_the_player_of_the_document_learns(capsys: pytest.CaptureFixture[str]) -> None:
     """It plays few of the games; all is seeded, and it begins at random."""
-    exec(TRAINING[0].replace('"random")', '"random", in_c=False)').replace("256", "16").replace("0.01", "0.1"), {})
+    exec(TRAINING[0].replace('"honest")', '"honest", in_c=False)').replace("256", "16").replace("0.03", "0.1"), {})
     before, after = (float(share) for share in re.findall(r"([\d.]+) % \(", capsys.readouterr().out))
     assert before < 40 < after
 
@@ -675,9 +677,13 @@ class MaskablePPO:
 
 @pytest.mark.parametrize("trainer", ["own", "stand-in", *(["MaskablePPO"] if find_spec("sb3_contrib") else [])])
 def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> None:
-    """`own` is the player that learns. MaskablePPO itself learns where it is installed."""
+    """`own` is the player that learns, and then beats honest. MaskablePPO itself learns where it is installed."""
     example = "\n".join(TRAINING[:2]) if trainer == "own" else TRAINING[-1]
-    few = {"play(200": "play(4", "learn(60_000)": "learn(64)", "n_steps=32, batch_size=256": "n_steps=2, batch_size=64"}
+    few = (
+        {"256": "32", "0.03": "0.1"}
+        if trainer == "own"
+        else {"learn(60_000)": "learn(64)", "n_steps=32, batch_size=256": "n_steps=2, batch_size=64"}
+    )
     for text, shorter in few.items():
         example = example.replace(text, shorter)
     stubs, work = tmp_path / "stubs", tmp_path / "work"
@@ -704,6 +710,17 @@ def test_the_policy_of_the_document_is_a_bot(tmp_path: Path, trainer: str) -> No
     lines = (ROOT / "protocol" / "examples" / "to_bot.jsonl").read_bytes()
     bot = subprocess.run([sys.executable, "bot.py"], cwd=folder, input=lines, capture_output=True, timeout=60)
     assert bot.stdout.count(b"\n") > 5
+    if trainer == "own":
+        policy = Player(folder / "weights.json")
+
+        def reply(message: Any) -> Any:
+            choice = policy.choice(message)
+            if message["type"] == "hello":
+                return {"type": "hello", "name": "scores", "version": "1"}
+            return None if choice is None else {"id": message["id"], "choice": choice}
+
+        games = play({"scores": SimpleNamespace(reply=reply), "honest": "sample:honest"}, 96, seed=1)
+        assert games.win_rates["scores"].value > 0.6
 
 
 def test_an_agent_that_is_out_before_a_draw_is_terminated_without_reward() -> None:
