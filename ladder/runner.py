@@ -219,7 +219,7 @@ class LadderRunner:
             if check.played is not None and len(set(store.versions_in_match(connection, check.played.match))) == seats:
                 store.save_match(connection, check.played, now)
             store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
-            is_activated = reason is None and store.is_newest_version(connection, this)
+            is_activated = reason is None and store.should_be_activated(connection, this)
             if is_activated:
                 store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
             return runner_events.CheckFinished(this.version_ref, reason, is_activated)

@@ -20,7 +20,7 @@ class MatchFinished:
 class CheckFinished:
     """A version was checked. reason: why it is rejected; None: it is accepted.
 
-    plays: whether it is active now. An accepted version isn't if `is_newest_version` is false for it.
+    plays: whether it is active now. An accepted version isn't if `should_be_activated` is false for it.
     """
 
     version_ref: str

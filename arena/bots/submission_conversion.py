@@ -361,29 +361,35 @@ def _require_program(name: str, begins: bytes) -> None:
 
 
 def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
-    """Return the archive of a program, or of a folder with a manifest. `stem`: its name if the manifest has none."""
-    bare = bot.is_file()
-    wish = Path(bot.name).stem if bare else stem
-    where = bot.name if bare else MANIFEST
-    if not bare:
-        manifest = read_manifest(bot / MANIFEST, Path(MANIFEST))
-        if not manifest.run:
-            raise BotError(NO_MODELS.format(MANIFEST))
-        wish = manifest.name or stem
-    try:
-        wish = normal_name(wish)
-    except ValueError as problem:
-        raise BotError(f"{escape_control(where)}: {problem}.\nRename the file, or give another name.") from None
+    """Return the archive of a program, or of a folder with a manifest. `stem`: its name if the manifest has none.
+
+    Raises BotError for its manifest or name; ArchiveError if a worker couldn't unpack the archive.
+    """
+    name = _choose_name(bot, stem)
     with _bounded_file(scratch) as archive:  # packed again, with hard links as files
         pack(bot, archive)
         archive.seek(0)
         data = archive.read()
     again = scratch / "again"
     again.mkdir()
-    unpack(
-        io.BytesIO(data), again, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES
-    )  # as every worker does later: a link may leave this folder
-    return BotArchive(data, digest_of(bot), wish, bot.name if bare else None)
+    # As every worker does later: in the submitted folder a link may lead to a file that isn't in this one.
+    unpack(io.BytesIO(data), again, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
+    return BotArchive(data, digest_of(bot), name, bot.name if bot.is_file() else None)
+
+
+def _choose_name(bot: Path, stem: str) -> str:
+    """Return a bot's name: of its manifest, else of its program's file, else `stem`. Raises BotError."""
+    bare, name = bot.is_file(), Path(bot.name).stem
+    if not bare:
+        manifest = read_manifest(bot / MANIFEST, Path(MANIFEST))
+        if not manifest.run:
+            raise BotError(NO_MODELS.format(MANIFEST))
+        name = manifest.name or stem
+    try:
+        return normal_name(name)
+    except ValueError as problem:
+        where = escape_control(bot.name if bare else MANIFEST)
+        raise BotError(f"{where}: {problem}.\nRename the file, or give another name.") from None
 
 
 MAX_CPU_S = 20  # ten times as much as the slowest valid archive needs

@@ -209,7 +209,8 @@ class Knowledge:
         # By role: number of unseen cards (with those of `_up` in joined worlds); number of cards certainly in the deck.
         self._unseen = [self._copies - self._hand.count(role) for role in _ROLES]
         self._located = [0] * 5
-        # By opponent: its face-up cards; if it is in the game, its key in `_worlds` and the index of its hand there.
+        # By opponent: its face-up cards; if it is in the game, its key in `_worlds` (-1: the worlds of
+        # all opponents together) and the index of its hand there.
         self._up: dict[int, tuple[int, ...]] = {seat: () for seat in range(seats) if seat != view.seat}
         self._at: dict[int, tuple[int, int]] = {}
         self._tests: dict[int, tuple[tuple[int, int], ...]] = {}
@@ -334,14 +335,18 @@ class Knowledge:
             self._unseen[role] -= 1
         if self._worlds:
             if len(self._up[seat]) == 2:
-                key, _ = self._at.pop(seat)
-                if key >= 0:
-                    del self._worlds[key]
-                if len(self._at) <= _MAX_JOINED:
-                    self._learn()
+                self._drop_hand(seat)
             else:
                 self._test(seat)
             self._fit(role)
+
+    def _drop_hand(self, seat: int) -> None:
+        """Forget the worlds of an opponent that is out; the hands of the others may now be few enough to join."""
+        key, _ = self._at.pop(seat)
+        if key >= 0:  # else its worlds are those of all opponents
+            del self._worlds[key]
+        if len(self._at) <= _MAX_JOINED:
+            self._learn()
 
     def _swap(self, seat: int, backs: Iterable[int], room: int) -> int:
         key, at = self._at[seat]

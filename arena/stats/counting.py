@@ -64,7 +64,7 @@ class StatsAccumulator:
         match = _MatchCounts(record)
         for game in record.games:
             match.count_game(game)
-        match.add_mixes()
+        match.count_mix_shares()
         self._add_match(match)
 
     def joint_counts(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
@@ -159,8 +159,11 @@ class _MatchCounts:
         for fault in game.faults:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
-    def add_mixes(self) -> None:
-        """Turn mixes into cases: the count of a name is its number in the mix, the total is the sum of the mix."""
+    def count_mix_shares(self) -> None:
+        """Add a case for each name of each mix: its number in the mix, of the mix's sum.
+
+        A mix counts what a bot chose or met, such as its actions by name; also names that never occurred get a case.
+        """
         header = self.record.header
         names = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.settings.rules.actions)),
@@ -169,7 +172,7 @@ class _MatchCounts:
         }
         for (name, section), mix in self._mixes.items():
             for what in names[section]:
-                if (section, what) != ("attack_targets", name):
+                if (section, what) != ("attack_targets", name):  # a bot can't attack itself
                     self.cases[name, section, what] = [mix[what], mix.total()]
 
     def _count_case(self, name: str, section: str, what: str, count: float) -> None:

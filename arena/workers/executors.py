@@ -174,6 +174,11 @@ class LocalExecutor(WorkerExecutor):
                 process.send_signal(number)
 
     def _run_calls(self, number: int) -> None:
+        """Run calls of the queue in worker process `number` until None comes, in a thread of its own.
+
+        The process starts with the first call. It is replaced if it dies, which fails only the call that it ran: with
+        CallTimeoutError if it took too long, else WorkerDiedError.
+        """
         process: subprocess.Popen[bytes] | None = None
         pipe: Connection | None = None
         while (call := self._calls.get()) is not None:

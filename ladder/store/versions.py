@@ -425,12 +425,14 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 # --- active versions --------------------------------------------------------------------------------------------------
 
 
-def is_newest_version(connection: Connection, version: Version) -> bool:
+def should_be_activated(connection: Connection, version: Version) -> bool:
     """Return whether a version should become active once it is accepted.
 
     A version shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
     disabled a version of the bot since it was submitted.
     """
+    if version.id in disabled_versions(connection):
+        return False
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
     newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
     decided = (
@@ -443,8 +445,6 @@ def is_newest_version(connection: Connection, version: Version) -> bool:
             audit_log.c.action.in_(("activate", "disable")),
         )
     )
-    if version.id in disabled_versions(connection):
-        return False
     return connection.execute(newer).first() is None and connection.execute(decided).first() is None
 
 

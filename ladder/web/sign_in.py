@@ -242,7 +242,7 @@ _STALE = "This sign-in was started in another browser, or has expired. Start aga
 
 
 @openid_router.get("/sign-in/openid")
-def begin(request: CurrentContext, then: str = "/") -> Response:
+def start_provider_sign_in(request: CurrentContext, then: str = "/") -> Response:
     """Redirect to the provider, with a signed cookie that holds the state of this sign-in."""
     count_try(request, "sign in")
     settings, secret = _require_provider(request)
@@ -264,17 +264,11 @@ def begin(request: CurrentContext, then: str = "/") -> Response:
 
 
 @openid_router.get("/sign-in/openid/callback")
-def end(request: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
+def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
     """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
     count_try(request, "sign in")
     settings, secret = _require_provider(request)
-    kept = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
-    if (
-        kept is None
-        or kept["ends"] < request.ladder.clock()
-        or not hmac.compare_digest(state.encode(), kept["state"].encode())
-    ):
-        raise HTTPError(403, _STALE, request)
+    kept = _require_kept_state(request, state, secret)
     if error or not code:
         raise HTTPError(403, "The provider rejected the sign-in. Start again on the sign-in page.", request)
     claims = _fetch_claims(request, settings, secret, code, kept)
@@ -283,6 +277,18 @@ def end(request: CurrentContext, state: str = "", code: str = "", error: str = "
     response = sign_in(request, kept["then"], lambda: users.sign_in_by_provider(request.ladder, issuer, subject, email))
     response.delete_cookie(_cookie_name(request), secure=request.state.secure, httponly=True, samesite="lax")
     return response
+
+
+def _require_kept_state(request: RequestContext, state: str, secret: str) -> dict[str, Any]:
+    """Return what the browser's cookie keeps of its sign-in. Raises HTTPError unless it is that of this `state`."""
+    kept = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
+    if (
+        kept is None
+        or kept["ends"] < request.ladder.clock()
+        or not hmac.compare_digest(state.encode(), kept["state"].encode())
+    ):
+        raise HTTPError(403, _STALE, request)
+    return kept
 
 
 def _require_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:

@@ -139,7 +139,12 @@ class ProcessExited(NamedTuple):
 
 Reply = ReplyReceived | MalformedLine | TimedOut | ProcessExited
 
-_LATE = "late"
+
+class _LateReply:
+    """An answer to an expired line. It is dropped."""
+
+
+_LATE = _LateReply()
 _NEWLINE = ord("\n")
 _MAX_STRAY_EXAMPLES = 3  # unsolicited lines that are kept until they are reported; the others are only counted
 
@@ -272,17 +277,16 @@ class Seat:
         """Keep the answer to the open line, drop an answer to an expired one, and count any other line as stray."""
         if self.waiting or self._late:
             answer = self._parse_answer(line)
-            if answer is _LATE:
+            if isinstance(answer, _LateReply):
                 return
             if answer is not None and self.waiting:
-                assert not isinstance(answer, str)
                 self.answer = answer
                 self.line = line
                 self.waiting = False
                 return
         self._count_stray(line)
 
-    def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | str | None:
+    def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | _LateReply | None:
         """Return the answer to the open line, _LATE for an answer to an expired line, None for another id."""
         if self.waiting and self.number and (usual := usual_reply(line, self.number)):
             return usual

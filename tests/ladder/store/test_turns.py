@@ -82,9 +82,9 @@ def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: 
     """Two workers check at the same time."""
     older, newer = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     checked(connection, newer)
-    assert store.is_newest_version(connection, store.get_version_by_id(connection, newer))
+    assert store.should_be_activated(connection, store.get_version_by_id(connection, newer))
     checked(connection, older)
-    assert not store.is_newest_version(connection, store.get_version_by_id(connection, older))
+    assert not store.should_be_activated(connection, store.get_version_by_id(connection, older))
 
 
 @pytest.mark.parametrize("what", ["activate", "disable"])
@@ -94,9 +94,9 @@ def test_decisions_after_a_submission_are_kept(connection: Connection, what: str
     store.log_action(connection, store.AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     store.log_action(connection, store.AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
     checked(connection, version)
-    assert store.is_newest_version(connection, store.get_version_by_id(connection, version))
+    assert store.should_be_activated(connection, store.get_version_by_id(connection, version))
     store.log_action(connection, store.AuditEntry("teacher", what, "talked to the author", NOW, bot=1, version=1))
-    assert not store.is_newest_version(connection, store.get_version_by_id(connection, version))
+    assert not store.should_be_activated(connection, store.get_version_by_id(connection, version))
 
 
 def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Connection) -> None:
@@ -105,12 +105,12 @@ def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Conne
     store.deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     fixed, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     checked(connection, fixed)
-    assert not store.is_newest_version(connection, store.get_version_by_id(connection, fixed))
+    assert not store.should_be_activated(connection, store.get_version_by_id(connection, fixed))
     assert set(store.disabled_versions(connection)) == {first.id, fixed, other}
     store.set_active_version(connection, store.get_version_by_id(connection, fixed), "teacher", "fixed", NOW)
     next_one = submitted(connection, 1, "3")
     checked(connection, next_one)
-    assert store.is_newest_version(connection, store.get_version_by_id(connection, next_one))
+    assert store.should_be_activated(connection, store.get_version_by_id(connection, next_one))
     assert store.disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
 
 
@@ -158,6 +158,6 @@ def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Co
     store.set_received_at(connection, before, NOW - 60)
     for version in (newest, before, same):
         checked(connection, version)
-    assert not store.is_newest_version(connection, store.get_version_by_id(connection, before))
-    assert not store.is_newest_version(connection, store.get_version_by_id(connection, newest))
-    assert store.is_newest_version(connection, store.get_version_by_id(connection, same))
+    assert not store.should_be_activated(connection, store.get_version_by_id(connection, before))
+    assert not store.should_be_activated(connection, store.get_version_by_id(connection, newest))
+    assert store.should_be_activated(connection, store.get_version_by_id(connection, same))
