@@ -284,7 +284,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         " podium_owners decisive_matches isolated revision state remaining_s"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
-    "GradesPage": {_ANYBODY: "grades deadlines finals published releases computed_at"},
+    "GradesPage": {_ANYBODY: "grades deadlines finals published releases computed_at measured_until"},
     "Grade": {
         _OWNER: "user version submitted_at late_hours points win_rate_adjusted games baselines reason"
         " points_before_penalty late_penalty late_days_spent deadline_at extended_until open_until"

@@ -246,6 +246,7 @@ def show(
 @option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
 @option("--reason", metavar="TEXT", help="Reason for a regrade.")
 @option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
+@option("--dry-run", is_flag=True, help="Release nothing: print what would be released, and which grades change.")
 @FORMAT_OPTION
 @ACTOR_OPTION
 @json_option(grading.Grades)
@@ -257,6 +258,7 @@ def release(
     deadline: str | None,
     reason: str | None,
     incomplete: bool,
+    dry_run: bool,
     form: str,
     actor: str,
     as_json: bool,
@@ -267,8 +269,12 @@ def release(
     While users may still submit, by an extension or late days, --incomplete is needed; their grades are blank then.
     """
     with open_ladder_or_exit(folder) as ladder:
-        result = grading.release_grades(ladder, name, actor, reason, final, deadline, incomplete)
-    print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
+        if dry_run:
+            result, _ = grading.preview_release(ladder, name, actor, reason, final, deadline)
+            print_note("nothing is released")
+        else:
+            result = grading.release_grades(ladder, name, actor, reason, final, deadline, incomplete)
+            print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)
     if as_json or form != "plain":

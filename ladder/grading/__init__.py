@@ -33,6 +33,7 @@ from ladder.grading.grades import (
     get_grades,
     get_published_grades,
     list_release_summaries,
+    preview_release,
     release_grades,
     reproduce_release,
 )

@@ -19,9 +19,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from html import escape
+from itertools import chain, count
 from statistics import mean, median
 
 from arena.escaping import escape_control, escape_csv_cell
+from arena.formatting import format_count
 from arena.rating import Estimate
 from ladder.grading.final_states import BaselineResult
 from ladder.store import ERASED
@@ -178,6 +180,20 @@ class PublishedGrades:
     grades: Grades
     changes: GradeChanges | None
 
+    def summarize(self) -> list[str]:
+        """Return lines of text: how many grades there are, each one that changes, and the users without one."""
+        numbers, possible = self.grades.statistics, f"of at most {self.grades.max_points:g} points"
+        lines = [f"{format_count(numbers.total if numbers else 0, 'grade')} {possible}"]
+        if numbers:
+            lines[0] += f": mean {numbers.mean:.1f}, median {numbers.median:g}"
+        if self.changes is not None:
+            lines.append(f"Since {self.changes.before}: {'; '.join(self.changes.reasons) or 'no change for all users'}")
+            for row in self.changes.items:
+                before, after = ("no grade" if each is None else f"{each:g}" for each in (row.before, row.after))
+                lines.append(f"{row.user.login}: {before} → {after}. {'; '.join(row.reasons)}")
+            lines += [] if self.changes.items else ["No grade changes"]
+        return [*lines, *filter(None, [describe_open_grades(self.grades)])]
+
 
 @dataclass(frozen=True, slots=True)
 class GradesPage:
@@ -194,6 +210,11 @@ class GradesPage:
     releases: tuple[ReleaseSummary, ...] = ()
     computed_at: float | None = None
     measured_until: float | None = None
+
+    def propose_name(self, scope: str) -> str:
+        """Return a free name for a release of a deadline or a final: its own name, or with the first free number."""
+        taken = {each.name for each in self.releases}
+        return next(name for name in chain([scope], (f"{scope}-{number}" for number in count(2))) if name not in taken)
 
 
 Cell = str | float | int | None

@@ -183,15 +183,20 @@ class _GradingScope:
 
 
 def collect_grading_inputs(
-    connection: Connection, settings: LadderSettings, now: float, final: store.Final | None, limit: Deadline | None
+    connection: Connection,
+    settings: LadderSettings,
+    now: float,
+    final: store.Final | None,
+    limit: Deadline | None,
+    moment: store.HistoryPoint | None = None,
 ) -> GradingInputs:
-    """Return the grading inputs of a final, of a deadline or, without both, of now.
+    """Return the grading inputs of a final, of a deadline or, without both, of now. moment: of the matches, if not now.
 
     Raises LadderError if a baseline names an unknown bot.
     """
     _require_baseline_bots(connection, settings)
     scope = _GradingScope(connection, settings, now, final, limit)
-    moment = store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
+    moment = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
     fit = tuple(version.id for version in store.accepted_versions(connection)) if final is None else ()
     ended = () if final is not None else _find_ended(scope, fit, moment)
     earlier = (
@@ -342,9 +347,16 @@ def get_grades(
 
 
 def compute_grades(
-    ladder: Ladder, actor: str, final: str | None, deadline: str | None, viewer: Viewer = STAFF_VIEWER
+    ladder: Ladder,
+    actor: str,
+    final: str | None,
+    deadline: str | None,
+    viewer: Viewer = STAFF_VIEWER,
+    moment: store.HistoryPoint | None = None,
 ) -> tuple[GradingInputs, Grades]:
     """Return the grading inputs and all grades of a final, a deadline or, without both, of now.
+
+    moment: as in `collect_grading_inputs`.
 
     Raises LadderError if no baselines are configured, one names an unknown bot, or the final or deadline doesn't exist.
     """
@@ -356,7 +368,7 @@ def compute_grades(
     ended = None if final is None else reveal_final_results(ladder, final, actor, viewer)[0]
     limit = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
-        basis = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit)
+        basis = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit, moment)
         return basis, compute_grades_from(ladder, connection, basis)
 
 
@@ -491,22 +503,24 @@ def _adapter() -> TypeAdapter[StoredRelease]:
     return TypeAdapter(StoredRelease)
 
 
-def release_grades(
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A release that isn't stored yet. same: the scopes whose grades it replaces."""
+
+    release: store.Release
+    kept: StoredRelease
+    same: set["_Scope"]
+
+
+def _draft_release(
     ladder: Ladder,
     name: str,
     actor: str,
     reason: str | None,
-    final: str | None = None,
-    deadline: str | None = None,
-    incomplete: bool = False,
-) -> PublishedGrades:
-    """Release the current grades of a final or a deadline under a new name.
-
-    Raises LadderError if the name is taken or invalid, a reason is missing, or users may still submit.
-
-    reason: required if grades of the same final or deadline were released before. incomplete: released even while users
-    may still submit, who get no grade then.
-    """
+    final: str | None,
+    deadline: str | None,
+    moment: store.HistoryPoint | None = None,
+) -> _Draft:
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
             f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
@@ -521,19 +535,52 @@ def release_grades(
         _require_new_release(connection, name, same, reason)
         if deadline is not None:
             deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
-    basis, grades = compute_grades(ladder, actor, final, deadline)
+    kept = StoredRelease(reason or "released", *compute_grades(ladder, actor, final, deadline, moment=moment))
+    return _Draft(store.Release(name, of, at, actor, _adapter().dump_json(kept).decode()), kept, same)
+
+
+def preview_release(
+    ladder: Ladder, name: str, actor: str, reason: str | None, final: str | None = None, deadline: str | None = None
+) -> tuple[PublishedGrades, store.HistoryPoint]:
+    """Return what `release_grades` would release now, and the moment with which it releases the same later.
+
+    Raises LadderError as it does, but not for users who may still submit.
+    """
+    draft = _draft_release(ladder, name, actor, reason, final, deadline)
+    with ladder.database.read() as connection:
+        return _publish(connection, draft.release, draft.kept), draft.kept.inputs.moment
+
+
+def release_grades(
+    ladder: Ladder,
+    name: str,
+    actor: str,
+    reason: str | None,
+    final: str | None = None,
+    deadline: str | None = None,
+    incomplete: bool = False,
+    moment: store.HistoryPoint | None = None,
+) -> PublishedGrades:
+    """Release the current grades of a final or a deadline under a new name.
+
+    Raises LadderError if the name is taken or invalid, a reason is missing, or users may still submit.
+
+    reason: required if grades of the same final or deadline were released before. incomplete: released even while users
+    may still submit, who get no grade then. moment: of the matches that count, None for now.
+    """
+    draft = _draft_release(ladder, name, actor, reason, final, deadline, moment)
+    new, kept, grades = draft.release, draft.kept, draft.kept.grades
     if not incomplete and (open_ones := describe_open_grades(grades)):
         hint = "Release" if grades.of_final else "Wait for them, or release"
-        raise LadderError(f"{open_ones}.\n{hint} the other grades: --incomplete, or the box of the page")
-    kept = StoredRelease(reason or "released", basis, grades)
-    new = store.Release(name, of, at, actor, _adapter().dump_json(kept).decode())
+        raise LadderError(f"{open_ones}.\n{hint} the other grades: --incomplete")
 
     def act(connection: Connection) -> None:
         if new in store.all_releases(connection):
             return  # ours, whose answer was lost
-        _require_new_release(connection, name, same, reason)
+        _require_new_release(connection, name, draft.same, reason)
         store.insert_release(connection, new)
-        store.log_action(connection, store.AuditEntry(actor, "release", f"{name}, {grades.scope}: {kept.reason}", at))
+        text = f"{name}, {grades.scope}: {kept.reason}"
+        store.log_action(connection, store.AuditEntry(actor, "release", text, new.created_at))
 
     ladder.database.write(act)
     with ladder.database.read() as connection:
@@ -592,17 +639,30 @@ def get_published_grades(
 
     Raises LadderError if a release doesn't exist.
     """
-    found, now = _find(connection, name), _logins_now(connection)
-    kept = _adapter().validate_json(found.data)
-    before = [each for each in store.all_releases(connection) if each.scope == found.scope]
-    before = before[: before.index(found)][-1:] if since is None else [_find(connection, since)]
+    found = _find(connection, name)
+    return _publish(connection, found, _adapter().validate_json(found.data), viewer, since)
+
+
+def _publish(
+    connection: Connection,
+    release: store.Release,
+    kept: StoredRelease,
+    viewer: Viewer = STAFF_VIEWER,
+    since: str | None = None,
+) -> PublishedGrades:
+    """Return a release, stored or not yet, as `get_published_grades` does."""
+    now, known = _logins_now(connection), store.all_releases(connection)
+    before = [
+        each for each in known[: known.index(release) if release in known else None] if each.scope == release.scope
+    ]
+    before = before[-1:] if since is None else [_find(connection, since)]
     changes = None
     if before:
-        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), found, kept)
+        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), release, kept)
         rows = tuple(row for row in changes.items if viewer.can("grades:read", now[row.user.login]))
         changes = replace(changes, items=rows)
     grades = tuple(grade for grade in kept.grades.grades if viewer.can("grades:read", now[grade.user.login]))
-    return PublishedGrades(_line(found, kept, viewer), replace(kept.grades, grades=grades), changes)
+    return PublishedGrades(_line(release, kept, viewer), replace(kept.grades, grades=grades), changes)
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:

@@ -13,7 +13,7 @@ from ladder import grading
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.settings import LadderError
-from ladder.store import extensions_in_force
+from ladder.store import HistoryPoint, extensions_in_force
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form, render_page
 from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError
@@ -84,14 +84,20 @@ def release(
     final: Annotated[str, Form()] = "",
     deadline: Annotated[str, Form()] = "",
     reason: Annotated[str, Form(max_length=500)] = "",
-    incomplete: Annotated[bool, Form()] = False,
+    end: Annotated[int | None, Form(ge=0, lt=2**31)] = None,
+    audit: Annotated[int | None, Form(ge=0, lt=2**31)] = None,
 ) -> Response:
-    """Release the grades of a revealed final, or of a deadline, as they are now."""
+    """Show what a release of a revealed final or of a deadline would be; with the moment of that page, release it."""
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
-    of = (final or None, deadline or None)
-    made = grading.release_grades(request.ladder, name, request.actor, reason.strip() or None, *of, incomplete)
-    return RedirectResponse(f"/admin/grades?release={made.release.name}", 303)
+    of = (request.ladder, name, request.actor, reason.strip() or None, final or None, deadline or None)
+    if end is None or audit is None:
+        draft, at = grading.preview_release(*of)
+        fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
+        fields += [("end", str(at.end_sequence)), ("audit", str(at.audit_id))]
+        return render_form(request, "confirm.html", 409, changes=draft.summarize(), fields=fields)
+    grading.release_grades(*of, incomplete=True, moment=HistoryPoint(end, audit))
+    return RedirectResponse(f"/admin/grades?release={name}", 303)
 
 
 def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:

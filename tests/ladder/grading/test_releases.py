@@ -219,6 +219,26 @@ def test_a_regrade_keeps_the_measurement_of_a_version_without_new_games(ladder: 
     assert grading.get_grades(ladder, "t", deadline="first").grades[0].baselines != ada.baselines
 
 
+def test_a_regrade_is_shown_before_and_then_released_as_shown(ladder: Ladder) -> None:
+    grading.release_grades(ladder, "one", "t", None, deadline="first")
+    set_void(ladder, 1, True, "t", "the host slept")
+    disable_bot(ladder, "a", "t", "copied")
+    shown, moment = grading.preview_release(ladder, "two", "t", "copied", deadline="first")
+    lines = shown.summarize()
+    assert lines[:2] == [
+        "3 grades of at most 100 points: mean 0.0, median 0",
+        "Since one: 94 games count, 96 before; void since: match 1",
+    ]
+    assert lines[2].startswith("ada: 70 → 0. no version counts, a@1 before")
+    run = Term(ladder.path).arena("grades release", "two", "--deadline", "first", "--reason", "x", "--dry-run")
+    assert run.err.startswith('nothing is released\nsince "one"')
+    play(ladder, "b@1", "one@1", [2] * 20)
+    made = grading.release_grades(ladder, "two", "t", "copied", deadline="first", moment=moment)
+    assert made.grades == shown.grades
+    page = grading.GradesPage(None, (), (), releases=(made.release,))
+    assert [page.propose_name(name) for name in ("one", "two")] == ["one", "two-2"]
+
+
 def test_games_after_the_hours_of_a_deadline_change_no_grade(ladder: Ladder) -> None:
     """Neither those of the version itself, nor those of others, nor of versions that came later."""
     toml = ladder.path / "ladder.toml"

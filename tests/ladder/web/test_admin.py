@@ -47,8 +47,11 @@ def post(visitor: TestClient, path: str, code: int = 303, files: Any = None, **f
 def import_roster(staff: TestClient, name: str, text: str) -> str:
     """Import a roster as its preview offers it, and return the path of the result's page."""
     preview = post(staff, "/admin/users/import", 200, files={"roster": (name, text)})
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', preview))
-    return post(staff, "/admin/users/import/confirm", **fields)
+    return post(staff, "/admin/users/import/confirm", **hidden_fields(preview))
+
+
+def hidden_fields(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
 
 
 def person(ladder: Ladder, login: str) -> UserAdminPage:
@@ -183,7 +186,10 @@ def test_erased_data_is_nowhere_and_results_stay(web: Pages, staff: TestClient, 
     post(staff, "/admin/users/ada/leave", withdrawn="false", reason="plays in the final")
     own.run()
     post(staff, "/finals/last/reveal")
-    post(staff, "/admin/grades", name="grades", final="last")
+    preview = post(staff, "/admin/grades", 409, name="grades", final="last")
+    assert "Nothing has changed yet" in preview
+    assert "of at most 30 points: mean" in preview
+    assert post(staff, "/admin/grades", **hidden_fields(preview)) == "/admin/grades?release=grades"
     post(staff, "/admin/users/bob/suspend", reason="x")
     post(staff, "/finals", name="next", games=6)
     for _ in range(2):  # also of a withdrawn user
