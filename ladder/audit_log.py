@@ -24,12 +24,14 @@ def list_audit_log(
     limit: int = 50,
     login: str | None = None,
     without: Sequence[str] = (),
+    action: str | None = None,
 ) -> AuditLog:
-    """Return up to `limit` decisions older than decision `after`. `login`: only those about a user or their bots.
+    """Return up to `limit` decisions older than decision `after`.
 
-    without: the actions to leave out.
+    login: only those about a user or their bots, or by the user. without: the actions to leave out. action: the only
+    one.
     """
-    lines = list_audit_summaries(context.connection, after, limit + 1, login, without)
+    lines = list_audit_summaries(context.connection, after, limit + 1, login, without, action)
     more = lines[limit - 1].id if len(lines) > limit else None
     rows = tuple(hide_fields(line, context.viewer) for line in lines[:limit])
     return hide_fields(AuditLog(rows, more, context.revision), context.viewer)
@@ -83,6 +85,10 @@ _KINDS = {
     "join": "sign-up link",
     "team": "team invitation",
     "openid": "provider account",
+}
+
+ACTION_LABELS = {
+    action: words.format(version="a version", kind="link, session or token") for action, words in _PAST_TENSE.items()
 }
 
 

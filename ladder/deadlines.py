@@ -30,7 +30,7 @@ class DeadlineSummary:
     extension_reason: why the user has an extension, None without one. counting: refs of the user's versions that count
     so far. unchecked: refs of those that will count if they pass their check. late_until: until when a late first
     version counts, None if late versions don't count, or if a version counts already. lateness: what a late version
-    that counts costs, None if none is late.
+    that counts costs, None if none is late. late_days_left: the user's at this deadline, None if late_until is.
     """
 
     name: str
@@ -41,6 +41,7 @@ class DeadlineSummary:
     unchecked: tuple[str, ...] = ()
     late_until: float | None = None
     lateness: str | None = None
+    late_days_left: int | None = None
 
     @property
     def accepts_until(self) -> float:
@@ -130,7 +131,10 @@ def deadlines_of_user(
         why = None if own.extension is None else own.extension.reason
         late = None if counts or own.last == own.closes else own.last
         refs = tuple(version.version_ref for version in counts)
-        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, refs, waiting, late, costs))
+        days = None
+        if late and owner is not None and settings.lateness.late_days:
+            days = max(0, remaining_late_days(connection, settings, deadline.name)[owner])
+        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, refs, waiting, late, costs, days))
     return tuple(dues)
 
 

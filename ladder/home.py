@@ -43,7 +43,7 @@ class AccountPage:
     """A user's account. team: its current members including the user, empty without a team.
 
     credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
-    deadlines: the user's personal deadlines.
+    deadlines: the user's personal deadlines. released_at: when grades were last released, as Unix time; None if never.
     """
 
     user: UserSummary
@@ -53,6 +53,7 @@ class AccountPage:
     session_id: int | None
     deadlines: tuple[DeadlineSummary, ...] = ()
     revision: int | None = None
+    released_at: float | None = None
 
 
 def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
@@ -74,6 +75,7 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
         viewer.session,
         due,
         context.revision,
+        store.last_release_at(connection),
     )
     return hide_fields(result, viewer, owner.login)
 

@@ -184,6 +184,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "POST /finals/{name}/reveal": ("ladder:manage", None),
     "GET /admin": ("ladder:manage", None),
     "GET /admin/audit-log": ("ladder:manage", None),
+    "GET /admin/audit-log.csv": ("ladder:manage", None),
     "GET /admin/settings": ("ladder:manage", None),
     "POST /admin/settings": ("ladder:manage", None),
     "GET /admin/finals/new": ("ladder:manage", None),
@@ -223,7 +224,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
 
 # The access level that each field of each view type requires. A type without an entry is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
-    "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision"},
+    "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision released_at"},
     "OwnBotSummary": {
         _MATE: "bot owner active_version newest_version status reason disabled_reason standing last_match lost_game"
         " next_round_s"
@@ -244,7 +245,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions_per_day deadlines"},
     "DeadlineSummary": {
         _ANYBODY: "name deadline_at closes_at",
-        _MATE: "counting unchecked late_until lateness",
+        _MATE: "counting unchecked late_until lateness late_days_left",
         _OWNER: "extension_reason",
     },
     "HomePage": {_ANYBODY: "info standings latest_match finals account revision"},
@@ -292,7 +293,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "GradeChange": {_OWNER: "user before after reasons"},
     "GradeChanges": {_ANYBODY: "before after reasons items"},
     "PublishedGrades": {_ANYBODY: "release grades changes"},
-    "ReleaseSummary": {_ANYBODY: "name scope created_at", _STAFF: "created_by reason"},
+    "ReleaseSummary": {_ANYBODY: "name scope created_at reason", _STAFF: "created_by"},
     "BaselineResult": {_OWNER: "baseline passed points max_points threshold value low high inconclusive explanation"},
     "DashboardProblem": {_STAFF: "text path"},
     "Dashboard": {

@@ -91,8 +91,9 @@ class CourseSettings(_Table):
 
     title: Annotated[str, Field(max_length=60, description="Title on all pages; if empty, the folder's name.")] = ""
     logo: Annotated[str, Field(max_length=2, description="One or two characters, drawn as the icon.")] = ""
+    contact: Annotated[str, Field(max_length=100, description="Whom users ask about a grade, such as an address.")] = ""
 
-    @field_validator("title", "logo")
+    @field_validator("title", "logo", "contact")
     @classmethod
     def _has_no_spaces_at_its_ends(cls, text: str) -> str:
         if text != text.strip():

@@ -244,7 +244,7 @@ def show(
 @NAME_ARGUMENT
 @FINAL_OPTION
 @option("--deadline", metavar="NAME", help="Use the versions that count at this deadline.")
-@option("--reason", metavar="TEXT", help="Reason for a regrade.")
+@option("--reason", metavar="TEXT", help="Reason for a regrade. All users see it.")
 @option("--incomplete", is_flag=True, help="Release without grades for users who may still submit.")
 @option("--dry-run", is_flag=True, help="Release nothing: print what would be released, and which grades change.")
 @FORMAT_OPTION

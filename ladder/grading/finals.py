@@ -96,6 +96,9 @@ def create_final(
     return _queue(ladder, final, versions, actor, f"{why}; extended for {open_to}" if open_to else why)
 
 
+_EXTENDED = "Create it after that time; or grade these users at the deadline, and the others in the final."
+
+
 @dataclass(frozen=True, slots=True)
 class FinalPreview:
     """A final as it would be created now. deadline: its name, "" for the active versions. versions: their refs.
@@ -141,7 +144,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     except LadderError as error:
         problem = problem or str(error)
     bots = {version.name for version in versions}
-    warnings = [f"The final doesn't wait for extensions: {open_to}."] if open_to else []
+    warnings = [f"The final doesn't wait for extensions: {open_to}. {_EXTENDED}"] if open_to else []
     if due is not None and due.closes <= now < (last := effective_deadline(settings, due).last):
         late = format_deadline_time(last, due)
         warnings.append(

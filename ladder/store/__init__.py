@@ -56,6 +56,7 @@ from ladder.store.finals import (
     get_final_key,
     insert_final,
     insert_release,
+    last_release_at,
     list_decisive_matches,
     list_final_matches,
     requeue_abandoned,

@@ -151,11 +151,16 @@ class AuditEntrySummary:
 
 
 def list_audit_summaries(
-    connection: Connection, after: int | None, limit: int, login: str | None, without: Sequence[str]
+    connection: Connection,
+    after: int | None,
+    limit: int,
+    login: str | None,
+    without: Sequence[str],
+    action: str | None = None,
 ) -> list[AuditEntrySummary]:
     """Return up to `limit` entries older than entry `after`, newest first, except those with actions of `without`.
 
-    login: only entries about this user or their bots.
+    login: only entries about this user or their bots, or by this user. action: only those with this action.
     """
     about, owner = users.alias(), users.alias()
     query = (
@@ -175,7 +180,9 @@ def list_audit_summaries(
     if without:
         query = query.where(audit_log.c.action.not_in(without))
     if login is not None:
-        query = query.where(or_(about.c.login == login, owner.c.login == login))
+        query = query.where(or_(about.c.login == login, owner.c.login == login, audit_log.c.actor == login))
+    if action is not None:
+        query = query.where(audit_log.c.action == action)
     return [AuditEntrySummary(*row) for row in connection.execute(query)]
 
 

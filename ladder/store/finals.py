@@ -10,7 +10,7 @@ import zlib
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from ladder.store.leases import WAITING
 from ladder.store.queue import ABANDONED
@@ -157,6 +157,12 @@ def insert_release(connection: Connection, release: Release) -> None:
         "data": zlib.compress(release.data.encode(), 9),
     }  # fmt: skip
     connection.execute(insert(grade_releases).values(values))
+
+
+def last_release_at(connection: Connection) -> float | None:
+    """Return when grades were last released, as Unix time; None if never."""
+    at: float | None = connection.scalar(select(func.max(grade_releases.c.created_at)))
+    return at
 
 
 def all_releases(connection: Connection) -> list[Release]:

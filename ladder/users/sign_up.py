@@ -33,7 +33,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
     login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
-        raise LadderError("A login can't contain @.\nChoose another login.")
+        raise LadderError("The login of an account that you create can't be an email address.\nChoose one without @.")
     return _sign_up(ladder, link, store.User(login, name, "", person.email), secrets.token_urlsafe(32))
 
 

@@ -28,7 +28,7 @@ from arena.lessons import ways_html
 from arena.playground import find_build, make_program_fragment
 from arena.replay import style_sheets
 from arena.samples import sample_folder
-from ladder.audit_log import describe_decision
+from ladder.audit_log import ACTION_LABELS, describe_decision
 from ladder.bots import DailyRating
 from ladder.grading import describe_missing_ids
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
@@ -113,6 +113,7 @@ def _make_environment() -> Environment:
         "languages": {kit: LANGUAGES[kit].name for kit in KITS},
         "ways": lambda *texts: Markup(ways_html(*texts)),
         "describe_missing_ids": describe_missing_ids,
+        "action_labels": ACTION_LABELS,
         "playground": lambda: find_build() is not None,
     }
     env.globals["starter_fragment"] = make_program_fragment((sample_folder() / "python/bot.py").read_text("utf-8"))

@@ -28,7 +28,7 @@ from ladder.grading import list_final_states
 from ladder.home import describe_ladder
 from ladder.ladder import STAFF_USER, Ladder, set_frozen
 from ladder.match_pages import set_void
-from ladder.settings import LadderError
+from ladder.settings import SETTINGS_FILE, LadderError
 from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
 from ladder.users import (
     APPROVAL_SCOPE,
@@ -69,6 +69,7 @@ from ladder.web.request_context import (
 
 admin_router = APIRouter(route_class=AuthorizedRoute)
 
+MAX_AUDIT_ROWS = 100_000  # of a download
 CHECKUP_FRESH_S = 60.0  # for which a checkup is reused: on a large ladder it takes seconds
 
 _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
@@ -102,9 +103,27 @@ def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
 
 
 @page_and_json(admin_router, "/admin/audit-log", "audit_log.html")
-def acts(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> AuditLog:
-    """Return fifty entries of the audit log, newest first, older than entry `after`."""
-    return list_audit_log(context, after)
+def acts(
+    ladder: Ladder, context: ViewContext, after: RowId | None = None, login: str = "", action: str = ""
+) -> AuditLog:
+    """Return fifty entries of the audit log, newest first, older than entry `after`, of a user and of an action."""
+    return list_audit_log(context, after, login=login.strip() or None, action=action or None)
+
+
+@admin_router.get("/admin/audit-log.csv", include_in_schema=False)
+def download_audit_log(request: CurrentContext, login: str = "", action: str = "") -> Response:
+    """Return the audit log of a user and of an action as CSV, newest first, at most MAX_AUDIT_ROWS entries."""
+    with request.ladder.reading(request.viewer) as context:
+        found = list_audit_log(context, None, MAX_AUDIT_ROWS, login.strip() or None, action=action or None).items
+    out, columns = io.StringIO(), ("created_at", "actor", "action", "bot", "version", "match", "login", "reason")
+    rows = [[getattr(entry, name) for name in columns] for entry in found]
+    write_csv(out, columns, ([_format_utc(at), *others] for at, *others in rows))
+    headers = {"Content-Disposition": 'attachment; filename="audit-log.csv"', "Cache-Control": "no-store"}
+    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _format_utc(timestamp: float) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
 
 
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
@@ -173,9 +192,9 @@ def change(
     except LadderError as error:
         problem = str(error).partition("\n")[0]
         field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
-        if field is None:
+        if all((form.table, form.index) != (table, index) for form in list_setting_forms(request.ladder.settings)):
             raise
-        problem = problem.rpartition(f"{field}: ")[2]
+        problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2]
         refused = {"table": table, "index": index, "values": values, "field": field, "problem": problem}
         return _render_settings(request, refused)
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)

@@ -149,7 +149,8 @@ async function send(form, found) {
     for (const [path, file] of files) body.append("files", file, path);
     const answered = await fetch("/api/submissions", { method: "POST", body });
     const told = await answered.json();
-    if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
+    if (told.duplicate) say(form, `These files are identical to version ${told.number} of ${told.name}. No version was added.`);
+    else if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
     else say(form, answered.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : told.error);
   } catch (problem) {
     say(form, `Upload failed: ${problem.message}`);
@@ -206,6 +207,7 @@ document.addEventListener("submit", async (event) => {
     if (answer.redirected) return location.assign(answer.url);
     if (answer.status === 401) return signInAgain();
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (page.querySelector("main form")) return form.submit();  // to the page that asks for a confirmation
     say(form, [...page.querySelectorAll("main .panel p:not(:has(a))")].map((line) => line.textContent).join(" "));
   } catch (problem) {
     say(form, `The form wasn't sent: ${problem.message}`);

@@ -16,10 +16,11 @@ from ladder import store
 from ladder.audit_log import list_audit_log
 from ladder.dashboards import UserAdminPage, view_user_for_admin
 from ladder.deadlines import extend_deadline
+from ladder.grading import release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
 from ladder.users import create_account, issue_secret
-from tests.ladder.classes import add_settings
+from tests.ladder.classes import add_settings, deadline
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
 from tests.ladder.web.visitors import Pages, pages
@@ -271,6 +272,11 @@ def test_the_audit_log_has_credentials_without_their_secrets(web: Pages, staff: 
         ("staff", "import", None), ("staff", "import", "kay"), ("staff", "issue", "kay"), ("staff", "issue", "lee"),
         ("ada", "issue", "ada"),
     ]  # fmt: skip
+    text = staff.get("/admin/audit-log.csv?login=kay&action=issue").text
+    [row] = csv.DictReader(io.StringIO(text))
+    assert (row["actor"], row["action"], row["login"], row["reason"][:5]) == ("staff", "issue", "kay", "link ")
+    page = staff.get("/admin/audit-log?login=ada&action=issue").text
+    assert ("/admin/users/kay" in page, "/admin/users/ada" in page) == (False, True)
     printed = own.arena("events").out
     assert "staff imported users: b.csv: 2 added, 0 changed" in printed
     assert re.search("staff created a sign-in link: link [0-9]+\n", printed), printed
@@ -572,6 +578,15 @@ def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
     assert "this ladder has no baselines" in ada.get("/grades").text
     add_settings(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
+    settings = web.ladder.path / "ladder.toml"
+    settings.write_text(settings.read_text().replace('contact = ""', 'contact = "kay@uni.example"'))
+    add_settings(web.ladder, deadline("over", web.ladder.clock() - 3600))
+    for name, reason in (("one", None), ("two", "points for playing")):
+        release_grades(web.ladder, name, "staff", reason, deadline="over", incomplete=True)
+    released = ada.get("/grades?deadline=over").text
+    assert "Reason for the regrade: points for playing" in released
+    assert "Is this grade wrong? Ask kay@uni.example." in released
+    assert "Grades were released" in ada.get("/").text
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
     assert grade["user"]["login"] == "ada"
     without_version = web.visitor("bob").get("/grades").text
