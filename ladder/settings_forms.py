@@ -283,8 +283,9 @@ def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> A
         return text
     except (KeyError, OSError):  # a folder of zones is an OSError
         raise LadderError(f'zone: there is no time zone "{escape_control(zone)}".\nCorrect its name.') from None
-    except ValueError as error:
-        raise LadderError(f"{name}: {error}.\nCorrect this value.") from None
+    except ValueError:
+        what = {"integer": "a whole number", "number": "a number"}.get(kind or "", "a date with a time of day")
+        raise LadderError(f'{name}: "{escape_control(text)}" isn\'t {what}.\nCorrect this value.') from None
 
 
 def _replace_file(path: Path, text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from ladder.permissions import Viewer
-from ladder.store import all_finals, has_live_runner, is_frozen, last_event_id
+from ladder.store import all_finals, find_freeze_entry, has_live_runner, last_event_id
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,12 @@ class ViewContext:
     @cached_property
     def rated_stall_reason(self) -> str | None:
         """Why no rated matches start; None if they may start."""
-        return self.stall_reason or (FROZEN if is_frozen(self.connection) else None)
+        frozen = find_freeze_entry(self.connection)
+        why = None if frozen is None else f"The ladder is frozen ({frozen.reason}): {FROZEN}"
+        return self.stall_reason or why
 
 
-FROZEN = "The ladder is frozen: no rated matches start. Checks, challenges and finals continue."
+FROZEN = "no rated matches start. Checks, challenges and finals continue."
 NO_RUNNER = "No runner is active, so no checks or matches run."
 
 T = TypeVar("T")

@@ -200,7 +200,7 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
 @audited
 @json_option(ActionResult)
 def freeze(folder: Path, undo: bool, actor: str, reason: str, as_json: bool) -> None:
-    """Stop starting rated matches. Checks, challenges and finals continue."""
+    """Stop starting rated matches. Checks, challenges and finals continue. All users see the reason."""
     with open_ladder_or_exit(folder) as ladder:
         new = set_frozen(ladder, not undo, actor, reason)
     print_decision(new, "the ladder is not frozen" if undo else "the ladder is frozen", as_json)

@@ -192,9 +192,14 @@ def change(
     except LadderError as error:
         problem = str(error).partition("\n")[0]
         field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
-        if all((form.table, form.index) != (table, index) for form in list_setting_forms(request.ladder.settings)):
+        forms = [
+            each for each in list_setting_forms(request.ladder.settings) if (each.table, each.index) == (table, index)
+        ]
+        if not forms:
             raise
         problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2]
+        for each in forms[0].fields:  # a browser's user sees labels, not names
+            problem = problem.replace(f"({each.name})", f"({each.label})")
         refused = {"table": table, "index": index, "values": values, "field": field, "problem": problem}
         return _render_settings(request, refused)
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)

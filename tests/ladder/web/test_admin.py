@@ -420,7 +420,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
             '<p class="bad" role="alert" data-still>A baseline',
         ),
         ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "There is no bot &#34;x&#34;"),
-        ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "Invalid isoformat string"),
+        ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "&#34;tomorrow&#34; isn&#39;t a date"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
         ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "was changed meanwhile"),
     ):

@@ -93,4 +93,4 @@ def test_pages_on_which_users_wait_say_that_the_ladder_is_frozen(web: Pages, own
         if frozen:
             freeze(own.path)
         for path in ("/", "/bots/new", "/queue"):
-            assert ("The ladder is frozen" in cyd.get(path).text) == frozen
+            assert ("The ladder is frozen (nothing is to be played): no rated" in cyd.get(path).text) == frozen
