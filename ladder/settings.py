@@ -91,7 +91,7 @@ class CourseSettings(_Table):
 
     title: Annotated[str, Field(max_length=60, description="Title on all pages; if empty, the folder's name.")] = ""
     logo: Annotated[str, Field(max_length=2, description="One or two characters, drawn as the icon.")] = ""
-    contact: Annotated[str, Field(max_length=100, description="Whom users ask about a grade, such as an address.")] = ""
+    contact: Annotated[str, Field(max_length=100, description="Person or address for questions about grades.")] = ""
 
     @field_validator("title", "logo", "contact")
     @classmethod

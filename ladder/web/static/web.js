@@ -148,10 +148,10 @@ async function send(form, found) {
     for (const word of ["name", "owner", "at"]) if (form.elements[word]) body.append(word, form.elements[word].value);
     for (const [path, file] of files) body.append("files", file, path);
     const answered = await fetch("/api/submissions", { method: "POST", body });
-    const told = await answered.json();
-    if (told.duplicate) say(form, `These files are identical to version ${told.number} of ${told.name}. No version was added.`);
-    else if (answered.ok) location.assign(`/bots/${encodeURIComponent(told.name)}/${told.number}#checks`);
-    else say(form, answered.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : told.error);
+    const result = await answered.json();
+    if (result.duplicate) say(form, `These files are identical to version ${result.number} of ${result.name}. No version was added.`);
+    else if (answered.ok) location.assign(`/bots/${encodeURIComponent(result.name)}/${result.number}#checks`);
+    else say(form, answered.status === 401 ? "Your session has ended. Sign in in another tab, then submit again." : result.error);
   } catch (problem) {
     say(form, `Upload failed: ${problem.message}`);
   } finally {
