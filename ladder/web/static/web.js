@@ -227,7 +227,7 @@ document.addEventListener("submit", ({ target }) => {
   stored.typed = JSON.stringify([keyOf(target), fieldsOf(target).map(({ value, checked }) => [value, checked])]);
 });
 
-// A form that was sent after the end of its session is filled in again, without passwords, once its user has signed in.
+// A form is filled in again, without passwords, once its user has signed in after the end of a session, or has gone back.
 const fieldsOf = (form) => [...form.querySelectorAll("input[name]:not([type=password], [type=file], [type=hidden]), select, textarea")];
 function keyOf(form) {
   const login = document.querySelector("form[data-login]")?.dataset.login;
@@ -242,7 +242,7 @@ function signInAgain() {
 }
 
 if (document.querySelector("[data-ended]") && stored.typed) signInAgain();
-else delete stored.typed;
+else if (!document.querySelector("[data-back]")) delete stored.typed;
 const [unsent, typed] = JSON.parse(stored.unsent ?? "[]");
 if (unsent && location.pathname === "/sign-in") document.querySelector("h1").insertAdjacentHTML("afterend", '<p class="panel bad" role="alert">Nothing was saved. Sign in, then send the form again: it is filled in as before.</p>');
 for (const form of document.forms) {
@@ -255,7 +255,10 @@ for (const form of document.forms) {
 
 // A second click on a button would cancel the answer to the first, which may be a session or a secret that is shown once.
 let sent = new Map();
-addEventListener("pageshow", () => (sent = new Map()));
+addEventListener("pageshow", ({ persisted }) => {
+  sent = new Map();
+  if (persisted) delete stored.unsent; // the form is as it was
+});
 document.addEventListener("submit", (event) => {
   const button = event.submitter ?? event.target;
   if (performance.now() - (sent.get(button) ?? -Infinity) < ONCE_MS) event.preventDefault();
@@ -307,8 +310,10 @@ for (const field of document.querySelectorAll("input[type=password]")) {
 
 for (const button of document.querySelectorAll(".print")) button.addEventListener("click", () => window.print());
 
-// A rejected form is still filled in.
-for (const button of document.querySelectorAll("[data-back]")) button.addEventListener("click", () => history.back());
+for (const button of document.querySelectorAll("[data-back]")) button.addEventListener("click", () => {
+  if (stored.typed) stored.unsent = stored.typed;
+  history.back();
+});
 
 // A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
