@@ -28,7 +28,12 @@ _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # th
 _TITLES = {"auto_disable": "Failing bots", "checks": "Checks of submissions", "retention": "Storage", "web": "Pages"}
 _TITLES["tables"] = "Live tables"
 _LABELS = {"title": "Name of the course", "logo": "Icon", "name": "Name", "at": "Due at", "points": "Points"}
-_LABELS |= {"contact": "Contact", "measured_hours": "Hours of games", "beats": "Beats", "max_fault_percent": "Faults in percent"}
+_LABELS |= {
+    "contact": "Contact",
+    "measured_hours": "Hours of games",
+    "beats": "Beats",
+    "max_fault_percent": "Faults in percent",
+}
 _LABELS |= {"min_games": "Games", "min_win_rate_percent": "Win rate in percent"}
 _LABELS |= {"public": "Public", "banner": "Notice", "allow_guests": "Guests", "pace": "Pace", "chat": "Chat"}
 _LABELS |= {"endurance_seconds": "Seconds of endurance", "penalty_percent_per_day": "Penalty per day"}

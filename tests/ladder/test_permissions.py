@@ -288,8 +288,8 @@ NEEDED_LEVELS = {act: level for level, acts in ACTS.items() for act in acts.spli
 PRIVATE_FIELDS = {
     AccessLevel.MATE: "BotPage: checks fault_reports lost_games costly_decisions opponents audit_log deadlines;"
     " BotStyle: hidden; BotVersion: received_at faults digest reason checked_at blocked_reason submitted_by;"
-    " BuildLog; CheckStepView; CostlyDecision; DeadlineSummary: counting unchecked late_until lateness;"
-    " DecisionSummary: actor;"
+    " BuildLog; CheckStepView; CostlyDecision; DeadlineSummary: counting unchecked late_until lateness"
+    " late_days_left; DecisionSummary: actor;"
     " EventSummary: decision; FaultReport; HiddenNumber: name count total; LostGame; Membership: team login name"
     " joined_at; OwnBotSummary; ProcessLog; UserSummary: login name; VersionCheckView",
     AccessLevel.OWNER: "AccountPage; BaselineResult; CredentialSummary; DeadlineSummary: extension_reason; Grade;"
@@ -299,7 +299,7 @@ PRIVATE_FIELDS = {
     AccessLevel.STAFF: "AuditEntrySummary; AuditLog; BotPage: owner; BotSummary: owner; ChatLineSummary: muted;"
     " CollusionReport: suspects; CollusionSuspects; Dashboard; DashboardProblem; EventSummary: details;"
     " FailedAttempt: reason; FieldStyle: hidden; Finding; HiddenNumber: field_mean; MatchPage: reason; MatchSummary:"
-    " reason; QueuePage: runners; ReleaseSummary: created_by reason; RemainingQuota: owners; RunnerSummary;"
+    " reason; QueuePage: runners; ReleaseSummary: created_by; RemainingQuota: owners; RunnerSummary;"
     " SimilarityPair; SimilarityReport; StandingsPage: sections; StandingsRow: owner; UserAdminList; UserAdminPage;"
     " UserAdminSummary",
 }
