@@ -14,7 +14,7 @@ from arena.escaping import escape_control
 from ladder import store
 from ladder.bots import describe_party
 from ladder.clock import DAY_S
-from ladder.ladder import Ladder, get_accepted_version, get_acting_user, make_viewer
+from ladder.ladder import Ladder, get_accepted_version, get_acting_user, make_viewer, transaction
 from ladder.settings import LadderError
 
 
@@ -34,32 +34,43 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     another user, an opponent can't play, or the quota is used up.
     """
     most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
+    return _queue_once(ladder, bot, opponents, login, count=count, now=now, most=most)
 
-    def act(connection: Connection) -> QueuedChallenge:
-        owner = get_acting_user(connection, login)
-        table = _seat_challenge(connection, ladder.play.seats, bot, opponents)
-        if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
+
+@transaction
+def _queue_once(
+    connection: Connection,
+    ladder: Ladder,
+    bot: str,
+    opponents: Sequence[str],
+    login: str,
+    *,
+    count: int,
+    now: float,
+    most: int,
+) -> QueuedChallenge:
+    """Do `queue_challenges`; `now` also identifies a repeated call. most: allowed a day for a user or team."""
+    owner = get_acting_user(connection, login)
+    table = _seat_challenge(connection, ladder.play.seats, bot, opponents)
+    if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
+        raise LadderError(
+            f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
+            "Name your own bot first, then its opponents."
+        )
+    party = store.get_party(connection, owner)
+    asked = store.challenges_since(connection, party, now - now % DAY_S)
+    ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+    if not ids:  # else this is the second call of a function whose commit had no answer
+        if not owner.staff and today + count > most:
             raise LadderError(
-                f'the bot "{escape_control(table[0].name)}" belongs to another user.\n'
-                "Name your own bot first, then its opponents."
+                f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
+                f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
             )
-        version_refs = tuple(version.version_ref for version in table)
-        party = store.get_party(connection, owner)
-        asked = store.challenges_since(connection, party, now - now % DAY_S)
-        ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
-        if not ids:  # else this is the second call of a function whose commit had no answer
-            if not owner.staff and today + count > most:
-                raise LadderError(
-                    f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
-                    f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
-                )
-            ids = store.queue_matches(
-                connection, store.CHALLENGE, [[each.id for each in table]] * count, now, requested_by=owner.id
-            )
-            today += count
-        return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
-
-    return ladder.database.write(act)
+        tables = [[each.id for each in table]] * count
+        ids = store.queue_matches(connection, store.CHALLENGE, tables, now, requested_by=owner.id)
+        today += count
+    version_refs = tuple(version.version_ref for version in table)
+    return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
 
 
 def _seat_challenge(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:

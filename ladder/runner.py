@@ -193,40 +193,39 @@ class LadderRunner:
 
         Yields nothing if the result came a second time.
         """
-        now = self.ladder.clock()
-        reason = None if check.passed else rejection_reason(check.steps)
-        seats = self.ladder.play.seats
-
-        def act(connection: Connection) -> runner_events.CheckFinished | None:
-            steps = [serialize_step(step) for step in check.steps]
-            argv = None if check.bot is None else check.bot.argv
-            built = None
-            if check.built is not None and check.bot is not None:
-                built = check.bot.digest
-                store.insert_archive(connection, built, check.bot.file, check.built)
-            if not store.finish_check(
-                connection,
-                version,
-                steps,
-                reason=reason,
-                command=argv,
-                built_digest=built,
-                timestamp=now,
-                language=check.language,
-            ):
-                return None
-            this = store.get_version_by_id(connection, version)
-            if check.played is not None and len(set(store.versions_in_match(connection, check.played.match))) == seats:
-                store.save_match(connection, check.played, now)
-            store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
-            is_activated = reason is None and store.should_be_activated(connection, this)
-            if is_activated:
-                store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
-            return runner_events.CheckFinished(this.version_ref, reason, is_activated)
-
-        finished = self.ladder.database.write(act)
+        finished = self.ladder.database.write(lambda connection: self._store_check(connection, version, check))
         if finished is not None:
             yield finished
+
+    def _store_check(
+        self, connection: Connection, version: int, check: VersionCheckResult
+    ) -> runner_events.CheckFinished | None:
+        """Do `_save_check` in a transaction; return the event, None if the result came a second time."""
+        now, reason = self.ladder.clock(), None if check.passed else rejection_reason(check.steps)
+        built = None
+        if check.built is not None and check.bot is not None:
+            built = check.bot.digest
+            store.insert_archive(connection, built, check.bot.file, check.built)
+        if not store.finish_check(
+            connection,
+            version,
+            [serialize_step(step) for step in check.steps],
+            reason=reason,
+            command=None if check.bot is None else check.bot.argv,
+            built_digest=built,
+            timestamp=now,
+            language=check.language,
+        ):
+            return None
+        seats, played = self.ladder.play.seats, check.played
+        if played is not None and len(set(store.versions_in_match(connection, played.match))) == seats:
+            store.save_match(connection, played, now)
+        store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
+        this = store.get_version_by_id(connection, version)
+        is_activated = reason is None and store.should_be_activated(connection, this)
+        if is_activated:
+            store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
+        return runner_events.CheckFinished(this.version_ref, reason, is_activated)
 
     # --- every few seconds
 

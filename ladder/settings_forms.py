@@ -21,7 +21,7 @@ from arena.escaping import escape_control
 from ladder import store
 from ladder.deadlines import describe_past_end, list_counting_versions, require_confirmation
 from ladder.ladder import Ladder
-from ladder.settings import SETTINGS_FILE, LadderError, LadderSettings, parse_settings, read_settings
+from ladder.settings import SETTINGS_FILE, Deadline, LadderError, LadderSettings, parse_settings, read_settings
 
 _FIRST_TABLES = ("course", "deadlines", "baselines", "lateness", "quotas")  # that each course needs
 # Headings and labels of forms, where the name of the table or the beginning of the description isn't one.
@@ -139,20 +139,16 @@ def change_settings(
     text = tomlkit.dumps(document)
     settings = parse_settings(text, Path(SETTINGS_FILE))
 
+    new_name = row["name"] if renamed is not None and not remove and row["name"] != renamed else None
+
     def act(connection: Connection) -> None:
         before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
         if table == "baselines":
             _require_bots(connection, settings)
-        if renamed is not None and not remove and row["name"] != renamed:
-            _rename_deadline(connection, renamed, row["name"])
-            names[renamed] = row["name"]
-        known = [each.closes for each in old.deadlines]
-        past = [each for each in settings.deadlines if each.closes < ladder.clock() and each.closes not in known]
-        notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
-        has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
-        if settings.baselines != old.baselines and has_grades:
-            what = describe_settings("; ".join(changes))
-            notices.append(f"Grades of all users, except released ones, are computed again: {what}")
+        if renamed is not None and new_name is not None:
+            _rename_deadline(connection, renamed, new_name)
+            names[renamed] = new_name
+        past, notices = _list_notices(connection, old, settings, "; ".join(changes), ladder.clock())
         before = {(names[name], login): text for (name, login), text in before.items()}
         names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
         after = list_counting_versions(connection, settings)
@@ -164,6 +160,20 @@ def change_settings(
     if changes:
         ladder.database.write(act)
     return bool(changes)
+
+
+def _list_notices(
+    connection: Connection, old: LadderSettings, new: LadderSettings, change: str, now: float
+) -> tuple[list[Deadline], list[str]]:
+    """Return the new deadlines that are over already, and what staff must confirm about them and about grades."""
+    known = [each.closes for each in old.deadlines]
+    past = [each for each in new.deadlines if each.closes < now and each.closes not in known]
+    notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
+    has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
+    if new.baselines != old.baselines and has_grades:
+        what = describe_settings(change)
+        notices.append(f"Grades of all users, except released ones, are computed again: {what}")
+    return past, notices
 
 
 def _require_bots(connection: Connection, settings: LadderSettings) -> None:

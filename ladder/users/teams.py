@@ -98,34 +98,40 @@ def import_teams(
     rows = _read_rows(data, file)
 
     def act(connection: Connection) -> TeamChanges:
-        owners = store.all_users(connection, merged=True)
-        directory, signed_up = UserMatcher(owners), list_signed_up(connection, owners)
-        people, problems = dict[int, tuple[store.User, str]](), []
-        for person, team in rows:
-            try:
-                user = directory.find(person)
-            except ValueError as error:
-                problems.append(f"line {person.line}: {error}")
-                continue
-            if user is None:
-                text = " ".join(filter(None, (person.student_id, person.email, person.login)))
-                problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
-            elif user.id in signed_up:
-                problems.append(f"line {person.line}: {escape_control(user.login)} {SIGNED_UP}: {TAKE_OVER_FIRST}")
-            elif people.setdefault(user.id, (user, team))[1] != team:
-                problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
-        if problems:
-            more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
-            raise LadderError(
-                f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
-            )
-        _require_known_teams(connection, list(people.values()))
-        return add_members(
-            connection, list(people.values()), actor, reason=file, move=move, now=ladder.clock(), since=since
-        )
+        people = _match_people(connection, rows, file)
+        _require_known_teams(connection, people)
+        return add_members(connection, people, actor, reason=file, move=move, now=ladder.clock(), since=since)
 
     require_past(since, ladder.clock())
     return ladder.database.write(act)
+
+
+def _match_people(
+    connection: Connection, rows: Sequence[tuple[RosterEntry, str]], file: str
+) -> list[tuple[store.User, str]]:
+    """Return the user and the team of each row. Raises LadderError with the first three lines that name no user."""
+    owners = store.all_users(connection, merged=True)
+    directory, signed_up = UserMatcher(owners), list_signed_up(connection, owners)
+    people, problems = dict[int, tuple[store.User, str]](), []
+    for person, team in rows:
+        try:
+            user = directory.find(person)
+        except ValueError as error:
+            problems.append(f"line {person.line}: {error}")
+            continue
+        if user is None:
+            text = " ".join(filter(None, (person.student_id, person.email, person.login)))
+            problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
+        elif user.id in signed_up:
+            problems.append(f"line {person.line}: {escape_control(user.login)} {SIGNED_UP}: {TAKE_OVER_FIRST}")
+        elif people.setdefault(user.id, (user, team))[1] != team:
+            problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
+    if problems:
+        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        raise LadderError(
+            f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
+        )
+    return list(people.values())
 
 
 def add_members(

@@ -1,6 +1,6 @@
 """Add and update users, from a roster or one by one."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -74,32 +74,17 @@ def import_users(
     def act(connection: Connection) -> UserImport:
         owners = store.all_users(connection, merged=True)
         intake = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
-        wrong = list(roster.wrong) if roster else []
-        for person in sorted(persons, key=intake.directory.was_merged):
-            try:
-                intake.take(person)
-            except ValueError as error:
-                wrong.append(RosterRemark(person.line, str(error)))
-        left_out = tuple(sorted(wrong, key=_line_number))
+        left_out = intake.take_all(roster.wrong if roster else ())
         if left_out and not partial:
             raise _make_import_error(left_out, source if roster else None, intake.signed_up)
-        for user in intake.taken_over:
-            for credential in store.all_credentials(connection, user.login):
-                store.expire_credential(connection, credential.id)
-            store.set_user_shows_name(connection, user.login, False, ladder.clock())
-            why = f"{user.login}{TAKEN_OVER} {source}"
-            leave_current_team(connection, user, actor, why, ladder.clock())
-            store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
+        _empty_taken_over(connection, intake.taken_over, actor, source, ladder.clock())
         added, changed = store.save_users(connection, intake.wanted.values(), ladder.clock())
         if added or changed:
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
             about = None if one is None else store.find_user(connection, one)
             out = f", {len(left_out)} left out" if left_out else ""
-            why = f"{source}: {added} added, {changed} changed{out}"
-            store.log_action(
-                connection,
-                store.AuditEntry(actor, "import", why, ladder.clock(), user_id=None if about is None else about.id),
-            )
+            why, about_id = f"{source}: {added} added, {changed} changed{out}", None if about is None else about.id
+            store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=about_id))
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
         signed_up = tuple(intake.signed_up)
         taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes(), signed_up)
@@ -107,6 +92,17 @@ def import_users(
         return taken
 
     return ladder.database.write(act)
+
+
+def _empty_taken_over(connection: Connection, users: Iterable[store.User], actor: str, source: str, now: float) -> None:
+    """Take from accounts that users made themselves what must not pass to the people of the roster."""
+    for user in users:
+        for credential in store.all_credentials(connection, user.login):
+            store.expire_credential(connection, credential.id)
+        store.set_user_shows_name(connection, user.login, False, now)
+        why = f"{user.login}{TAKEN_OVER} {source}"
+        leave_current_team(connection, user, actor, why, now)
+        store.log_action(connection, store.AuditEntry(actor, "import", why, now, user_id=user.id))
 
 
 class _PreviewError(Exception):
@@ -141,6 +137,7 @@ class _UserImporter:
         signed_up_ids: Collection[int],
         take_over: Collection[str],
     ) -> None:
+        self._persons = people
         self.directory = UserMatcher(owners)
         self.wanted: dict[int, store.User] = {}
         self.remarks: list[RosterRemark] = []
@@ -186,6 +183,16 @@ class _UserImporter:
         self.wanted[user.id] = _fill_missing(user, person) if merged else _apply_entry(user, person)
         self._lines[user.id] = person.line
         self.directory.add(self.wanted[user.id])
+
+    def take_all(self, wrong: Iterable[RosterRemark]) -> tuple[RosterRemark, ...]:
+        """Take all entries; return those that can't be imported, and the `wrong` ones, by line."""
+        left_out = list(wrong)
+        for person in sorted(self._persons, key=self.directory.was_merged):
+            try:
+                self.take(person)
+            except ValueError as error:
+                left_out.append(RosterRemark(person.line, str(error)))
+        return tuple(sorted(left_out, key=_line_number))
 
     def list_changes(self) -> tuple[UserChange, ...]:
         """Return the users to add or change, without those that stay as they are."""
