@@ -189,7 +189,7 @@ class MatchPlan:
 
     @property
     def games(self) -> int:
-        """Count the games of all matches."""
+        """Return the number of games of all matches."""
         return self.matches * self.match_games
 
 

@@ -38,7 +38,7 @@ class VersionAutoDisabled:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed:
-    """An attempt at a match or check failed because of the host; it is repeated unless it is abandoned."""
+    """An attempt at a match or check failed because of the host; the attempt is repeated unless `abandoned`."""
 
     id: int
     is_check: bool

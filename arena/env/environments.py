@@ -131,7 +131,10 @@ class raw_env(BaseEnv, AECEnv):  # type: ignore[misc] # noqa: N801 (PettingZoo's
             yield self.agent_selection
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Return observation, reward, terminated, truncated, info of the selected agent. Faster than PettingZoo's."""
+        """Return observation, reward, terminated, truncated, info of the selected agent, faster than PettingZoo's.
+
+        Without `observe` the observation is None.
+        """
         agent = self.agent_selection
         observed = self.observe(agent) if observe else None
         rewards, terminated, truncated = self._cumulative_rewards, self.terminations, self.truncations

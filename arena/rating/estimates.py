@@ -34,7 +34,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """How strong a bot is, from all games of a run."""
+    """The strength of a bot, from all games of a run: rating, ranks and win rates."""
 
     rating: Estimate
     """In TrueSkill's units: the anchors' mean is 25, and 5 to 6 units more mean e times the wins. Sorts standings."""

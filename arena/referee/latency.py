@@ -21,7 +21,7 @@ class LatencyHistogram:
         self._counts: Counter[int] = Counter()
 
     def add(self, times_us: Iterable[int]) -> None:
-        """Count these times, in µs."""
+        """Count response times, in µs."""
         self._counts.update(map(_bin_of, times_us))
 
     @property

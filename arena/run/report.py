@@ -56,7 +56,7 @@ class RunReportRow(_Part):
 
 
 class HeadToHeadRow(_Part):
-    """A bot's results against one other bot, in games in which both sat at the table."""
+    """A bot's results against one other bot, in games with both at the table. A draw among k counts 1/k."""
 
     wins: float
     losses: float

@@ -37,7 +37,7 @@ class RunStanding(Standing):
 
 @dataclass(frozen=True, slots=True)
 class HeadToHead:
-    """The results of one bot against another, in the games that both played."""
+    """The results of one bot against another, in the games that both played. A draw among k counts 1/k."""
 
     wins: float
     losses: float

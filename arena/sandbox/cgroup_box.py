@@ -18,7 +18,7 @@ class CgroupBox(Box):
         self._closed = False
 
     def cpu_ns(self) -> int | None:
-        """Return the CPU time of the program and all its descendants; without control groups, of observed ones."""
+        """Return the CPU time of the program and all descendants, in ns; without control groups, of observed ones."""
         return None if self._closed or self._counter is None else self._counter.cpu_ns()
 
     def peak_bytes(self) -> int | None:
@@ -26,7 +26,7 @@ class CgroupBox(Box):
         return None if self._closed or self._group is None else self._group.peak_bytes()
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:
-        """Return the usage of each task; see `Box.cpu_usage`."""
+        """Return the usage of each living task, by task id; None if it isn't known. See `Box.cpu_usage`."""
         return None if self._closed or self._counter is None else processes.read_cpu_usage(self._counter.tasks())
 
     def freeze(self) -> None:

@@ -223,7 +223,7 @@ class InProcessBox(Box):
         return self._peer.cpu_ns if self._reports_wait_time else None
 
     def peak_bytes(self) -> int | None:
-        """Return the peak of memory that the script has set."""
+        """Return the peak of memory that the script has set, in bytes; None if it set none."""
         return self._peer.peak_bytes
 
     def cpu_usage(self) -> dict[int, CpuUsage] | None:

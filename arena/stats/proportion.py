@@ -34,7 +34,10 @@ def paired_variance(squares: float, matches: int, pairs: float, prior: int) -> f
 
 
 def paired_interval(gains: Sequence[float], pairs: float) -> tuple[float, float | None, float | None]:
-    """Return the mean gain of matches with `pairs` of games each, -1 to 1, and its interval; none of fewer than 2."""
+    """Return the mean gain of matches with `pairs` of games each, -1 to 1, and the ends of its interval.
+
+    With fewer than 2 matches the ends are None.
+    """
     mean, count = fmean(gains), len(gains)
     if count < 2:
         return mean, None, None

@@ -382,7 +382,7 @@ class LiveTable:
     # --- requests of browsers
 
     def take(self, client: TableClient, message: play.Message) -> play.Message | None:
-        """Carry out a client's request if it is possible now; return the reply to this client, if any.
+        """Carry out a client's request if it is possible now; return the reply to this client, None without one.
 
         A spectator can only write lines of chat.
         """

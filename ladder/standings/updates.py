@@ -266,7 +266,10 @@ def _measure_difference(one: computation.StandingsRow, other: computation.Standi
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The standings of chosen versions, their fit, and their numbers of games with a fault."""
+    """The standings of chosen versions, and their fit.
+
+    faulty: by version, the number of games with a fault. places: by version, its index in the fit.
+    """
 
     table: computation.Standings
     fit: "Fit"

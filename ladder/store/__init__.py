@@ -1,7 +1,7 @@
 """Store a ladder in SQLite or PostgreSQL: users, versions, matches, results, audit log.
 
-`Database` opens one; `read` and `write` give connections, which all other functions take. Importing this takes half a
-second, so other packages import it late.
+`Database` opens one; `read` and `write` give connections, which all other functions take. All times are Unix times, in
+seconds. Importing this takes half a second, so other packages import it late.
 """
 
 from ladder.store.chat import (

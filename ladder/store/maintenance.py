@@ -141,7 +141,7 @@ def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
 
 
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
-    """Return the number of versions that wait for their check, and the Unix time of the first one's submission."""
+    """Return the number of versions that wait for their check, and the Unix time of the first submission, if any."""
     query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
     count, since = connection.execute(query).one()
     return count, since

@@ -24,7 +24,7 @@ HEARTBEAT_TIMEOUT_S = 60.0  # longer than a restart of the database
 
 @dataclass(frozen=True, slots=True)
 class RunnerRecord:
-    """A runner or table server."""
+    """A runner or table server: its machine and process, and the tasks that it runs at once (`capacity`)."""
 
     id: str
     host: str

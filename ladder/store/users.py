@@ -233,7 +233,7 @@ def find_user(connection: Connection, login: str) -> User | None:
 
 
 def find_login(connection: Connection, bot: int | None, user_id: int | None) -> str | None:
-    """Return the login of a bot's owner or, without a bot, of a user; both by id."""
+    """Return the login of a bot's owner or, without a bot, of a user; both by id. None without both."""
     owner = users.c.id == user_id if bot is None else users.c.id == select(bots.c.owner_id).where(bots.c.id == bot)
     return connection.scalar(select(users.c.login).where(owner))
 

@@ -240,7 +240,7 @@ def find_table_server(ladder: Ladder, session: store.TableSession) -> store.Runn
 
 
 def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str = "") -> str | None:
-    """Give a user, or a guest with a name, the first free seat of a table; return a guest's new secret.
+    """Give a user, or a guest with a name, the first free seat of a table; return a guest's new secret, else None.
 
     code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
     Raises LadderError if the link is wrong, no seat is free, guests aren't allowed, or the name isn't.
@@ -294,8 +294,8 @@ def _choose_guest_name(connection: Connection, session: store.TableSession, name
 def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool = False) -> tuple[int, str | None]:
     """Join the oldest public table with a free seat, else open one with bots.
 
-    invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret. Raises
-    LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play.
+    invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret, None for
+    a user. Raises LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play.
     """
 
     def read(connection: Connection) -> list[store.TableSession]:

@@ -72,7 +72,10 @@ def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserS
 
 @dataclass(frozen=True, slots=True)
 class CredentialSummary:
-    """A link, session, token or password, without its secret. Times: seconds since 1970. valid: whether it is now."""
+    """A link, session, token or password, without its secret.
+
+    Times: seconds since 1970. valid: whether the credential is valid now.
+    """
 
     id: int
     login: str

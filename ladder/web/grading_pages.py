@@ -152,7 +152,7 @@ def finals(ladder: Ladder, context: ViewContext, after: str | None = None) -> gr
 
 @page_and_json(finals_router, "/finals/{name}", "final.html", shared=True, fresh_s=5)
 def final(ladder: Ladder, context: ViewContext, name: str) -> grading.FinalState | None:
-    """Return a final: its progress, and its standings once it has ended."""
+    """Return a final: its progress, and its standings once it has ended. None if it doesn't exist."""
     return grading.find_final_state(ladder, context, name)
 
 

@@ -145,7 +145,7 @@ ALWAYS_STALE_S = 1e-6  # credentials change without events: render the page each
 
 @page_and_json(account_router, "/account", "account.html", fresh_s=ALWAYS_STALE_S)
 def account(ladder: Ladder, context: ViewContext) -> AccountPage | None:
-    """Return the user's account, with bots, credentials and deadlines."""
+    """Return the user's account, with bots, credentials and deadlines; None without a user."""
     return view_account(context, get_remaining_quota(ladder, context).deadlines)
 
 

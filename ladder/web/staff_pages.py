@@ -231,7 +231,7 @@ def people(
 
 @page_and_json(users_router, "/admin/users/{login:path}", "user.html", fresh_s=1)
 def person(ladder: Ladder, context: ViewContext, login: str) -> dashboards.UserAdminPage | None:
-    """Return a user with bots, teams, credentials, remaining quota and audit log."""
+    """Return a user with bots, teams, credentials, remaining quota and audit log; None if the login is unknown."""
     return dashboards.view_user_for_admin(context, login, get_remaining_quota(ladder, context, login))
 
 

@@ -177,7 +177,10 @@ def players(ladder: Ladder, context: ViewContext) -> PlayerList:
 
 @page_and_json(tables_router, "/tables/chat", "chat.html", fresh_s=ALWAYS_STALE_S)
 def chat(ladder: Ladder, context: ViewContext, table: RowId | None = None) -> ChatPage | None:
-    """Return the newest lines of chat in the lobby; for staff, also those of a table."""
+    """Return the newest lines of chat in the lobby; for staff, also those of a table.
+
+    None for other viewers of a table.
+    """
     if ladder.last_settings.tables.chat is ChatMode.OFF and not context.viewer.staff:
         return None
     return view_chat(context, table)
@@ -199,7 +202,7 @@ def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annot
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
 def table(ladder: Ladder, context: ViewContext, id: RowId) -> TablePage | None:
-    """Return a table with its players and ended matches."""
+    """Return a table with its players and ended matches, None if it doesn't exist."""
     return view_table(context, id)
 
 

@@ -73,7 +73,7 @@ class Rule:
     tests: tuple[Compare, ...] = ()
 
     def number(self, arch: str) -> int | None:
-        """Return the call's number on "x86_64" or "aarch64"."""
+        """Return the call's number on "x86_64" or "aarch64", None if the architecture lacks the call."""
         return self.x86_64 if arch == "x86_64" else self.aarch64
 
 
