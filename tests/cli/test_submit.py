@@ -98,9 +98,10 @@ def test_the_commands_of_start_submit_the_next_version_of_the_only_bot(server: t
     """The page stored the first version under another name than the folder's."""
     place, web = server
     page = html.unescape(web.get("/start", web.session("ada")))
-    commands = [line.split()[1:] for line in re.findall(r"arena (?:new|submit) [^<\n]+", page)]
-    assert [words[0] for words in commands] == ["new", "submit"]
+    commands = [line.split()[1:] for line in re.findall(r"arena (?:new|check|submit) [^<\n]+", page)]
+    assert [words[0] for words in commands] == ["new", "check", "submit"]
     for words in commands:
+        words += ["--quick", "--sandbox", "process"] if words[0] == "check" else []
         ran = place.run(*words, ARENA_TOKEN_FILE=str(place.folder / "token"))
         assert ran.code == 0, ran
     assert re.search(r"^ada@\d+ .*can play$", ran.out, re.M), ran
