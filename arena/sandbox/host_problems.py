@@ -43,6 +43,7 @@ class Remedy(Enum):
         "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined IMAGE arena doctor",
         "with this container's image",
     )
+    READABLE_PYTHON = ("chmod -R go+rX {}", "")
     TRY_BWRAP = ("bwrap --ro-bind / / --unshare-all true", "and read its output")
 
     # control groups

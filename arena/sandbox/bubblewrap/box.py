@@ -229,6 +229,9 @@ def unavailable_reason() -> HostProblem | None:
     except HostProblemError as problem:  # bwrap is missing
         return problem.problem
     except (SandboxError, ProgramError, OSError) as problem:
+        if os.geteuid() == 0 and (hidden := rootfs.unreadable_prefixes()):
+            text = f"root's boxes are other users, and these can't read this Python's folder {hidden[0]} ({problem})"
+            return HostProblem(text, Remedy.READABLE_PYTHON, (str(hidden[0]),))
         cause = problem.__cause__
         forbids = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
         return add_remedy(str(problem), forbids or not _does_plain_bwrap_work())

@@ -230,6 +230,13 @@ def python_prefixes() -> tuple[Path, ...]:
     return tuple(_prefix_of(Path(prefix) / "bin" / "python3") for prefix in (sys.prefix, sys.base_prefix))
 
 
+def unreadable_prefixes(prefixes: Iterable[Path] | None = None) -> list[Path]:
+    """Return which of the prefixes, by default this Python's, other users can't read, as after `umask 077`."""
+    known = python_prefixes() if prefixes is None else prefixes
+    parts = {each: [path for path in (each, each / "lib") if path.exists()] for each in known}
+    return [each for each in known if not all(path.stat().st_mode & 0o001 for path in parts[each])]
+
+
 def packages(tree: Path) -> list[tuple[Path, Path | None]]:
     """Return (site-packages folder, folder to show in its place or None for an empty one) of this Python in a tree.
 

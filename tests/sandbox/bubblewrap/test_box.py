@@ -645,3 +645,14 @@ def test_only_a_real_prefix_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert set(rootfs.exposed_paths(str(home / "bin/tool"), own)) == {*usual, home / "bin/tool"}
     assert set(rootfs.exposed_paths(str(jdk / "bin/tool"), own)) == {*usual, jdk}
     assert not any(Path.home().is_relative_to(tree) for tree in usual)
+
+
+def test_a_python_that_was_installed_with_umask_077_is_named(tmp_path: Path) -> None:
+    """Root's boxes are other users: the error of bwrap alone says that no reason is known."""
+    venv = tmp_path / "venv"
+    (venv / "lib").mkdir(parents=True)
+    for folder in (venv, venv / "lib"):
+        folder.chmod(0o700)
+        assert rootfs.unreadable_prefixes([venv]) == [venv]
+        folder.chmod(0o755)
+    assert rootfs.unreadable_prefixes([venv]) == []
