@@ -334,7 +334,7 @@ def normalize_bot_name(name: str) -> str:
 
 
 def find_bot_ignoring_case(connection: Connection, name: str) -> store.BotRecord | None:
-    """Return the bot of a name, None if there is none. Case is ignored, since users would confuse such names."""
+    """Return the bot of a name, None if it is unknown. Case is ignored, since users would confuse such names."""
     return next((bot for bot in store.all_bots(connection) if bot.name.casefold() == name.casefold()), None)
 
 
