@@ -295,13 +295,13 @@ def seen_by(ladder: Ladder, viewer: Viewer) -> grading.PublishedGrades:
 def test_a_participant_sees_only_their_row(ladder: Ladder) -> None:
     grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     change_everything(ladder)
-    grading.release_grades(ladder, "two", "teacher", "ada copied", deadline="first")
+    grading.release_grades(ladder, "two", "teacher", "points for playing", deadline="first")
     for viewer, logins in ((Viewer("ada"), ["ada"]), (Viewer("bob"), ["bob"]), (PUBLIC_VIEWER, [])):
         found = seen_by(ladder, viewer)
         assert [grade.user.login for grade in found.grades.grades] == logins
         assert found.changes is not None
         assert {row.user.login for row in found.changes.items} <= set(logins)
-        assert (found.release.created_by, found.release.reason) == (None, None)
+        assert (found.release.created_by, found.release.reason) == (None, "points for playing")
         with ladder.database.read() as connection:
             assert {line.reason for line in grading.list_release_summaries(connection, viewer)} == {None}
 
