@@ -619,10 +619,9 @@ def _find(connection: Connection, name: str) -> store.Release:
 
 
 def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
-    """Return the releases, the newest first."""
-    return tuple(
-        _line(each, _adapter().validate_json(each.data), viewer) for each in reversed(store.all_releases(connection))
-    )
+    """Return the releases, the newest first. Only staff sees all their reasons."""
+    lines = (_line(each, _adapter().validate_json(each.data), viewer) for each in store.all_releases(connection)[::-1])
+    return tuple(line if viewer.staff else replace(line, reason=None) for line in lines)
 
 
 def _line(release: store.Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
