@@ -42,7 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 def with_extra(extra: str) -> str:
-    """Return how to install the arena with one of its extras, such as `web`. It is on no package index."""
+    """Return how to install the arena with one of its extras, such as `web`. No package index has the arena."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:

@@ -41,7 +41,7 @@ STAFF_USER = store.User("staff", "Staff", "staff", staff=True)  # owns the refer
 
 @dataclass(frozen=True, slots=True)
 class LadderFormat:
-    """The fixed format of all matches of a ladder."""
+    """The fixed format of all matches of a ladder. seats: at a table. match_games: the games in a match."""
 
     settings: MatchSettings
     sandbox: SandboxChoice

@@ -482,7 +482,7 @@ _WARNINGS_LOCK = Lock()  # warning filters are global
 def foreign_imports(bot: Bot) -> tuple[str, ...]:
     """Return the sorted names of modules that a bot imports from outside of its folder and the standard library.
 
-    It reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
+    This reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
     imports
     count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """

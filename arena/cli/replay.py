@@ -209,7 +209,7 @@ class WhatIfReport:
 def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
     """Yield the name of a bot, and a function that sends lines to a new process of it and returns the output.
 
-    It runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
+    The bot runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
     """
     with tempfile.TemporaryDirectory() as scratch:
         try:

@@ -134,7 +134,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class SeatView:
-    """A seat as the viewer sees it. `cards`: None for each hidden card."""
+    """A seat as the viewer sees it. `cards`: None for each hidden card. `own`: whether the seat is the viewer's."""
 
     name: str
     handle: str

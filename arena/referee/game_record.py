@@ -16,7 +16,7 @@ from arena.referee.table_talk import Placed
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
+    """A game that has ended. `seating`: the bot of each seat; `eliminated`: (seat, turn).
 
     `moves` are in notation, `move_seats` has the seat of each, `times` its time by the match's clock, in us.
     `statements` are (index of the move that it came with, statement). `starter` is the last winner's seat, for rulesets

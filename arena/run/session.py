@@ -214,7 +214,7 @@ class Run:
     ) -> Generator[PoolEvent, None, None]:
         """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`.
 
-        play: plays a match in a worker. It may raise PausedError, which ends the session.
+        play: plays a match in a worker, and may raise PausedError, which ends the session.
         """
         abandoned_in_row = 0
         checked = self._clock()

@@ -119,11 +119,11 @@ def sandboxes_with_option(field: str) -> tuple[str, ...]:
 
 
 def cleanup_stale(name: str) -> None:
-    """Remove groups, containers and folders that dead processes left by a sandbox. It never raises."""
+    """Remove groups, containers and folders that dead processes left by a sandbox. This never raises."""
     get_backend(name).cleanup_stale()
 
 
 def cleanup_all_stale() -> None:
-    """Remove groups, containers and folders that dead processes left by any sandbox. It never raises."""
+    """Remove groups, containers and folders that dead processes left by any sandbox. This never raises."""
     for name in SANDBOX_NAMES:
         cleanup_stale(name)

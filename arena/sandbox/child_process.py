@@ -172,7 +172,7 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start a program in a new session, with unbuffered pipes to its standard streams; return when it runs.
 
-    calls: made in the child, in order, before the program. They may use all descriptors; the program inherits the
+    calls: made in the child, in order, before the program. Calls may use all descriptors; the program inherits the
     `passed` ones with their numbers. The caller closes the pipes. Raises OSError, whose `filename` is `cwd` if `cwd` is
     the cause; ValueError for a NUL byte; SandboxError for a failed call.
     """

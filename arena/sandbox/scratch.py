@@ -134,7 +134,7 @@ def sync_tree(root: Path) -> None:
 
 
 def remove_tree(root: Path) -> None:
-    """Remove a folder of any depth and modes, or a file or link. It never raises; files that can't be removed stay.
+    """Remove a folder of any depth and modes, or a file or link. This never raises; files that can't be removed stay.
 
     Every folder found is first moved next to the others, so, unlike in shutil.rmtree, paths stay short, nothing
     recurses and no descriptor is held per level. Symbolic links are unlinked, never followed.

@@ -36,7 +36,8 @@ class TableChat:
     async def follow(self, client: object, slot: int | None, login: str | None) -> AsyncIterator[Message]:
         """Yield the messages to the client of a slot or a login, which may write: first the newest lines.
 
-        `closed` in a message says in a few words why no line may be written now, or is empty. It never ends by itself.
+        `closed` in a message says in a few words why no line may be written now, or is empty. The iterator never ends
+        by itself.
         """
         queue = self._queues[client] = asyncio.Queue(_MAX_WAITING)
         writes = slot is not None or login is not None

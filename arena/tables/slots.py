@@ -185,7 +185,7 @@ class Slot:
     def set_delay(self, line: str, now: float) -> None:
         """Set the delay that a program's client reports at `now`, a loop's time; ignore a wrong or an early one.
 
-        It is shown with the next frame: a frame of its own would reveal activity.
+        The delay is shown with the next frame: a frame of its own would reveal activity.
         """
         if now < self.measures_at:
             return

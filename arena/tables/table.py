@@ -649,7 +649,7 @@ class LiveTable:
             self._notify_clients()
 
     def close(self) -> None:
-        """End the match, discarding its unfinished game. It may block for as long as a bot has for an answer."""
+        """End the match, discarding its unfinished game. This may block for as long as a bot has for an answer."""
         dealt, playing, self._playing = self._dealt, self._playing, None
         if playing is None:
             return

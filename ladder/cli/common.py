@@ -119,7 +119,7 @@ def user_friendly_errors(log: "Journal | None" = None) -> Iterator[None]:
 
 @contextmanager
 def open_ladder_or_exit(folder: Path, patience_s: float = 10.0, log: "Journal | None" = None) -> Iterator[Ladder]:
-    """Yield the ladder of a folder; see `user_friendly_errors`. It waits `patience_s` for an unreachable database."""
+    """Yield the ladder of a folder; see `user_friendly_errors`. For an unreachable database it waits `patience_s`."""
     hear = log.database_state if log is not None else lambda why: None
     command = click.get_current_context().command_path
     with user_friendly_errors(log), closing(open_ladder(folder, patience_s, hear, command)) as ladder:

@@ -206,7 +206,7 @@ LANDMARKS = ("pyvenv.cfg", "lib/python3*/os.py", "include/node/node.h", "lib/jvm
 def exposed_paths(command: str, own: Path) -> list[Path]:
     """Return the folders and files, outside of /usr and of the program's `own` folder, that a command needs.
 
-    All exist; shortest first, none inside another. They include this Python: bots begin with "env python3".
+    All exist; shortest first, none inside another. The result includes this Python: bots begin with "env python3".
     """
     wanted = list(python_prefixes())
     if command.startswith("/") and not command.startswith("/bot/"):  # the program's own files in the box

@@ -203,7 +203,7 @@ def _find_any_image() -> str:
 
 
 def cleanup_stale() -> int:
-    """Remove the containers of dead processes of this host; return how many. It never raises."""
+    """Remove the containers of dead processes of this host; return how many. This never raises."""
     removed = 0
     with contextlib.suppress(SandboxError):
         removed = get_engine().cleanup_stale()

@@ -42,7 +42,10 @@ def command_inside(program: Program) -> tuple[str, ...]:
 
 
 def language(words: Sequence[str]) -> str:
-    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler. It skips `env` and options."""
+    """Return the one of LANGUAGES that runs a command, by its interpreter or compiler.
+
+    `env` and options are skipped.
+    """
     for word in words:
         for part in word.split():
             name = os.path.basename(part)

@@ -74,7 +74,9 @@ class Cgroup:
             os.close(join)
 
     def cpu_ns(self) -> int:
-        """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000. It never falls.
+        """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000.
+
+        The time never falls.
 
         Raises SandboxError if another process removed the group; so do `freeze` and `thaw`.
         """
@@ -134,7 +136,9 @@ class Cgroup:
         return kills > 0 and hits == 0
 
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
-        """Kill all processes, wait for their end, remove the directories, close the files. It never raises. Idempotent.
+        """Kill all processes, wait for their end, remove the directories, close the files. This never raises.
+
+        Idempotent.
 
         `retry_removals`, or else `cleanup_stale`, removes directories that the kernel empties after the time-out.
         """
@@ -218,7 +222,7 @@ def _number(path: Path) -> int:
 
 
 def kill_members(folder: Path) -> None:
-    """Kill all processes in a directory of the v2 tree and in its subdirectories. It never raises.
+    """Kill all processes in a directory of the v2 tree and in its subdirectories. This never raises.
 
     A directory of a v1 tree has the same processes as the v2 directory with its name.
     """
@@ -338,7 +342,7 @@ class Hierarchy:
 
 @functools.cache
 def hierarchy() -> Hierarchy | None:
-    """Return where this process can make groups with all limits, None if it can't. It never raises.
+    """Return where this process can make groups with all limits, None if it can't. This never raises.
 
     The first call makes a group to find out. On a v2 host it also moves this process, so call it before others start.
     """
@@ -362,7 +366,7 @@ def _detect_once() -> tuple[Hierarchy | None, HostProblem | None]:
 
 
 def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | None]:
-    """Find a hierarchy and test it by making a group; return (hierarchy, None) or (None, problem). It never raises.
+    """Find a hierarchy and test it by making a group; return (hierarchy, None) or (None, problem). This never raises.
 
     `proc` contains self/mountinfo and self/cgroup.
     """

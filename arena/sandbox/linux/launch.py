@@ -51,8 +51,8 @@ def environment(path: str, home: str) -> dict[str, str]:
 def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
     """Return name -> (soft, hard) of resource limits, by the names of getrlimit(2) in lower case, as Docker has them.
 
-    They apply to each process. Two replace a control group: `rough` adds a loose memory limit, and `forks` limits the
-    threads of the user.
+    The limits apply to each process. Two replace a control group: `rough` adds a loose memory limit, and `forks` limits
+    the threads of the user.
     """
     size = limits.file_size_mb * 1024 * 1024
     wanted = {

@@ -146,7 +146,7 @@ def global_identity() -> str:
 def is_alive(name: str) -> bool:
     """Return whether the process with a local or global identity lives; True if that can't be determined.
 
-    It can't be determined for another host or pid namespace, or for a text that isn't an identity.
+    That can't be determined for another host or pid namespace, or for a text that isn't an identity.
     """
     found = _IDENTITY.fullmatch(name)
     if found is None or found["host"] not in (None, platform.node()):
