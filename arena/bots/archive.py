@@ -152,7 +152,10 @@ class _PaxHeader(_Header):
 
 
 def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
-    """Write a zip's files below `folder` as `unpack` does; symbolic links may not leave the folder."""
+    """Write the files of a zip below `folder`, with the limits, conditions and errors of `unpack`.
+
+    Symbolic links may not leave the folder.
+    """
     target = _Target(folder, max_files, links_out=False)
     try:
         with _open_zip(data) as entries:

@@ -140,11 +140,10 @@ class BotConnection:
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
     ) -> protocol.ParsedReply:
-        """Send a request, and return the answer.
+        """Send the request with the id `number`, and return the answer. `within_s`: how long to wait for the answer.
 
-        Raises ConnectionBrokenError at a fault of the bot, SandboxError if this machine fails.
-
-        `notify`: (seconds, function to call after that many seconds of silence).
+        notify: (seconds, function to call after that many seconds of silence). Raises ConnectionBrokenError at a fault
+        of the bot, SandboxError if this machine fails.
         """
         self._count_unsolicited()
         self._stale = None

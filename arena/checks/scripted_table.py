@@ -118,7 +118,7 @@ class ScriptedTable:
     def ask(
         self, kind: str, requests: referee.wire.PhaseRequests, view: coup.View, feed: referee.wire.LineCursor
     ) -> tuple[referee.LegalMoves, int]:
-        """Send a request; return its legal moves and the index of the bot's choice."""
+        """Send the bot a request of this kind for a view; return its legal moves and the index of the bot's choice."""
         legal = referee.make_legal_moves(coup.list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing

@@ -27,7 +27,8 @@ def plan_blocks(
 ) -> schedule.MatchPlan:
     """Plan both halves of all blocks for at least this many pairs. All opponents sit at the table equally often.
 
-    Raises ValueError, with the allowed values, if no plan is possible.
+    opponents: their number. match_games: the games in a match, a half of a block. shuffle: draws the orders. Raises
+    ValueError, with the allowed values, if no plan is possible.
     """
     others = seats - 1
     if opponents < others:

@@ -216,7 +216,7 @@ class LocalPlayer:
         return self.read_choice(self._send_to_bot(message), message, legal, board)
 
     def read_choice(self, reply: Any, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
-        """Return the index of the move in a reply to a request; see `choice`."""
+        """Return the index of the move in a bot's reply to a request; arguments and exceptions as for `choice`."""
         answer = parse_reply(reply) if isinstance(reply, dict) else None
         if answer is None:
             raise self._reply_error(message, reply, "a reply must be a dict with id, and choice or move")

@@ -114,7 +114,10 @@ def play_table(
     seed: int | None,
     records: bool = False,
 ) -> Record:
-    """Play a planned match with its own key; return its record. An exception of a bot gets a note of the match."""
+    """Play a planned match under its `key`; return its record. An exception of a bot gets a note of the match.
+
+    named: all bots by name, in the order of the plan's indices. records: whether moves are kept. seed: for the note.
+    """
     if unplayable := ruleset.problem(len(table.bots)):
         raise ValueError(unplayable)
     names = tuple(named)

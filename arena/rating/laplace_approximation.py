@@ -158,7 +158,7 @@ class Posterior:
 
 
 def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> PosteriorErrors:
-    """Return the errors from the full covariance matrix `inverse` (n, n)."""
+    """Return the errors from the full covariance matrix `inverse` (n, n); see `Posterior.errors`."""
     columns = inverse - (inverse @ weights)[:, None]
     pulled = columns.T @ prior.pull(columns)
     scale = np.sqrt(dispersions)

@@ -39,7 +39,7 @@ _ELIMINATIONS = frozenset((Exiled, Forfeited))
 def list_chance_outcomes(
     before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
 ) -> list[str]:
-    """Return the chance outcomes of one step: arguments and results of `apply_moves`."""
+    """Return the chance outcomes of one step, in notation; the arguments are those and the results of `apply_moves`."""
     words = []
     hands = list(before.hands)
     for event in events:
@@ -103,7 +103,7 @@ class GameRecorder:
         return list_statements(self.statements, len(self._move_seats))
 
     def add_step(self, before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]) -> None:
-        """Record one step: arguments and results of `apply_moves`."""
+        """Record one step; the arguments are those and the results of `apply_moves`."""
         if not self._move_seats:
             self._start_payload = _start_payload(before)
         self._move_seats += before.board.phase.asked

@@ -218,7 +218,11 @@ def make_request(
     limit_ms: int,
     bank_ms: int,
 ) -> Message:
-    """Return the request to one seat; `number` is its id, and `events` becomes part of it."""
+    """Return the request to one seat, with the id `number`.
+
+    known: what is certain for the seat. events: those that the seat hasn't received; they become part of the request.
+    limit_ms, bank_ms: the free time for the request, and the rest of the bank.
+    """
     board, own = view.board, make_own_view(*view[1:])
     if known.players or known.deck:
         own["known"] = make_certain_knowledge(known)

@@ -372,7 +372,8 @@ class FinalPlan:
 def final_plan(key: bytes, owners: tuple[int, ...], seats: int, games: int, match_games: int) -> MatchPlan:
     """Return the tables of a final, in which each version plays at least `games` games.
 
-    Raises ValueError if no table can be filled without two bots of one owner.
+    owners: a number for each version; versions with the same number don't meet. Raises ValueError if no table can be
+    filled without two bots of one owner.
     """
     total = -(-games * len(owners) // seats)
     return plan_matches(len(owners), seats, total, match_games, keyed_shuffle(key, "schedule"), owners)

@@ -134,7 +134,10 @@ class StudyConfig(RunConfig):
 def make_study_config(
     study: "StudyFile", bots: tuple[Bot, ...], settings: MatchSettings, sandbox: SandboxChoice, key: bytes
 ) -> StudyConfig:
-    """Return the config of a study. bots: those of `bot_arguments`. Raises BotError if there is no such plan."""
+    """Return the config of a study. Raises BotError if there is no such plan.
+
+    bots: those of `bot_arguments`, in the same order. key: decides all deals, 32 bytes.
+    """
     players, anchors = len(study.players), len(study.anchors)
     names = [bot.name for bot in bots[: players + anchors]]
     further = iter(range(players + anchors, len(bots)))
