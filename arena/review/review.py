@@ -135,10 +135,7 @@ def review_bot(
     Raises RecordError if the engine doesn't reproduce a record, UnknownRulesError for rules that playouts don't
     support, JudgeError for a judge without a choice, and ValueError and JobError like `arena.local.play`.
     """
-    lost = decisions = 0
-    costly: list[CostlyDecision] = []
-    alike: dict[str, list[tuple[tuple[int, int], float]]] = defaultdict(list)
-    curves: list[WinProbabilityCurve] = []
+    lost, found = 0, _Findings()
     work: list[tuple[Record, list[int]]] = []
     for record in records:
         games = games_of(record, bot)
@@ -152,31 +149,51 @@ def review_bot(
         ) as pieces,
     ):
         for (record, games), evaluations in zip(work, pieces, strict=True):
-            points: dict[int, list[WinProbability]] = {game: [] for game in games}
-            for evaluation in evaluations:
-                decisions += 1
-                turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
-                points[evaluation.game].append(
-                    WinProbability(turn, evaluation.step, kind, _win_probability(evaluation))
-                )
-                if _is_costly(evaluation):
-                    costly.append(_make_costly_decision(record, evaluation))
-                    alike[_describe_pattern(evaluation)].append(
-                        ((record.header.match, evaluation.game), evaluation.cost)
-                    )
-            place = record.header.bots.index(bot) if games else 0
-            for game in record.games:
-                if game.game in points:
-                    seat = game.seating.index(place)
-                    curves.append(WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game])))
+            found.add_match(record, bot, games, evaluations)
             on_match()
-    costly.sort(key=lambda decision: -decision.cost.value)
-    patterns = sorted(_find_significant_patterns(alike, len(curves)), key=lambda pattern: -pattern.cost.value)[
-        :_MAX_PATTERNS
-    ]
+    costly = sorted(found.costly, key=lambda decision: -decision.cost.value)
+    patterns = _find_significant_patterns(found.alike, len(found.curves))
+    first_patterns = sorted(patterns, key=lambda pattern: -pattern.cost.value)[:_MAX_PATTERNS]
     name = "strategist" if judge is None else judge.name
     caution = f"The better moves are those that {name} would make, if playouts confirm them. {_CAUTION}"
-    return Review(bot, name, caution, lost, len(curves), decisions, tuple(costly), tuple(patterns), tuple(curves))
+    return Review(
+        bot,
+        name,
+        caution,
+        lost,
+        len(found.curves),
+        found.decisions,
+        tuple(costly),
+        tuple(first_patterns),
+        tuple(found.curves),
+    )
+
+
+class _Findings:
+    """What is found in the matches of a review. alike: by pattern, the (match, game) and the cost of each decision."""
+
+    def __init__(self) -> None:
+        self.decisions = 0
+        self.costly: list[CostlyDecision] = []
+        self.alike: dict[str, list[tuple[tuple[int, int], float]]] = defaultdict(list)
+        self.curves: list[WinProbabilityCurve] = []
+
+    def add_match(self, record: Record, bot: str, games: list[int], evaluations: Sequence[MoveEvaluation]) -> None:
+        """Add the bot's evaluated decisions in these games of a match; a game without any has an empty curve."""
+        points: dict[int, list[WinProbability]] = {game: [] for game in games}
+        for evaluation in evaluations:
+            turn, kind = evaluation.request["state"]["turn"], evaluation.request["kind"]
+            points[evaluation.game].append(WinProbability(turn, evaluation.step, kind, _win_probability(evaluation)))
+            if _is_costly(evaluation):
+                self.costly.append(_make_costly_decision(record, evaluation))
+                place = record.header.match, evaluation.game
+                self.alike[_describe_pattern(evaluation)].append((place, evaluation.cost))
+        self.decisions += len(evaluations)
+        for game in record.games:
+            if game.game in points:
+                seat = game.seating.index(record.header.bots.index(bot))
+                curve = WinProbabilityCurve(record.header.match, game.game, seat, tuple(points[game.game]))
+                self.curves.append(curve)
 
 
 def review_game(record: Record, bot: str, game: int) -> list[CostlyDecision]:

@@ -5,7 +5,7 @@ vary from deal to deal."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
@@ -88,43 +88,18 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
     plan, cases = config.plan(), Cases()
     for game in pilot.games if pilot else ():
         cases.add_game(game)
-    before: dict[tuple[str, str], dict[str, float]] = {}
-    if pilot is not None:
-        for row in measure_all(cases, pilot.participants, pilot.conditions):
-            before.setdefault((row.player, row.condition), {})[row.measure] = row.value
-        if not any(player in config.players for player, _ in before):
-            names = ", ".join(config.players)
-            raise BotError(
-                f"{pilot.path}: no complete deal of any of the players {names}.\n"
-                "Name a study with some of these players, or omit --pilot."
-            )
-    played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
-    uses, settings_of = [], []
-    for condition in config.conditions:
-        for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
-            if config.bots[bot].is_model:
-                settings = read_settings(config.bots[bot])
-                wanted = [condition.name, *(pilot.conditions if pilot else ())]
-                where = next((name for name in wanted if "tokens_game" in before.get((player, name), {})), None)
-                known = before[player, where] if where is not None else {}
-                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget)
-                uses.append(replace(use, pilot_condition=where))
-                settings_of.append(settings)
+    models = _forecast_models(config, budget, _measure_pilot(pilot, cases, config.players), pilot)
+    uses = [use for use, _ in models]
     calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
     prices = [use.dollars for use in uses]
     dollars = None if None in prices else round(sum(price or 0.0 for price in prices), 2)
-    limited: dict[str, float] = {}  # hours by key
-    for use, settings in zip(uses, settings_of, strict=True):
-        if limits := budget.keys.get(settings.key_name):
-            most = (use.calls, limits.requests_per_minute), (use.tokens, limits.tokens_per_minute)
-            hours = [amount / limit / 60 for amount, limit in most if limit]
-            limited[settings.key_name] = limited.get(settings.key_name, 0.0) + max(hours, default=0.0)
     needed = {"calls": calls, "tokens": tokens, "dollars": dollars}
     refused = (
         f"about {needed[name]:g} {name}, and the budget allows {most:g}"
         for name in needed
         if (most := getattr(budget, name)) is not None and (needed[name] or 0) > most
     )
+    played_h = sum(use.seconds for use in uses) / min(jobs, plan.games) / 3600
     return StudyPlan(
         deals=plan.rounds,
         games=plan.games,
@@ -133,11 +108,60 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
         calls=calls,
         tokens=tokens,
         dollars=dollars,
-        hours=round(max([sum(use.seconds for use in uses) / min(jobs, plan.games) / 3600, *limited.values()]), 2),
+        hours=round(max([played_h, *_limit_hours(models, budget)]), 2),
         differences=tuple(_forecast_differences(config, cases, pilot)),
         pilot=None if pilot is None else str(pilot.path),
         refused=tuple(refused),
     )
+
+
+def _measure_pilot(
+    pilot: Study | None, cases: Cases, players: Sequence[str]
+) -> dict[tuple[str, str], dict[str, float]]:
+    """Return the pilot's measures by (player, condition); empty without one. Raises BotError without a player in it."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    if pilot is not None:
+        for row in measure_all(cases, pilot.participants, pilot.conditions):
+            found.setdefault((row.player, row.condition), {})[row.measure] = row.value
+        if not any(player in players for player, _ in found):
+            raise BotError(
+                f"{pilot.path}: no complete deal of any of the players {', '.join(players)}.\n"
+                "Name a study with some of these players, or omit --pilot."
+            )
+    return found
+
+
+def _forecast_models(
+    config: StudyConfig, budget: Budget, before: dict[tuple[str, str], dict[str, float]], pilot: Study | None
+) -> list[tuple[Use, ModelSettings]]:
+    """Return the use of each model in each condition, with the model's settings.
+
+    before: a pilot's measures; those of the same condition come first, then those of any other one.
+    """
+    plan = config.plan()
+    played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
+    found = []
+    for condition in config.conditions:
+        for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
+            if config.bots[bot].is_model:
+                settings = read_settings(config.bots[bot])
+                wanted = [condition.name, *(pilot.conditions if pilot else ())]
+                where = next((name for name in wanted if "tokens_game" in before.get((player, name), {})), None)
+                known = before[player, where] if where is not None else {}
+                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget)
+                found.append((replace(use, pilot_condition=where), settings))
+    return found
+
+
+def _limit_hours(models: Sequence[tuple[Use, ModelSettings]], budget: Budget) -> list[float]:
+    """Return the hours that the limits per minute of each key need for the uses of its models together."""
+    hours: dict[str, float] = {}  # by key
+    for use, settings in models:
+        if limits := budget.keys.get(settings.key_name):
+            most = (use.calls, limits.requests_per_minute), (use.tokens, limits.tokens_per_minute)
+            needed = max([amount / limit / 60 for amount, limit in most if limit], default=0.0)
+            hours[settings.key_name] = hours.get(settings.key_name, 0.0) + needed
+    return list(hours.values())
 
 
 def _forecast_use(

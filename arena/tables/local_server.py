@@ -53,69 +53,93 @@ def serve_local_table(
     returns the HTML page of the last match, with a review of the person's games if `review` is true; None without a
     match.
     """
-    port = listening.getsockname()[1]
-    token, secret = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
-    cookie = f"table-{port}"  # browsers share cookies between all ports of a host
-    unused = [token]
-    tables: list[LiveTable] = []
+    _LocalServer(listening, pages, replay, table, begun).run()
 
-    async def show_page(request: Request) -> Response:
-        if request.query_params.get("token") in unused:
-            unused.clear()
+
+class _LocalServer:
+    """The server of one table; see `serve_local_table`. The link's token works once and sets the cookie."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        pages: Mapping[str, Callable[[], str]],
+        replay: Callable[[bool], str | None],
+        make_table: Callable[[str], LiveTable],
+        begun: Callable[[str], object],
+    ) -> None:
+        self._listening, self._pages, self._replay = listening, pages, replay
+        self._make_table, self._begun = make_table, begun
+        self._port = listening.getsockname()[1]
+        self._cookie = f"table-{self._port}"  # browsers share cookies between all ports of a host
+        self._token: str | None = secrets.token_urlsafe(16)  # None once it is used
+        self._secret = secrets.token_urlsafe(16)
+        self._table: LiveTable | None = None  # from the start of the event loop on
+
+    def run(self) -> None:
+        """Serve until a signal or the end of the table."""
+        app = Starlette(
+            routes=[
+                *(Route(path, self._show_page) for path in self._pages),
+                Route("/replay", self._show_replay),
+                WebSocketRoute("/socket", self._connect_socket),
+            ],
+            middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
+            lifespan=self._open_table,
+        )
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+            ws_max_size=MAX_FRAME_BYTES,
+            ws_ping_interval=PING_S,
+        )
+        self._server = uvicorn.Server(config)
+        self._server.run(sockets=[self._listening])
+
+    @asynccontextmanager
+    async def _open_table(self, app: Starlette) -> AsyncIterator[None]:
+        self._table = self._make_table(self._secret)
+        self._begun(f"http://{HOST}:{self._port}/?token={self._token}")
+        yield
+        await asyncio.to_thread(self._table.close)
+
+    async def _show_page(self, request: Request) -> Response:
+        """Return the page of the path, or exchange the token for the cookie."""
+        if self._token is not None and request.query_params.get("token") == self._token:
+            self._token = None
             answer = RedirectResponse("/", 303, _HEADERS)
-            answer.set_cookie(cookie, secret, httponly=True, samesite="strict")
+            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
             return answer
-        if request.cookies.get(cookie) != secret:
+        if request.cookies.get(self._cookie) != self._secret:
             return HTMLResponse(_USED_LINK_PAGE, 403, _HEADERS)
-        return HTMLResponse(await asyncio.to_thread(pages[request.url.path]), headers=_HEADERS)
+        return HTMLResponse(await asyncio.to_thread(self._pages[request.url.path]), headers=_HEADERS)
 
-    async def replay_page(request: Request) -> Response:
-        # While a match is played, its finished games would reveal which player has which letter.
-        allowed = request.cookies.get(cookie) == secret and tables[0].replay
-        shown = await asyncio.to_thread(replay, "review" in request.query_params) if allowed else None
+    async def _show_replay(self, request: Request) -> Response:
+        """Return the replay of the last match, but none while a match is played.
+
+        Its finished games would reveal which player has which letter.
+        """
+        signed_in = request.cookies.get(self._cookie) == self._secret
+        allowed = signed_in and self._table is not None and self._table.replay
+        shown = await asyncio.to_thread(self._replay, "review" in request.query_params) if allowed else None
         return HTMLResponse(shown or "There is no finished match to show.", 200 if shown else 404, _HEADERS)
 
-    async def table_socket(ws: WebSocket) -> None:
+    async def _connect_socket(self, ws: WebSocket) -> None:
+        """Serve the person's client, if the page that opens the socket is this server's."""
         ours = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"
-        if not ours or ws.cookies.get(cookie) != secret:
+        if self._table is None or not ours or ws.cookies.get(self._cookie) != self._secret:
             await ws.close(1008)
             return
         channel = WebChannel(ws)
         await channel.open()
-        await serve_client(channel, tables[0], secret)
-        asyncio.get_running_loop().call_later(_RECONNECT_S, end_if_left)
+        await serve_client(channel, self._table, self._secret)
+        asyncio.get_running_loop().call_later(_RECONNECT_S, self._end_if_left)
 
-    def end_if_left() -> None:
-        if tables[0].state in ("over", "void") and not tables[0].watched:
-            server.should_exit = True
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        tables.append(table(secret))
-        begun(f"http://{HOST}:{port}/?token={token}")
-        yield
-        await asyncio.to_thread(tables[0].close)
-
-    app = Starlette(
-        routes=[
-            *(Route(path, show_page) for path in pages),
-            Route("/replay", replay_page),
-            WebSocketRoute("/socket", table_socket),
-        ],
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
-        lifespan=lifespan,
-    )
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=1,
-        ws_max_size=MAX_FRAME_BYTES,
-        ws_ping_interval=PING_S,
-    )
-    server = uvicorn.Server(config)
-    server.run(sockets=[listening])
+    def _end_if_left(self) -> None:
+        if self._table is not None and self._table.state in ("over", "void") and not self._table.watched:
+            self._server.should_exit = True
 
 
 _RECONNECT_S = 300.0  # for a user that looks at the replay to come back

@@ -146,38 +146,24 @@ def _store_submission(
 
     Raises LadderError if the user may not submit under this name or now.
     """
-    login, bundle, received = new.login, new.bundle, now if new.received_at is None else new.received_at
-    acting = get_acting_user(connection, login)
+    bundle, received = new.bundle, now if new.received_at is None else new.received_at
+    acting = get_acting_user(connection, new.login)
     owner, party = acting.id, store.get_party(connection, acting)
     bots = [] if new.name else bots_of_party(connection, party)
     name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
     known = find_bot_ignoring_case(connection, name)
-    viewer = replace(make_viewer(connection, acting), staff=False)  # staff, too, names the owner
-    if known is not None and not viewer.can("bot:submit", known.login):
-        raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
-    if known is None:
-        if is_pseudonym(connection, name, party):
-            raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
-        _check_bots(connection, party, settings)
-    else:
-        require_unsuspended(connection, known)
+    _require_own_name(connection, acting, name, known, settings)
     versions = [] if known is None else store.versions_of(connection, known.id)
     same = _find_same(versions, new, received)
     if same is not None:
-        corrected = same.received_at != same.submitted_at and received != same.received_at
-        if new.received_at is not None and (received < same.received_at or corrected):
-            store.set_received_at(connection, same.id, received)
-            _note_received(connection, new, same.bot, same.id, owner, now)
-            same = replace(same, received_at=received)
-        return AcceptedSubmission(
-            same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
-        )
-    today = store.count_submissions_since(connection, party, now - now % DAY_S)
+        return _accept_duplicate(connection, new, same, owner, now)
     most = settings.quotas.max_submissions_per_day
+    today = store.count_submissions_since(connection, party, now - now % DAY_S)
     if new.received_at is None and today >= most:
         wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+        allowed = format_count(most, "version")
         raise LadderError(
-            f"{describe_party(login, party)} has submitted {today} of {format_count(most, 'version')} allowed today.\n"
+            f"{describe_party(new.login, party)} has submitted {today} of {allowed} allowed today.\n"
             f"Try again in {wait} h."
         )
     called, number = known.name if known else name, 1 + len(versions)
@@ -204,6 +190,38 @@ def _store_submission(
         remaining=most - today - 1 if new.received_at is None else None,
         disabled_reason=store.disabled_versions(connection).get(version),
         received_at=received,
+    )
+
+
+def _require_own_name(
+    connection: Connection, user: store.User, name: str, known: store.BotRecord | None, settings: LadderSettings
+) -> None:
+    """Raise LadderError unless a user may submit under a name. known: the bot that has it, None for a new bot."""
+    viewer = replace(make_viewer(connection, user), staff=False)  # staff, too, names the owner
+    if known is not None and not viewer.can("bot:submit", known.login):
+        raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
+    party = store.get_party(connection, user)
+    if known is not None:
+        require_unsuspended(connection, known)
+    elif is_pseudonym(connection, name, party):
+        raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
+    else:
+        _check_bots(connection, party, settings)
+
+
+def _accept_duplicate(
+    connection: Connection, new: Submission, same: store.Version, owner: int, now: float
+) -> AcceptedSubmission:
+    """Return the version that has the same files, with the time that staff gives, if it is earlier or corrects one."""
+    received = new.received_at
+    if received is not None:
+        corrected = same.received_at != same.submitted_at and received != same.received_at
+        if received < same.received_at or corrected:
+            store.set_received_at(connection, same.id, received)
+            _note_received(connection, new, same.bot, same.id, owner, now)
+            same = replace(same, received_at=received)
+    return AcceptedSubmission(
+        same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
     )
 
 

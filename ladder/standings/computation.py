@@ -16,7 +16,7 @@ from arena.rating import Estimate, RatedField
 from arena.run import Standing
 
 if TYPE_CHECKING:
-    from arena.rating import Fit
+    from arena.rating import Fit, Strength
     from arena.rating.matches import Floats, Matches
     from ladder.store import Version
 
@@ -204,30 +204,35 @@ def compute_standings(
             contestants[number].version_ref,
         ),
     )
-    rows = []
-    for number, bot in enumerate(order, 1):
-        each, strength = contestants[bot], fit.strengths[bot]
-        rows.append(
-            StandingsRow(
-                **{field.name: getattr(strength, field.name) for field in fields(strength)},
-                position=number,
-                version=each.id,
-                bot=each.name,
-                number=each.number,
-                owner=each.login,
-                pseudonym=each.pseudonym,
-                is_reference=each.is_reference,
-                forfeits=forfeits[each.id],
-                faults=faults[each.id],
-                submitted_at=each.submitted_at,
-                language=each.language,
-            )
-        )
+    rows = (
+        _make_row(position, contestants[bot], fit.strengths[bot], forfeits, faults)
+        for position, bot in enumerate(order, 1)
+    )
     games = int(matches.games.sum())
     decision = rating.assess_leader(fit)
     leader = None if decision.leader is None else contestants[decision.leader].version_ref
     verdict = LeaderVerdict(leader, decision.probability, decision.decided)
     return Standings(tuple(rows), 1 / seats, games, len(matches.games), timestamp, verdict), fit
+
+
+def _make_row(
+    position: int, version: "Version", strength: "Strength", forfeits: Mapping[int, int], faults: Mapping[int, int]
+) -> StandingsRow:
+    """Return the row of an active version. forfeits, faults: by version."""
+    return StandingsRow(
+        **{field.name: getattr(strength, field.name) for field in fields(strength)},
+        position=position,
+        version=version.id,
+        bot=version.name,
+        number=version.number,
+        owner=version.login,
+        pseudonym=version.pseudonym,
+        is_reference=version.is_reference,
+        forfeits=forfeits[version.id],
+        faults=faults[version.id],
+        submitted_at=version.submitted_at,
+        language=version.language,
+    )
 
 
 def find_collusion_suspects(contestants: "Sequence[Version]", fit: "Fit") -> CollusionReport:

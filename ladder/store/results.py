@@ -60,29 +60,11 @@ def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: f
     state, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
     if state == ENDED:
         return False
-    spent, styles = dict(played.spent), dict(played.styles)
     table = _list_refs_and_ids(connection, match)
     slots = {version_ref: slot for slot, (version_ref, _) in enumerate(table)}
     version = dict(table)
     _insert_games(connection, played.results, slots, version)
-    for version_ref, slot in slots.items():
-        results = [result for result in played.results if version_ref in result.seats]
-        usage = spent.get(version_ref, referee.SlotUsage())
-        connection.execute(
-            update(match_players)
-            .where(match_players.c.match == match, match_players.c.slot == slot)
-            .values(
-                games=len(results),
-                wins=sum(result.worth(result.seats.index(version_ref)) for result in results),
-                forfeits=sum(result.seats.index(version_ref) in result.forfeits for result in results),
-                faults=sum(result.faults_of(result.seats.index(version_ref)) for result in results),
-                requests=usage.requests,
-                think_time_us=usage.time_us,
-                max_time_us=usage.slowest_us,
-                peak_bytes=usage.peak_bytes,
-                play_style=styles.get(version_ref),
-            )
-        )
+    _save_totals(connection, played, slots)
     connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
     rows = [
         {"match": match, "slot": slots[version_ref], "number": number, "data": zlib.compress(data)}
@@ -107,6 +89,29 @@ def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: f
     )
     record_event(connection, MATCH_ENDED, timestamp, match=match)
     return True
+
+
+def _save_totals(connection: Connection, played: referee.PlayedMatch, slots: Mapping[str, int]) -> None:
+    """Store the totals of each version at the table. slots: by version ref."""
+    spent, styles = dict(played.spent), dict(played.styles)
+    for version_ref, slot in slots.items():
+        places = [(game, game.seats.index(version_ref)) for game in played.results if version_ref in game.seats]
+        usage = spent.get(version_ref, referee.SlotUsage())
+        connection.execute(
+            update(match_players)
+            .where(match_players.c.match == played.match, match_players.c.slot == slot)
+            .values(
+                games=len(places),
+                wins=sum(game.worth(seat) for game, seat in places),
+                forfeits=sum(seat in game.forfeits for game, seat in places),
+                faults=sum(game.faults_of(seat) for game, seat in places),
+                requests=usage.requests,
+                think_time_us=usage.time_us,
+                max_time_us=usage.slowest_us,
+                peak_bytes=usage.peak_bytes,
+                play_style=styles.get(version_ref),
+            )
+        )
 
 
 def _list_refs_and_ids(connection: Connection, match: int) -> list[tuple[str, int]]:
