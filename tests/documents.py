@@ -1,9 +1,14 @@
 """The documents as text, for tests that compare them with the code."""
 
 import re
+import shutil
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+# For tests of the files that git tracks: a source distribution has no .git.
+NEEDS_CLONE = pytest.mark.needs("git", None if shutil.which("git") and (ROOT / ".git").exists() else "this is no clone")
 PROTOCOL_PAGES = [
     ROOT / "protocol/SPEC.md",
     *(

@@ -2,7 +2,6 @@
 
 import ast
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from arena.referee import FAULTS
 from arena.sandbox.docker import LANGUAGES
 from tests.bench import gauntlet
 from tests.cases import each
-from tests.documents import ROOT, blocks, document, spec
+from tests.documents import NEEDS_CLONE, ROOT, blocks, document, spec
 
 SPEC = spec()
 
@@ -191,7 +190,7 @@ ELSEWHERE = re.compile(
 ALLOWED = {"tests/test_docs.py": "names what is forbidden"}
 
 
-@pytest.mark.needs("git", None if shutil.which("git") and (ROOT / ".git").exists() else "this is no clone")
+@NEEDS_CLONE
 def test_nothing_cites_a_document_that_the_repository_does_not_hold() -> None:
     """Readers couldn't open it; the text must give the reason itself."""
     cited = [
@@ -233,6 +232,7 @@ def explanations(text: str) -> tuple[list[tuple[int, str]], str]:
     return found, "\n".join(lines)
 
 
+@NEEDS_CLONE
 def test_explanations_in_code_name_only_what_exists() -> None:
     """Names in backticks, private names, and files of Python."""
     names, files, read = set(FOREIGN), set(), {}

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.documents import NEEDS_CLONE, ROOT
+
+pytestmark = NEEDS_CLONE
 READ = {".py", ".md", ".html", ".js", ".css"}
 VENDORED = {"ladder/web/static/htmx.min.js", "arena/replay/static/preact.min.js"}
 UNREAD = {"tests/test_style.py", "docs/dev/glossary.md", *VENDORED}
