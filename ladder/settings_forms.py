@@ -170,7 +170,9 @@ def _list_notices(
     past = [each for each in new.deadlines if each.closes < now and each.closes not in known]
     notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
     has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
-    if new.baselines != old.baselines and has_grades:
+    hours, known_hours = ({each.at: each.measured_hours for each in settings.deadlines} for settings in (new, old))
+    measures = any(hours[at] != known_hours[at] for at in hours if at in known_hours)
+    if (new.baselines != old.baselines or measures) and has_grades:
         what = describe_settings(change)
         notices.append(f"Grades of all users, except released ones, are computed again: {what}")
     return past, notices

@@ -482,6 +482,9 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     ]
     asked = change(409, table="baselines", name="plays", points="30", min_games="240")
     assert "Grades of all users" in confirm("/admin/settings", asked)[0]
+    same = {"name": "last", "at": "1970-01-01T00:01", "zone": "UTC"}
+    asked = change(409, table="deadlines", index="0", measured_hours="24", **same)
+    assert "Hours of games: none → 24" in confirm("/admin/settings", asked)[0]
     asked = post(staff, "/admin/users/ada/extend", 409, days="2", **extension)
     assert "The extension ended in the past, on 3 Jan 1970 00:01 UTC" in asked
     change(303, table="quotas", max_bots_per_user="3")
@@ -605,7 +608,7 @@ def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: 
     assert staff.get("/api/finals/last").json()["key"] is None
     assert "hidden until its reveal" in web.visitor("ada").get("/matches?kind=final").text
     post(staff, "/finals/last/reveal")
-    assert 'Not released yet</h2>\n<p class="muted">As of <time' in web.visitor("ada").get("/grades?final=last").text
+    assert 'Not released yet</h2>\n<p class="muted">Staff releases' in web.visitor("ada").get("/grades?final=last").text
     text = staff.get("/admin/grades?final=last&sort=-points").text
     assert re.search(r'aria-sort="descending"><a href="/admin/grades\?final=last&amp;sort=points">Points</a>', text)
     assert re.findall(r"<dt>(Mean|Median|plays)</dt>", text) == ["Mean", "Median", "plays"]
