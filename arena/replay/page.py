@@ -181,7 +181,7 @@ def replay_page(
             f"<main class='plain'>\n<h1>{escape_html(title)}</h1>\n",
             "<p>This page shows recorded games of Coup, step by step. It is one file and doesn't use the network. ",
             "Your browser doesn't run JavaScript here, so the games are shown as text.</p>\n",
-            *(_match_html(match) for match in matches),
+            *(_match_html(match, len(matches) > 1) for match in matches),
             "</main>\n</noscript>\n",
             json_element("matches", pack_matches([match for match in matches if match["games"]], log_bytes)),
             json_element("words", EVENT_TEXTS),
@@ -200,18 +200,19 @@ def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> st
     return f"This page contains only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 
-def _match_html(match: Mapping[str, Any]) -> str:
+def _match_html(match: Mapping[str, Any], is_one_of_several: bool) -> str:
     games = "".join(_game_html(match, game) for game in match["games"])
     players = ", ".join(
         f"{handle}: {name}" for handle, name in sorted(zip(match["handles"], match["bots"], strict=True))
     )
-    return f"<h2>Match {match['match']}</h2>\n<p>{escape_html(players)}</p>\n{games}"
+    heading = f"<h2>Match {match['match'] + 1}</h2>\n" if is_one_of_several else ""
+    return f"{heading}<p>{escape_html(players)}</p>\n{games}"
 
 
 def _game_html(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
     won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
-    summary = f"Game {game['game']}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
+    summary = f"Game {game['game'] + 1}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
     lines = escape_html("\n".join(_game_lines(game, names)), lines=True)
     return f"<details><summary>{escape_html(summary)}</summary>\n<pre>{lines}</pre></details>\n"
 
@@ -242,6 +243,7 @@ def table_page(
     invitation: Mapping[str, Any] | None = None,
     lessons: Mapping[str, Any] | None = None,
     reviews: bool = True,
+    rulesets: Sequence[Mapping[str, Any]] | None = None,
 ) -> str:
     """Return the HTML of a page on which a person plays at a live table.
 
@@ -250,6 +252,7 @@ def table_page(
     link back. banner: a line of text above the table. join: the path of the page on which a viewer takes a free seat.
     invitation: the `link` for others, and its QR `code` as a data URL. lessons: from `arena.lessons`, in place of a
     server. reviews: whether a player may have a match reviewed: the replay's address then takes `?review=1`.
+    rulesets: those that the table's opener may choose: name, about and max_seats of each.
     """
     body = "".join(
         (
@@ -263,6 +266,7 @@ def table_page(
             json_element("socket", socket),
             json_element("lessons", lessons),
             json_element("reviews", reviews),
+            json_element("rulesets", rulesets),
         )
     )
     styles = [style_sheets("page", "play", "chat", "rules", *(("lessons",) if lessons else ()))]

@@ -198,10 +198,11 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class SlotChange:
-    """A change of slots between matches.
+    """A change of slots between matches, or of the rules before the first one.
 
     bots: names to add. draw: how many other bots to add. place: the kind of a free slot to add. remove, free: the
-    numbers of slots to remove, and to take from their players. start: whether a match begins then.
+    numbers of slots to remove, and to take from their players. start: whether a match begins then. rules: the name of
+    the new ruleset.
     """
 
     bots: tuple[str, ...] = ()
@@ -210,6 +211,7 @@ class SlotChange:
     remove: tuple[int, ...] = ()
     free: tuple[int, ...] = ()
     start: bool = False
+    rules: str | None = None
 
 
 def describe_clock(timing: referee.Timing) -> play.Message | None:

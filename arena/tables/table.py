@@ -45,9 +45,9 @@ class LiveTable:
     """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
 
     `deal(number)` makes the table's next match, numbered from 0, with the settings `offer`. `changed` is called after
-    each change of state. `pace` (of PACES) says how long events are shown to people; each person may choose their own,
-    and the slowest of connected people applies. A window in which people may react stays open for `least_s` seconds or
-    more.
+    each change of state. `pace` (of PACES) says how long events are shown to people. The opener may change it between
+    matches. Each person may choose their own; the slowest of connected people applies. A window in which people may
+    react stays open for `least_s` seconds or more.
 
     A match begins as soon as all have joined, if there is no `opener`; otherwise the opener, whose name it is, or a
     player while the opener is away, starts it. A rematch begins once all present players want it, without the absent
@@ -328,6 +328,15 @@ class LiveTable:
                 change = SlotChange(place="program")
             case {"remove": int(number)}:
                 change = SlotChange(remove=(number,))
+            case {"rules": str(rules)} if self.state == "open":
+                change = SlotChange(rules=rules)
+            case {"table_pace": str(pace)} if pace in play.PACES:
+                if client.manages and self._may_start(client):
+                    self._pace = pace
+                    for slot in self.slots:
+                        slot.pace = None
+                    self._notify_clients()
+                return True
             case _:
                 return False
         if client.manages and self._may_start(client) and self._arrange is not None:

@@ -205,6 +205,7 @@ from ladder.store.table_sessions import (
     save_session_match,
     sessions_of_server,
     set_session_playing,
+    set_session_rules,
     set_slot_secret,
 )
 from ladder.store.users import (

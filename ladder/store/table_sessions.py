@@ -224,6 +224,12 @@ def set_session_playing(connection: Connection, id: int, playing: bool, timestam
         record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
+def set_session_rules(connection: Connection, id: int, rules: str, timestamp: float) -> None:
+    """Set the name of a session's ruleset."""
+    connection.execute(update(table_sessions).where(_session.id == id).values(rules=rules))
+    record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
+
+
 def end_session(connection: Connection, id: int, reason: str, timestamp: float) -> bool:
     """End a session and make its records readable; return False, without any effect, if it has ended already."""
     ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)

@@ -23,6 +23,7 @@ from ladder.tables.sessions import (
     is_invited,
     is_opened_by_guest,
     join_table,
+    list_rulesets,
     list_table_bots,
     open_session,
     quick_play,

@@ -146,7 +146,7 @@ class PreparedBots:
             if version not in boxes.programs:
                 self._add_program(boxes, version, bot)
         places = () if change.place is None else (change.place,)
-        return change_slots(self._ladder, session.id, names, places, change.remove, change.free)
+        return change_slots(self._ladder, session.id, names, places, change.remove, change.free, change.rules)
 
     def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         try:
@@ -207,10 +207,13 @@ class HostedSession:
         )
 
     def apply(self, session: store.TableSession | None, start: bool) -> None:
-        """Give the table the slots of its session after a change, which has failed if this is None."""
+        """Give the table the slots and rules of its session after a change, which has failed if this is None."""
         if session is None:
             self.table.replace_slots(None)
             return
+        if session.rules != self.session.rules:
+            settings = replace(self._offer.match_settings, rules=get_rules(self._ladder, session.rules))
+            self._offer = self.table.offer = replace(self._offer, match_settings=settings)
         self.session = session
         known = {slot.number: slot for slot in self.table.slots}
         slots = []

@@ -14,7 +14,7 @@ from annotated_types import Ge, Le, MaxLen
 from sqlalchemy import Connection
 
 from arena.bots import normal_name
-from arena.coup import PRESETS, Ruleset, seat_counts
+from arena.coup import ABOUT, PRESETS, Ruleset, seat_counts
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store
@@ -86,6 +86,24 @@ def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
             f'the preset "{escape_control(name or "")}" doesn\'t exist.\nThe presets are {", ".join(PRESETS)}.'
         )
     return PRESETS[name]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedRuleset:
+    """A ruleset for tables: its name, a phrase about it, and the largest number of players."""
+
+    name: str
+    about: str
+    max_seats: int
+
+
+def list_rulesets(ladder: Ladder) -> list[OfferedRuleset]:
+    """Return the rulesets that tables may have: the ladder's own, then the other presets."""
+    own = ladder.play.settings.rules
+    rulesets = [own, *(rules for rules in PRESETS.values() if rules.name != own.name)]
+    return [
+        OfferedRuleset(rules.name, ABOUT.get(rules.name, "rules of this ladder"), rules.max_seats) for rules in rulesets
+    ]
 
 
 def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
@@ -402,12 +420,13 @@ def change_slots(
     places: Sequence[str] = (),
     remove: Sequence[int] = (),
     free: Sequence[int] = (),
+    rules: str | None = None,
 ) -> store.TableSession:
-    """Change the slots of a table between two matches, and return the session.
+    """Change the slots of a table between two matches, or its rules before the first one, and return the session.
 
     bots: version refs to add. places: kinds of places to add, PERSON or PROGRAM. remove, free: the numbers of slots to
-    remove, and to take from their players. Raises LadderError if a bot may not play or the rules don't allow as many
-    players.
+    remove, and to take from their players. rules: the name of the new ruleset. Raises LadderError if a bot may not
+    play, or the ruleset doesn't exist or allow as many players.
     """
     before: list[set[int]] = []
 
@@ -416,12 +435,16 @@ def change_slots(
         session = get_session(connection, id)
         before.append({slot.number for slot in session.slots})
         if before[-1] == before[0]:
+            if rules is not None:
+                session = replace(session, rules=get_rules(ladder, rules).name)
             added = _make_added_slots(connection, ladder, session, bots, places, len(remove))
             store.insert_slots(connection, id, added, ladder.clock())  # first, so that no number is used again
             if remove:
                 store.delete_slots(connection, id, remove, ladder.clock())
             for number in free:
                 store.free_slot(connection, id, number, ladder.clock())
+            if rules is not None:
+                store.set_session_rules(connection, id, rules, ladder.clock())
         return get_session(connection, id)
 
     return ladder.database.write(act)
@@ -441,7 +464,7 @@ def _make_added_slots(
     """
     versions = [get_accepted_version(connection, name) for name in bots]
     total = len(session.slots) - removed + len(bots) + len(places)
-    full = (bots or places) and total > max(seat_counts(get_rules(ladder, session.rules)))
+    full = total > max(seat_counts(get_rules(ladder, session.rules)))
     if session.status == store.CLOSED or full or not all(_may_play(connection, version) for version in versions):
         raise LadderError(
             f"table {session.id} has ended or is full, or a bot is suspended.\nSee the page of the table."

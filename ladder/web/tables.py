@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -16,7 +16,7 @@ from fastapi import APIRouter, Form, Query, WebSocket
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
-from arena.coup import PRESETS, make_rules_object
+from arena.coup import make_rules_object
 from arena.lessons import learn_page, puzzles_page
 from arena.replay import replay_page, rules_page, table_page
 from arena.review import review_in_process
@@ -44,6 +44,7 @@ from ladder.tables import (
     is_opened_by_guest,
     join_table,
     list_players,
+    list_rulesets,
     list_tables,
     open_session,
     quick_play,
@@ -115,11 +116,9 @@ def tables(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> 
 @tables_router.get("/tables/new", include_in_schema=False)
 def new(request: CurrentContext) -> Response:
     """Show the form that opens a table."""
-    own = request.ladder.play.settings.rules.name
     allowed = request.ladder.last_settings.tables.chat
     modes = [mode for mode in ChatMode if allowed is not ChatMode.OFF and limit_chat_mode(mode, allowed) is mode]
-    rules = [own, *(name for name in PRESETS if name != own)]
-    return render_form(request, "new_table.html", rules=rules, modes=modes)
+    return render_form(request, "new_table.html", rulesets=list_rulesets(request.ladder), modes=modes)
 
 
 @tables_router.post("/tables", include_in_schema=False)
@@ -295,6 +294,7 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
         join=join,
         invitation=invitation,
         reviews=reviews,
+        rulesets=[asdict(each) for each in list_rulesets(request.ladder)] if manages else None,
     )
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")

@@ -91,7 +91,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     """The deal, notes on turns, marks, claims, and the end. test_modules.py tests texts, states and odds."""
     page, info = look(), match["games"][0]
     names = [match["bots"][bot] for bot in info["seating"]]
-    assert where(page) == ("Game 0", f"The cards are dealt. {names[info['start']['actor']]} plays first")
+    assert where(page) == ("Game 1", f"The cards are dealt. {names[info['start']['actor']]} plays first")
     seats = page.locator(".seat").all()
     for seat, place in enumerate(seats):
         assert place.locator(".who .name").inner_text() == names[seat]
@@ -273,16 +273,16 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
     push("pause")
 
     push("next game")
-    assert game(page) == "Game 1"
+    assert game(page) == "Game 2"
     push("previous game")
-    assert game(page) == "Game 0"
+    assert game(page) == "Game 1"
     used |= {"whose cards are shown", "closest first"}
     page.locator(".chosen").click()
     button(page, "closest first").click()
     assert button(page, "closest first").get_attribute("aria-pressed") == "true"
     button(page, "closest first").click()
     page.locator(".games a").nth(2).click()
-    assert where(page)[0] == "Game 2"
+    assert where(page)[0] == "Game 3"
     choice(page, "whose cards are shown").select_option(index=3)
     assert page.locator(".seat.own").count() == 1
     push("Truth")
@@ -302,7 +302,7 @@ def test_every_control_works(look: Callable[..., Any]) -> None:
     assert at(page) == 3
     page.locator(".chosen").click()
     page.locator(".games a").last.click()
-    expect(page.locator(".turn-text")).to_have_text("Game 1")
+    expect(page.locator(".turn-text")).to_have_text("Game 2")
     page.locator(".log a").nth(2).click()
     expect(page.get_by_role("slider")).not_to_have_value("0")
     page.keyboard.press("End")
@@ -349,7 +349,7 @@ def test_every_key_of_the_help_works(look: Callable[..., Any]) -> None:
     press("g")
     press("ArrowDown")
     press("Enter")
-    assert where(page)[0] == "Game 1"
+    assert where(page)[0] == "Game 2"
     press("g")
     press("Escape")
     speeds = []
@@ -377,7 +377,7 @@ def test_links_lead_to_moments_and_back(look: Callable[..., Any]) -> None:
     """The address is unique for each moment; links of the log are links of the browser."""
     page = look("#game=1&turn=3&seat=2")
     assert where(page)[0].startswith("Turn 3 ")
-    assert game(page) == "Game 1"
+    assert game(page) == "Game 2"
     assert choice(page, "whose cards are shown").input_value() == "2"
     page.goto(f"{page.url.split('#')[0]}#match=3&game=1&turn=2")
     expect(page.locator(".seat")).to_have_count(5)
@@ -394,7 +394,7 @@ def test_links_lead_to_moments_and_back(look: Callable[..., Any]) -> None:
     page = look("#game=0&turn=2")  # the page writes the address late, maybe after a link was followed
     page.evaluate("() => { location.hash = '#game=1&turn=3'; history.replaceState(null, '', '#game=0&turn=2'); }")
     expect(page.locator(".turn-text")).to_contain_text("Turn 3")
-    assert game(page) == "Game 1"
+    assert game(page) == "Game 2"
 
     page = look("#game=0&turn=2")
     before = at(page)
@@ -476,7 +476,7 @@ def test_the_closest_games_are_those_in_which_the_winner_had_few_cards_more(
         )
         names = match["bots"][one["seating"][one["winner"]]]
         assert info.split("\t") == [
-            f"Match {match['match']} · Game {one['game']}",
+            f"Match {match['match'] + 1} · Game {one['game'] + 1}",
             names,
             str(one["turns"]),
             f"{hand} : 0",
@@ -604,8 +604,8 @@ def test_the_keyboard_reaches_every_control_and_a_screen_reader_reads_each_step(
                 " getComputedStyle(document.activeElement).outlineStyle]"
             )
         )
-    names = [re.sub("^Match 0 · (Game 0) .*", r"\1", name) for name, _ in reached]
-    assert names[:4] == ["Game 0", "next game", "whose cards are shown", "switch between dark and light"]
+    names = [re.sub("^Match 1 · (Game 1) .*", r"\1", name) for name, _ in reached]
+    assert names[:4] == ["Game 1", "next game", "whose cards are shown", "switch between dark and light"]
     assert {style for _, style in reached} == {"solid"}
     page.get_by_role("slider").focus()
     page.keyboard.press("Tab")

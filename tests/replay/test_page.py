@@ -48,7 +48,7 @@ def test_omitted_standard_error_is_counted() -> None:
 def test_a_draw_is_described_with_its_reason() -> None:
     match = sample(games=1)
     match["games"][0] |= {"winner": None, "reason": "turn_limit"}
-    assert f"Game 0: a draw after {match['games'][0]['turns']} turns: the turn limit<" in replay_page([match], "")
+    assert f"Game 1: a draw after {match['games'][0]['turns']} turns: the turn limit<" in replay_page([match], "")
 
 
 def test_the_page_has_every_game_as_text() -> None:
@@ -60,8 +60,8 @@ def test_the_page_has_every_game_as_text() -> None:
     assert "Title & more" in text
     for game in match["games"]:
         names = [match["bots"][bot] for bot in game["seating"]]
-        won = f"Game {game['game']}: {names[game['winner']]} wins after {game['turns']} turns: the last one standing"
-        assert won in text
+        won = f"{names[game['winner']]} wins after {game['turns']} turns: the last one standing"
+        assert f"Game {game['game'] + 1}: {won}" in text
         for turn in range(1, game["turns"] + 1):
             events = [event for step in game["steps"] if step["turn"] == turn for event in step["events"]]
             assert f"Turn {turn}: {describe_events(events, names)}\n" in text or text.count(

@@ -31,7 +31,7 @@ NAMES = (
 )
 GAMES = 12  # of each preset
 CLAIMS = ("tax", "duke"), ("steal", "captain"), ("assassinate", "assassin"), ("exchange", "ambassador")
-_SHOW = "frame => window.postMessage(frame, '*')"  # without a socket the page takes its frames from its parent
+SHOW = "frame => window.postMessage(frame, '*')"  # without a socket the page takes its frames from its parent
 
 
 class _NamedTable(PersonTable):
@@ -85,7 +85,7 @@ def open_page(reader: Reader, folder: Path, rules: str) -> Any:
 
 def show(page: Any, frame: dict[str, Any], number: int) -> None:
     """Show a frame as that of another match, so that its events are taken at once."""
-    page.evaluate(_SHOW, {**frame, "table": {**frame["table"], "match": number}})
+    page.evaluate(SHOW, {**frame, "table": {**frame["table"], "match": number}})
     page.locator(".moves:not(.early) .move").first.wait_for(state="attached")
 
 

@@ -5,6 +5,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from socket import create_server
 from typing import Any
@@ -17,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from websockets.sync.client import ClientConnection, connect
 
 from arena import tables
-from arena.coup import PRESETS, make_rules_object
+from arena.coup import ABOUT, PRESETS, make_rules_object
 from arena.limits import Limits
 from arena.referee import MatchSettings, MatchSpec, Record, Timing
 from arena.replay import rules_page, table_page
@@ -81,6 +82,11 @@ class TableServer:
             return function()
 
         return asyncio.run_coroutine_threadsafe(call(), self.loop).result(WAIT_S)
+
+    def choose_rules(self, name: str) -> None:
+        settings = MatchSettings(rules=PRESETS[name])
+        self._offer = self.table.offer = replace(self._offer, match_settings=settings)
+        self.table.replace_slots(self.slots)
 
     def _changed(self, table: tables.LiveTable) -> None:
         self.states.append(table.state)
@@ -149,10 +155,12 @@ def serve_tables(
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
         invitation = {"link": f"{there.url}/join", "code": "data:,"} if secret else None
-        shown = make_rules_object(PRESETS[rules])
-        return HTMLResponse(
-            table_page("Coup", shown, socket, home=("/home", "Tables"), banner="", join="/join", invitation=invitation)
+        shown = make_rules_object(there.table.offer.match_settings.rules)
+        offered = [{"name": name, "about": ABOUT[name], "max_seats": PRESETS[name].max_seats} for name in PRESETS]
+        text = table_page(
+            "Coup", shown, socket, home=("/home", "Tables"), join="/join", invitation=invitation, rulesets=offered
         )
+        return HTMLResponse(text)
 
     routes = [
         Route("/", page),

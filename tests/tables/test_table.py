@@ -565,8 +565,12 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
             {"add": {"place": True}},
             {"remove": 3},
             {"remove": 1},
+            {"rules": "duel"},
             {"start": "bots"},
         )
+        for client, pace in ((looker, "instant"), (ada, "fast")):
+            there.table.take(client, {"table_pace": "fast"})
+            assert there.table.frame(looker)["table"]["pace"] == pace
         for request in requests:
             there.table.take(looker, request)
             assert changes == []
@@ -579,7 +583,8 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         assert there.table.frame(ada)["table"]["why"] is None
         assert changes == [
             tables.SlotChange(bots=("honest@1",)), tables.SlotChange(place="person"), tables.SlotChange(remove=(3,)),
-            tables.SlotChange(remove=(1,)), tables.SlotChange(remove=(3,), draw=1, start=True),
+            tables.SlotChange(remove=(1,)), tables.SlotChange(rules="duel"),
+            tables.SlotChange(remove=(3,), draw=1, start=True),
         ]  # fmt: skip
         there.table.take_slot("secret1", "bob")
         bob = there.table.join("secret1")

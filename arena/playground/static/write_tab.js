@@ -219,7 +219,7 @@ function showProblems(found) {
     found.map(({ line, message, count, at, traceback }) =>
       h("div", { class: "problem" },
         h("p", {}, h("b", {}, line ? `Line ${line}: ` : ""), message),
-        count && h("p", { class: "muted" }, `${count} ${count === 1 ? "time" : "times"}, first in match ${at.match}, game ${at.game}${at.turn ? `, turn ${at.turn}, when asked for “${at.kind}”` : ""}.`),
+        count && h("p", { class: "muted" }, `${count} ${count === 1 ? "time" : "times"}, first in match ${at.match + 1}, game ${at.game + 1}${at.turn ? `, turn ${at.turn}, when asked for “${at.kind}”` : ""}.`),
         traceback && h("details", {}, h("summary", {}, "Traceback"), h("pre", { tabindex: 0 }, traceback)))),
   );
 }
@@ -247,7 +247,7 @@ function showLost(games) {
     h("h2", {}, "Lost games"),
     h("ol", {}, games.map((each) =>
       h("li", {},
-        h("button", { onclick: async () => showReplay((await call("trial.show_game", [each])).page) }, `Match ${each.match}, game ${each.game}, turn ${each.turn}`),
+        h("button", { onclick: async () => showReplay((await call("trial.show_game", [each])).page) }, `Match ${each.match + 1}, game ${each.game + 1}, turn ${each.turn}`),
         h("span", {}, `${each.cause}. `, h("span", { class: "muted" }, each.winner ? `${each.winner} won.` : "Draw."))))),
   );
 }

@@ -109,7 +109,7 @@ function header() {
   const winner = winnerText(scene) ?? "a draw";
   const chosen = `${gameTitle(match(), game())} · ${winner}`;
   const views = lookers();
-  const option = (seat) => h("option", { value: seat ?? "", key: seat }, seat === null ? "All cards" : seat < 0 ? "Public information" : `Seat ${seat}: ${plain(scene.players[seat].name)}`);
+  const option = (seat) => h("option", { value: seat ?? "", key: seat }, seat === null ? "All cards" : seat < 0 ? "Public information" : `Seat ${seat + 1}: ${plain(scene.players[seat].name)}`);
   const view = (event) => look(event.target.value === "" ? null : Number(event.target.value));
   return h(
     "header",
@@ -471,7 +471,7 @@ function key(event) {
 // ---- addresses
 
 function gameTitle(one, played) {
-  return `${matches.length > 1 ? `Match ${one.match} · ` : ""}Game ${played.game}`;
+  return `${matches.length > 1 ? `Match ${one.match + 1} · ` : ""}Game ${played.game + 1}`;
 }
 
 function several(one = match()) {

@@ -4,10 +4,14 @@ import { avatar } from "./cards.js";
 import { plain, read } from "./dom.js";
 import { Component, createRef, h } from "./preact.min.js";
 
+/** How long events are shown. */
+export const PACES = ["slow", "normal", "fast", "instant"];
+
 const KINDS = { bot: "a bot", person: "a person", program: "a remote bot" };
 
 const home = read("home");
 const invited = read("invitation");
+const rulesets = read("rulesets");
 const chosen = createRef(); // the list of bots to add
 const FEW = 6; // bots that are offered before "more"
 
@@ -111,16 +115,30 @@ class BotList extends Component {
   }
 }
 
-/** The settings of the table, and the players that it waits for. */
-export function termsPanel(table) {
+/** The controls with which the opener changes the rules and the pace before the first match. */
+function settings(table, send) {
+  const rules = rulesets.map(({ name, about, max_seats }) =>
+    h("option", { key: name, value: name, disabled: table.places.length > max_seats }, `${name}: ${about}${table.places.length > max_seats ? ` (at most ${max_seats} players)` : ""}`),
+  );
+  const select = (label, value, change, options) => h("label", {}, label, h("select", { value, onchange: (event) => change(event.target.value) }, options));
+  return h(
+    "div",
+    { class: "arrange" },
+    select("Rules", table.rules, (name) => send({ rules: name }), rules),
+    select("Pace", table.pace, (pace) => send({ table_pace: pace }), PACES.map((pace) => h("option", { key: pace, value: pace }, pace))),
+  );
+}
+
+/** The settings of the table, and the players that it waits for. `about`: the rules, as text. */
+export function termsPanel(table, about, send) {
   const far = table.places.some((place) => place.kind === "program");
   const terms = [
-    [`Rules: ${table.rules}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`].join("; "),
+    [`Rules: ${table.rules}${about ? ` (${about})` : ""}`, `${table.games} ${table.games === 1 ? "game" : "games"}`, `clock: ${clock(table.clock)}`, `pace: ${table.pace}`].join("; "),
     table.open_names ? "All players use their names." : "Bots play under letters. Their names are shown after the match.",
     far && `A remote bot runs on its author's machine and isn't frozen while others think. Its clock: ${clock(table.program_clock)}.`,
     `Matches here aren't rated. A player who is away keeps the seat: ${table.clock ? "when their time runs out, the arena plays a safe move (income or pass)" : "the others wait"}.`,
   ];
-  return h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text)))));
+  return h("section", { class: "panel lobby" }, h("h2", {}, "Before the match"), table.manages && rulesets ? settings(table, send) : null, h("ul", {}, terms.filter(Boolean).map((text) => h("li", {}, plain(text)))));
 }
 
 /** A bot's rank and rating, if it has them. */

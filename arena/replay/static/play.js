@@ -10,7 +10,7 @@ import { plain, read, shade } from "./dom.js";
 import { fly } from "./flights.js";
 import { coachMoves, coachView, lessonsView } from "./lessons.js";
 import { openLine } from "./line.js";
-import { peoplePanel, termsPanel } from "./lobby.js";
+import { PACES, peoplePanel, termsPanel } from "./lobby.js";
 import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
 import { remember, remembered } from "./memory.js";
 import { Motion } from "./motion.js";
@@ -18,8 +18,6 @@ import { h, render } from "./preact.min.js";
 import { advice, aims, canPassOn, hand, isOut, moves, onlyMove, openRequest, question, result, self } from "./prompt.js";
 import { rulesView } from "./rules.js";
 import { meters, tableView } from "./seats.js";
-
-const PACES = ["slow", "normal", "fast", "instant"];
 
 const CALM_MS = 400; // after a new question, in which a click or a key was meant for the previous one
 const ONLY_MS = 1500; // before the only move of a turn is played
@@ -53,6 +51,7 @@ const state = {
   list: null, // the lessons to choose from, in place of a table
   coach: null, // the words of a lesson
   chat: silence,
+  places: [], // of the table; those of a frame with an end are shown after its last event
   bubbles: new Map(), // by handle: {text, below, number}
   asked: "", // what the buttons are for
   calmUntil: 0,
@@ -102,6 +101,7 @@ function take(message) {
   failed = 0;
   const before = state.frame;
   const { table, game } = message;
+  if (before && before.table.rules !== table.rules) return location.reload(); // the page has its rules from the server
   state.frame = message;
   const ask = game?.ask ?? null;
   const isNew = ask?.id !== before?.game?.ask?.id;
@@ -160,6 +160,8 @@ function notice(text, button = null) {
 function hear(message) {
   state.chat = heard(state.chat, message);
   const seats = "writes" in message ? [] : (state.frame?.game?.seats ?? []);
+  const line = "writes" in message ? null : message.chat.at(-1);
+  if (line) alertTo(`${plain(line.name)}: ${plain(line.text)}`, false);
   for (const { id, handle, text } of message.chat.filter((line) => seats.some((seat) => seat.handle === line.handle))) {
     const seat = find(`.seat[data-seat="${seats.findIndex((each) => each.handle === handle)}"]`);
     if (!seat) continue;
@@ -193,6 +195,7 @@ function draw() {
   }
   state.asked = asked;
   if (game && !state.motion.busy) timeWindow(table, game);
+  if (!game?.end || !state.motion.busy) state.places = table.places;
   const held = page.contains(document.activeElement) && document.activeElement.closest(".moves, .own-cards");
   render([header(), bannerView(), main(), dialogs()], page);
   if (held && document.activeElement === document.body) find(".ask").focus({ preventScroll: true });
@@ -231,7 +234,7 @@ function bannerView() {
 function main() {
   const { table, game } = state.frame;
   const { motion } = state;
-  const people = peoplePanel(table, game?.seats ?? [], send);
+  const people = peoplePanel({ ...table, places: state.places }, game?.seats ?? [], send);
   const open = table.state === "open";
   return h(
     "main",
@@ -239,7 +242,7 @@ function main() {
     h(
       "div",
       { class: "board" },
-      h("div", { class: "place" }, open ? [people, termsPanel(table)] : game ? felt() : null),
+      h("div", { class: "place" }, open ? [people, termsPanel(table, state.rules.about, send)] : game ? felt() : null),
       h(
         "section",
         { class: "panel ask", "aria-label": "What is asked", tabindex: -1 },
@@ -328,7 +331,7 @@ function dialogs() {
     dialog("settings", "Settings", [
       h("label", {}, "Pace of the table ", h("select", { onchange: pace, value: remembered("pace") ?? state.frame?.table.pace }, paces)),
       h("label", {}, "Sound volume ", h("input", volume)),
-      h("label", {}, h("input", { type: "checkbox", checked: alerts.notifies, onchange: async (event) => (await notify(event.target.checked), draw()) }), " notify me of my turn, of the start and of the end while I look elsewhere"),
+      h("label", {}, h("input", { type: "checkbox", checked: alerts.notifies, onchange: async (event) => (await notify(event.target.checked), draw()) }), " notify me of my turn, the start, the end and the chat while I look elsewhere"),
     ]),
     dialog("sure", "Are you sure?", state.sure && sureView(state.sure), null),
   ];

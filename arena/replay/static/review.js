@@ -136,7 +136,7 @@ function costlyTable(costly, all) {
     h(
       "tr",
       {},
-      h("td", {}, h("a", { href: href(one) }, all ? `match ${one.match}, game ${one.game}, turn ${one.turn}` : String(one.turn))),
+      h("td", {}, h("a", { href: href(one) }, all ? `match ${one.match + 1}, game ${one.game + 1}, turn ${one.turn}` : String(one.turn))),
       h("td", {}, plain(one.move)),
       h("td", {}, plain(one.better_move)),
       h("td", { class: "number" }, estimated(one.cost)),

@@ -76,7 +76,7 @@ function marked(moments, entries, { seat, truth }) {
 
 /** Where a moment is, as text: its turn and who acts. */
 export function whereabouts({ game, labels, moments }, index) {
-  return index ? `Turn ${moments[index].turn} · ${labels[moments[index].actor]}` : `Game ${game.game}`;
+  return index ? `Turn ${moments[index].turn} · ${labels[moments[index].actor]}` : `Game ${game.game + 1}`;
 }
 
 /** What happens at a moment, as text. */

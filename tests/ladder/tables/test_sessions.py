@@ -367,6 +367,10 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
     monkeypatch.undo()
     with pytest.raises(LadderError, match="full"):
         tables.change_slots(ladder, id, ["one"] * 7)
+    assert tables.change_slots(ladder, id, rules="inquisitor").rules == "inquisitor"
+    for rules, reason in (("duel", "full"), ("bridge", "doesn't exist")):
+        with pytest.raises(LadderError, match=reason):
+            tables.change_slots(ladder, id, rules=rules)
     assert "two@1" in [bot.name for bot in tables.list_table_bots(ladder)]
     disable_bot(ladder, "two", "staff", "a trial")
     assert "two@1" not in [bot.name for bot in tables.list_table_bots(ladder)]
