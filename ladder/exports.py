@@ -78,7 +78,7 @@ def _write_table(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obj
 
 
 def write_csv(out: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write a header with the names of the columns, then the rows, as CSV."""
+    """Write CSV to `out`, which has `write`: the names of the columns, then the rows."""
     writer = csv.writer(out, lineterminator="\n")  # type: ignore[arg-type]  # whatever has `write`
     writer.writerow(columns)
     writer.writerows([_format_cell(value) for value in row] for row in rows)

@@ -82,7 +82,7 @@ class LineBuffer:
 
     @property
     def pending(self) -> int:
-        """Size of the unfinished line, in bytes."""
+        """The size of the unfinished line, in bytes."""
         return len(self._rest)
 
     def feed(self, data: bytes) -> list[bytes]:

@@ -77,7 +77,7 @@ class Endurance:
         )
 
     def measure(self) -> bool:
-        """Add a row if enough requests were answered since the last one; return false."""
+        """Add a row if enough requests were answered since the last one; return False, as a table's `is_over`."""
         times, box = self.connection.times, self.connection.box
         if len(times) < (self.rows[-1][0] if self.rows else 0) + _STEP:
             return False

@@ -14,7 +14,7 @@ from arena.coup.rules import Action, ActionRule, Allegiance, Blockers, Effect, E
 
 @dataclass(frozen=True, slots=True)
 class ActionMove:
-    """Take an action on one's own turn, aimed at the seat `target` if it has one."""
+    """Take an action in the own turn, aimed at the seat `target`; None for an action without a target."""
 
     action: Action
     target: int | None = None

@@ -36,7 +36,7 @@ class AfterLoss(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FailedChallenge:
-    """A failed challenge of the action: the seat that lost it, and whether the card was replaced."""
+    """A failed challenge of the action. challenger: the seat that lost it. replaced: whether the shown card was."""
 
     challenger: int | None = None
     replaced: bool = False

@@ -67,7 +67,7 @@ class BaseEnv:
         return Opponent(self._game, self._seat[agent], bot)
 
     def render(self) -> str | None:
-        """Return the public state as text in the mode `ansi`, else None."""
+        """Return the public state as text, a line for each player, in the mode `ansi`; None in other modes."""
         return self._game.text() if self.render_mode == "ansi" else None
 
     def __copy__(self) -> Self:

@@ -668,7 +668,7 @@ class PlayerView:
 
 
 def to_second_person(text: str) -> str:
-    """Return a line of the history with verbs after "you" in the second person."""
+    """Return a line of the history with the verbs after "you" in the second person: "you take" for "you takes"."""
 
     def turned(match: re.Match[str]) -> str:
         word = match[2]

@@ -84,7 +84,7 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
 
 
 def statement_payload(statement: StatementMade) -> dict[str, Any]:
-    """Return a statement as JSON, as in replies."""
+    """Return a statement as a JSON object: an element of a reply's `say`."""
     return {"says": statement.says.value} | {
         part: to_json_value(getattr(statement, part)) for part in _STATEMENT_FIELDS[statement.says]
     }

@@ -73,7 +73,7 @@ class SkippedBot(_Part):
 
 
 class Speed(_Part):
-    """The speed of this session."""
+    """The speed of this session, by wall time."""
 
     games_per_s: float
     requests_per_s: float

@@ -42,7 +42,7 @@ _SEND_TIMEOUT_S = 30.0  # for a frame to leave this machine
 
 
 class ChannelClosed(Exception):  # noqa: N818  # not an error
-    """The other side closed the socket, with a code."""
+    """The other side closed the socket. code: the close code of the WebSocket."""
 
     def __init__(self, code: int = LOST) -> None:
         super().__init__(code)

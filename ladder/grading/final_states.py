@@ -82,7 +82,7 @@ DECIDING = "deciding a tie"
 
 @dataclass(frozen=True, slots=True)
 class FinalList:
-    """Finals, in order of creation."""
+    """Finals, in order of creation. next_cursor: the value of `after` for the next page, None at the end."""
 
     items: tuple[FinalState, ...]
     next_cursor: str | None = None

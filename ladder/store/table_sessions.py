@@ -139,7 +139,7 @@ def insert_session(
 
 
 def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], timestamp: float) -> None:
-    """Add slots to a session; they get the next numbers."""
+    """Add slots to the session `id`; they get the numbers after the largest one so far."""
     largest = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
     for number, slot in enumerate(slots, 0 if largest is None else largest + 1):
         sits = None if slot.login is None or slot.kind == BOT else _user_id(connection, slot.login)

@@ -107,7 +107,10 @@ def list_rulesets(ladder: Ladder) -> list[OfferedRuleset]:
 
 
 def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
-    """Open a table. Raises LadderError for an invalid request, an exceeded quota or a frozen ladder."""
+    """Open a table as `wanted`, for the user of a login; return its session, and the tokens of programs' slots.
+
+    Raises LadderError for an invalid request, an exceeded quota or a frozen ladder.
+    """
     rules = get_rules(ladder, wanted.rules)
     own_seats = wanted.has_own_seat + (wanted.program is not None)
     people_and_programs = own_seats + wanted.user_seats + wanted.program_seats

@@ -355,7 +355,7 @@ class UserMatcher:
             self.add(user)
 
     def add(self, user: User) -> None:
-        """Add a user with a new id."""
+        """Add a user, whose id isn't in the index yet."""
         id = user.id if user.merged_into is None else user.merged_into
         if user.merged_into is None:
             self._owners[id] = user

@@ -46,7 +46,7 @@ class UserSummary:
 
 @dataclass(frozen=True, slots=True)
 class UserList:
-    """Users, in order of login."""
+    """Users, in order of login. next_cursor: the value of `after` for the next page, None at the end."""
 
     items: tuple[UserSummary, ...]
     next_cursor: str | None = None

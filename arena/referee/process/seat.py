@@ -325,7 +325,7 @@ class Seat:
 
     @property
     def last_stray(self) -> bytes:
-        """The last unsolicited line that was kept as an example."""
+        """The last unsolicited line that was kept as an example; there must be one."""
         return self._strays[-1]
 
     def take_strays(self) -> tuple[int, bytes]:
