@@ -85,7 +85,7 @@ class MatchObserver:
         """Handle that all requests of a step in a game have been answered; the match waits for the return."""
 
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
-        """Handle the begin of a game, or a step: its events, numbered from `first`, and the state after it."""
+        """Handle the beginning of a game, or a step: its events, numbered from `first`, and the state after it."""
 
     def game_over(self, game: GameRecord) -> bool:
         """Handle the end of a game; return whether the match shall continue."""
