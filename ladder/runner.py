@@ -162,6 +162,7 @@ class LadderRunner:
         streak = self.ladder.last_settings.auto_disable.after_matches
 
         def act(connection: Connection) -> tuple[bool, list[runner_events.VersionAutoDisabled]]:
+            """Store the match; return whether it is new, and the versions that were disabled for their forfeits."""
             new = store.save_match(connection, match, now)
             auto_disabled = []
             for version in store.versions_in_match(connection, match.match) if new else ():

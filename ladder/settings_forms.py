@@ -142,6 +142,7 @@ def change_settings(
     new_name = row["name"] if renamed is not None and not remove and row["name"] != renamed else None
 
     def act(connection: Connection) -> None:
+        """Log the change and write the file, with the confirmation that the versions that count may change."""
         before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
         if table == "baselines":
             _require_bots(connection, settings)

@@ -180,6 +180,7 @@ class TaskSource:
         ladder = self._ladder
 
         def act(connection: Connection) -> tuple[store.QueuedMatch, list[store.Version], bytes | None] | Task | None:
+            """Lease a match, with its versions in slot order and a final's key; or a review, if no match waits."""
             frozen = not self.rated or store.is_frozen(connection)
             kinds = (store.CHALLENGE, store.FINAL) if frozen else (store.CHALLENGE, store.FINAL, store.RATED)
             task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
@@ -229,6 +230,7 @@ class TaskSource:
         ladder = self._ladder
 
         def act(connection: Connection) -> Task | None:
+            """Lease a version, and queue a new match if the reference bots have changed since."""
             version = store.claim_check(connection, self._runner, holding, ladder.clock())
             if version is None:
                 return None

@@ -73,60 +73,61 @@ def stats_headline(records: report.Records) -> str:
 
 
 def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
+    """Yield the tables of all bots, each after a blank line: results, bluffs, reactions, actions, times and faults."""
+    tables = (_make_result_table, _make_bluff_table, _make_reaction_table)
+    for make in tables:
+        yield ""
+        yield make(stats.bots)
+    yield from _action_tables(stats.bots)
     yield ""
+    yield _make_time_table(stats)
+
+
+def _make_result_table(bots: Sequence[report.Profile]) -> RenderableType:
     rows = []
-    for bot in stats.bots:
+    for bot in bots:
         won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
         out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
         rows.append(
             [bot.bot, str(bot.games), _percent(won), format_interval(won), _with_total(two), format_interval(two), out]
         )
-    yield _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
-    yield ""
+    return _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
+
+
+def _make_bluff_table(bots: Sequence[report.Profile]) -> RenderableType:
     rows = []
-    for bot in stats.bots:
+    for bot in bots:
         bluffs, challenged, caught = (rates.get(ALL) for rates in (bot.bluffs, bot.challenged, bot.challenged_bluffs))
-        number = NO_VALUE if bluffs is None else str(bluffs.total)
-        rows.append(
-            [
-                bot.bot,
-                number,
-                _percent(bluffs),
-                format_interval(bluffs),
-                _percent(challenged),
-                format_interval(challenged),
-                _with_total(caught),
-            ]
-        )
-    yield _table(["bot", "claims", "bluffs", "95 %", "chal-\nlenged", "95 %", "bluffs\nchallenged"], rows)
-    yield ""
+        cells = [_percent(bluffs), format_interval(bluffs), _percent(challenged), format_interval(challenged)]
+        rows.append([bot.bot, NO_VALUE if bluffs is None else str(bluffs.total), *cells, _with_total(caught)])
+    return _table(["bot", "claims", "bluffs", "95 %", "chal-\nlenged", "95 %", "bluffs\nchallenged"], rows)
+
+
+def _make_reaction_table(bots: Sequence[report.Profile]) -> RenderableType:
     rows = []
-    for bot in stats.bots:
+    for bot in bots:
         claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))
         blocks, bluffed = (bot.blocks.get(name) for name in ("made", "bluffed"))
         rows.append([bot.bot, *map(_with_total, (claims, right, lies, blocks, bluffed))])
-    yield _table(
-        [
-            "bot",
-            "challenges\nof claims",
-            "right\nof these",
-            "challenges\nof lies",
-            "blocks\nof actions",
-            "bluffs\nof these",
-        ],
-        rows,
-    )
-    yield from _action_tables(stats.bots)
-    yield ""
+    names = [
+        "challenges\nof claims",
+        "right\nof these",
+        "challenges\nof lies",
+        "blocks\nof actions",
+        "bluffs\nof these",
+    ]
+    return _table(["bot", *names], rows)
+
+
+def _make_time_table(stats: report.StatsReport) -> RenderableType:
     rows = []
     for bot in stats.bots:
         took = bot.decision_times.get(ALL)
         times = [NO_VALUE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
         faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items()) or NO_VALUE
         rows.append([bot.bot, *times, faults])
-    yield _table(
-        ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"], rows, texts=("faults",)
-    )
+    names = ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"]
+    return _table(names, rows, texts=("faults",))
 
 
 def _action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:

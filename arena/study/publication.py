@@ -198,6 +198,7 @@ def _render_differences(rows: Sequence[Difference]) -> str:
     )
 
     def table(title: str, shown: Sequence[Difference], state: str = "") -> str:
+        """Return these rows as a folded table; state: " open" to unfold it."""
         body = "".join(
             f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
             + number_cells(

@@ -211,8 +211,9 @@ class _GameReader:
             counts = {type(each): each.seat for each in step.events if isinstance(each, coup.Challenged | coup.Blocked)}
             for answer in step.answers:
                 self.requests[answer.seat] += 1
-                if answer.move != coup.FORFEIT:
-                    self._add_decision(step, places[answer.seat], answer, hands, counts)
+                move_made = answer.move
+                if not isinstance(move_made, coup.Forfeit):
+                    self._add_decision(step, places[answer.seat], answer, move_made, hands, counts)
             self._follow(step.events)
             self.events.add(step.events)
         return self.tables
@@ -252,51 +253,32 @@ class _GameReader:
         )
 
     def _add_decision(
-        self, step: ReplayStep, at: int, answer: SeatAnswer, hands: list[list[str]], counts: Mapping[Any, int]
+        self,
+        step: ReplayStep,
+        at: int,
+        answer: SeatAnswer,
+        move: coup.Move,
+        hands: list[list[str]],
+        counts: Mapping[Any, int],
     ) -> None:
-        seat, move = answer.seat, answer.move
-        assert not isinstance(move, coup.Forfeit)
+        """Add an answered request: the decision, the claim that it makes, and its reaction to another one.
+
+        at: the index of the move in the game. hands: all cards, by seat. counts: the seat whose challenge or block
+        counted in this step, by type.
+        """
+        seat = answer.seat
         view, row = coup.view_from_seat(step.before, seat), self._row(step, at, seat)
-        legal, phase, known = coup.list_legal_moves(view), step.before.board.phase, self.events.known(view)
-        could = {claimed for each in legal if (claimed := self._claimed(each)) and _is_false(claimed, hands[seat])}
-        role = self._claimed(move)
+        phase, known = step.before.board.phase, self.events.known(view)
         lines = self.calls.get((self.bots[seat], self.requests[seat]), [])
         if lines:
             self.tables.calls[at] = lines
-        done, _, reason = lines[-1]["done"].partition(": ") if lines else (None, "", "")
-        self.tables.decisions.append(
-            Decision(
-                **row,
-                request=self.requests[seat],
-                kind=step.kind,
-                legal=len(legal),
-                notation=answer.notation,
-                chosen=describe_move(move_payload(move), self.players),
-                hand=hands[seat],
-                could_bluff=sorted(could),
-                bluff=role in could,
-                call=lines[-1]["call"] if lines else None,
-                outcome="asked again" if done == "played" and len(lines) > 1 else done,
-                reason=reason if done == "default move" else "",
-            )
+        decision = self._make_decision(
+            {**row, "kind": step.kind, "notation": answer.notation}, move, view, hands[seat], lines
         )
+        self.tables.decisions.append(decision)
+        role = self._claimed(move)
         if role is not None:
-            block = isinstance(phase, coup.BlockWindow)
-            action = phase.pending if isinstance(phase, coup.BlockWindow) else move
-            assert isinstance(action, coup.ActionMove)
-            claim = Claim(
-                **row,
-                role=role,
-                action=str(action.action),
-                block=block,
-                hand=hands[seat],
-                true=role not in could,
-                counted=not block or counts.get(coup.Blocked) == seat,
-                announced=(seat, role) in self.held,
-            )
-            self.tables.claims.append(claim)
-            if claim.counted:
-                claim.stood, self.claim = True, claim
+            self._add_claim(row, move, role, phase, hands[seat], counts.get(coup.Blocked) == seat, not decision.bluff)
         if isinstance(phase, coup.Turn):
             self.action = self.claim if role is not None else None
         if isinstance(phase, coup.ChallengeWindow) and self.claim is not None:
@@ -305,6 +287,54 @@ class _GameReader:
                 chance = coup.chance_held(view, known, phase.claim.seat, phase.claim.role)
                 chance = round(1 - chance if phase.claim.denies else chance, 6)
             self._add_reaction(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
+
+    def _make_decision(
+        self, facts: dict[str, Any], move: coup.Move, view: coup.View, hand: list[str], lines: list[Line]
+    ) -> Decision:
+        """Return a decision. lines: of its calls in the journal, the last of which has the outcome."""
+        legal, role = coup.list_legal_moves(view), self._claimed(move)
+        could = {claimed for each in legal if (claimed := self._claimed(each)) and _is_false(claimed, hand)}
+        done, _, reason = lines[-1]["done"].partition(": ") if lines else (None, "", "")
+        return Decision(
+            **facts,
+            request=self.requests[view.seat],
+            legal=len(legal),
+            chosen=describe_move(move_payload(move), self.players),
+            hand=hand,
+            could_bluff=sorted(could),
+            bluff=role in could,
+            call=lines[-1]["call"] if lines else None,
+            outcome="asked again" if done == "played" and len(lines) > 1 else done,
+            reason=reason if done == "default move" else "",
+        )
+
+    def _add_claim(
+        self,
+        row: dict[str, Any],
+        move: coup.Move,
+        role: str,
+        phase: coup.Phase,
+        hand: list[str],
+        blocked: bool,
+        true: bool,
+    ) -> None:
+        """Add the claim of an action or a block. blocked: whether its block is the one that counted."""
+        block = isinstance(phase, coup.BlockWindow)
+        action = phase.pending if isinstance(phase, coup.BlockWindow) else move
+        assert isinstance(action, coup.ActionMove)
+        claim = Claim(
+            **row,
+            role=role,
+            action=str(action.action),
+            block=block,
+            hand=hand,
+            true=true,
+            counted=not block or blocked,
+            announced=(row["seat"], role) in self.held,
+        )
+        self.tables.claims.append(claim)
+        if claim.counted:
+            claim.stood, self.claim = True, claim
 
     def _add_reaction(
         self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool

@@ -93,7 +93,7 @@ def create_final(
     why = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
     if left_out:
         why = f"{why}; {_describe_left_out(left_out)}"
-    return _queue(ladder, final, versions, actor, f"{why}; extended for {open_to}" if open_to else why)
+    return _queue_final(ladder, final, versions, actor, f"{why}; extended for {open_to}" if open_to else why)
 
 
 _EXTENDED = "Create it after that time; or grade these users at the deadline, and the others in the final."
@@ -315,6 +315,8 @@ def reveal_final_results(
     champion = next((row.version for row in ranked if row.games and not row.is_reference), None)
 
     def act(connection: Connection) -> store.Final:
+        """Reveal the final once, with the champion computed before. Raises LadderError if matches are missing, or
+        for non-staff."""
         final = _get_ended_final(connection, name, ladder.path)
         if not final.revealed:
             if not viewer.can("final:create"):
@@ -391,6 +393,8 @@ def get_commitment_file(ladder: Ladder, name: str) -> Path:
 def _draft_final(
     name: str, versions: Sequence[store.Version], games: int, due: Deadline | None, now: float
 ) -> store.Final:
+    """Return a final with a new key that isn't stored yet. Versions received until the deadline closes, or until
+    now, count."""
     return store.Final(
         name=name,
         key=os.urandom(32),
@@ -451,9 +455,13 @@ def _plan_tables(
         ) from None
 
 
-def _queue(
+def _queue_final(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version], actor: str, reason: str
 ) -> FinalState:
+    """Publish a final's commitment as a file, then queue its matches; return its state. Raises LadderError.
+
+    The file comes first: once matches are queued, nobody can have drawn several keys.
+    """
     planned, tables = _plan_tables(ladder, final, versions)
     path = get_commitment_file(ladder, final.name)
     try:
@@ -469,6 +477,7 @@ def _queue(
         raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
 
     def act(connection: Connection) -> FinalState:
+        """Store the final and its matches, unless an earlier call did whose answer was lost."""
         made = store.find_final(connection, final.name)
         if made is not None and (made.key, made.created_at) != (
             final.key,
@@ -538,21 +547,23 @@ def evaluate_baseline(
 ) -> BaselineResult:
     """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
     if baseline.beats is not None:
-        return _beats(baseline, version, measured, other)
+        return _judge_lead(baseline, version, measured, other)
     if baseline.min_games is not None:
-        return _games(baseline, baseline.min_games, version, measured)
+        return _judge_games(baseline, baseline.min_games, version, measured)
     assert baseline.min_win_rate_percent is not None
-    return _share(baseline, baseline.min_win_rate_percent, version, measured)
+    return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, measured)
 
 
 def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
     """Return the result of a baseline that couldn't be measured."""
-    return _mark(baseline, False, None, None, words)
+    return _make_result(baseline, False, None, None, words)
 
 
-def _beats(
+def _judge_lead(
     baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
 ) -> BaselineResult:
+    """Return whether the version's win rate is above the baseline's bot, `other`, with the whole interval of its
+    lead."""
     if other is None:
         return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
     if other.bot == version.bot:
@@ -561,29 +572,36 @@ def _beats(
     if lead is None:
         return failed_baseline_result(baseline, "no games yet")
     if lead.low is None:
-        return _mark(baseline, False, 0.0, lead, "too few games for an interval")
+        return _make_result(baseline, False, 0.0, lead, "too few games for an interval")
     passed = lead.low > 0
     way = "ahead of" if lead.value > 0 else "behind"
     words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({format_interval(lead, to=' to ')})"
-    return _mark(baseline, passed, 0.0, lead, words)
+    return _make_result(baseline, passed, 0.0, lead, words)
 
 
-def _games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
+def _judge_games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
+    """Return whether the version has played enough games, with a small enough share of faulty ones."""
     row = measured.row(version.id)
     played = 0 if row is None else row.games
     faulty = measured.faulty.get(version.id, 0)
     words = f"{played} of {format_count(games, 'required game')}"
     if baseline.max_fault_percent is None:
-        return _mark(baseline, played >= games, None, None, words)
+        return _make_result(baseline, played >= games, None, None, words)
     if not played:
-        return _mark(baseline, False, baseline.max_fault_percent, None, words)
+        return _make_result(baseline, False, baseline.max_fault_percent, None, words)
     estimate = Estimate(faulty / played, *win_rate_interval(faulty, played))
     passed = played >= games and 100 * estimate.value < baseline.max_fault_percent
     words = f"{words}, {100 * estimate.value:.1f} % with a fault"
-    return _mark(baseline, passed, baseline.max_fault_percent, estimate, words)
+    return _make_result(baseline, passed, baseline.max_fault_percent, estimate, words)
 
 
-def _share(baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation) -> BaselineResult:
+def _judge_win_rate(
+    baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation
+) -> BaselineResult:
+    """Return whether the version's adjusted win rate is at least the threshold, in percent; inconclusive if its
+    interval is
+    not.
+    """
     row = measured.row(version.id)
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
@@ -595,10 +613,10 @@ def _share(baseline: Baseline, threshold: float, version: store.Version, measure
     doubtful = (
         estimate.low is not None and estimate.high is not None and 100 * estimate.low < threshold <= 100 * estimate.high
     )
-    return _mark(baseline, passed, threshold, estimate, words, doubtful)
+    return _make_result(baseline, passed, threshold, estimate, words, doubtful)
 
 
-def _mark(
+def _make_result(
     baseline: Baseline,
     passed: bool,
     threshold: float | None,
@@ -606,6 +624,8 @@ def _mark(
     words: str,
     doubtful: bool = False,
 ) -> BaselineResult:
+    """Return a baseline's result with rates in percent. words: what was measured."""
+
     def percent(value: float | None) -> float | None:
         return None if value is None else round(100 * value, 6)  # beyond, processors differ
 

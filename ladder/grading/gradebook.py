@@ -245,7 +245,8 @@ def _leave_out_erased(grades: Grades) -> Grades:
     return replace(grades, grades=tuple(grade for grade in grades.grades if grade.user not in erased))
 
 
-def _plain_rows(grades: Grades) -> Iterable[list[Cell]]:
+def _list_plain_rows(grades: Grades) -> Iterable[list[Cell]]:
+    """Yield the rows of a CSV for other programs, the header first, with a group of columns for each baseline."""
     head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
                         "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
                         "win_rate_adjusted_high"]  # fmt: skip
@@ -311,7 +312,8 @@ def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
         ]
 
 
-def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
+def _list_worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
+    """Yield the rows of Moodle's grading worksheet, the header first. Feedback is HTML."""
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
@@ -328,7 +330,12 @@ def _worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
         ]
 
 
-FORMATS = {"plain": _plain_rows, "canvas": _canvas_rows, "moodle": _moodle_rows, "moodle-worksheet": _worksheet_rows}
+FORMATS = {
+    "plain": _list_plain_rows,
+    "canvas": _canvas_rows,
+    "moodle": _moodle_rows,
+    "moodle-worksheet": _list_worksheet_rows,
+}
 
 
 CANVAS_API = "canvas-api"

@@ -173,7 +173,7 @@ class _GradingScope:
         return UserGradingInputs(
             user=summarize_user(self.connection, owner, STAFF_VIEWER),
             candidates=candidates,
-            nothing="" if candidates else _no_version_reason(self.connection, owner, until, self.final),
+            nothing="" if candidates else _explain_missing_version(self.connection, owner, until, self.final),
             deadline_at=None if own_due is None else own_due.at,
             extended_until=None if extension is None else extension.extended_until,
             extended="" if own_due is None or self.limit is None else _extension_text(own_due, self.limit),
@@ -306,7 +306,9 @@ def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> 
             )
 
 
-def _no_version_reason(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
+def _explain_missing_version(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
+    """Return why a user has no version that counts, by the newest one received until `until`; for the grade's
+    reason."""
     bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
     disabled = store.disabled_versions(connection)
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
@@ -411,6 +413,11 @@ def _make_grade(
     measured: Evaluation,
     others: Mapping[str, store.Version],
 ) -> Grade:
+    """Return the grade of a version: the points of its baselines, less the penalty for late days.
+
+    others: the baselines' bots by name. candidate: how the version counts, with the late days that the user spent on
+    it.
+    """
     marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in basis.baselines)
     row = measured.row(version.id)
     before = sum(each.points for each in marks)
@@ -521,6 +528,10 @@ def _draft_release(
     deadline: str | None,
     moment: store.HistoryPoint | None = None,
 ) -> _Draft:
+    """Compute the grades of a final or a deadline for a release that isn't stored yet. moment: the results until then.
+
+    Raises LadderError for a wrong or used name, a missing reason for a second release, or unfinished checks.
+    """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
             f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
@@ -657,7 +668,7 @@ def _publish(
     before = before[-1:] if since is None else [_find(connection, since)]
     changes = None
     if before:
-        changes = _changes(connection, before[0], _adapter().validate_json(before[0].data), release, kept)
+        changes = _compare_releases(connection, before[0], _adapter().validate_json(before[0].data), release, kept)
         rows = tuple(row for row in changes.items if viewer.can("grades:read", now[row.user.login]))
         changes = replace(changes, items=rows)
     grades = tuple(grade for grade in kept.grades.grades if viewer.can("grades:read", now[grade.user.login]))
@@ -702,9 +713,10 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     return ReproducedRelease(name, not differences, tuple(differences))
 
 
-def _changes(
+def _compare_releases(
     connection: Connection, old: store.Release, before: StoredRelease, new: store.Release, after: StoredRelease
 ) -> GradeChanges:
+    """Return what differs from an earlier release, by the logins of today: a merged user has one row."""
     now = _logins_now(connection)
 
     def own_last(row: Grade | UserGradingInputs) -> bool:
@@ -721,7 +733,7 @@ def _changes(
     rows = []
     for login in dict.fromkeys(chain(*grades)):
         one, two = (each.get(login) for each in grades)
-        words = tuple(_of_owner(one, two, *(each.get(login, "") for each in lines)))
+        words = tuple(_describe_owner_changes(one, two, *(each.get(login, "") for each in lines)))
         if words:
             owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
             old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
@@ -773,7 +785,7 @@ def _time(timestamp: float | None) -> str:
     return "none" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
+def _describe_owner_changes(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
     """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
     if one is None or two is None:
         yield "new: had no grade before" if one is None else "removed: has no grade now"
@@ -789,7 +801,7 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
     if two.version is None and one.reason != two.reason:
         yield f"{two.reason}; before: {one.reason}"
     if one.version and two.version:
-        yield from _of_baselines(one, two)
+        yield from _describe_baseline_changes(one, two)
     if one.late_penalty != two.late_penalty:
         yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
     if one.late_days_spent != two.late_days_spent:
@@ -804,7 +816,8 @@ def _of_owner(one: Grade | None, two: Grade | None, had: str, has: str) -> Itera
         yield "the points of a passed baseline have changed"
 
 
-def _of_baselines(one: Grade, two: Grade) -> Iterator[str]:
+def _describe_baseline_changes(one: Grade, two: Grade) -> Iterator[str]:
+    """Yield in words each baseline that is passed in only one of a user's two grades."""
     had, has = ({each.baseline: each for each in grade.baselines} for grade in (one, two))
     for name in dict.fromkeys(chain(has, had)):
         old, new = had.get(name), has.get(name)

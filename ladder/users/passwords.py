@@ -91,6 +91,7 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
         raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
 
     def act(connection: Connection) -> None:
+        """Replace the password, unless it was changed since it was verified."""
         if store.find_credential(connection, digest) is not None:
             return  # a repeated call, after a commit's reply was lost
         if _find_password(connection, login, now) not in (credential, None):

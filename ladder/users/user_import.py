@@ -72,6 +72,7 @@ def import_users(
     key = ladder.pseudonym_key()
 
     def act(connection: Connection) -> UserImport:
+        """Match all entries with users, save them, and log what was imported."""
         owners = store.all_users(connection, merged=True)
         intake = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
         left_out = intake.take_all(roster.wrong if roster else ())
