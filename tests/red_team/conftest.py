@@ -11,14 +11,6 @@ from tests.red_team.stage import Stage, missing
 Needs = Callable[[str, str | None], None]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        if getattr(parameters.get("kind"), "attack", "").startswith("burn_"):
-            item.add_marker("clock")
-
-
 @pytest.fixture(scope="module")
 def stage_of(tmp_path_factory: pytest.TempPathFactory, needs: Needs) -> Iterator[Callable[[str], Stage]]:
     """Give `stage_of(tier)`; skips, with the reason, where the tier can't be had."""
