@@ -88,9 +88,10 @@ test: $(VENV)/.dev
 # Runs all other tests: those of test-rest, and of the compiled referee.
 test-all: test-compiled test-rest
 
-# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks.
+# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks. Many of them wait.
+test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
 test-rest: $(VENV)/.dev
-	$(call tests,(boxes or long) and not clock)
+	$(call tests,(boxes or long) and not clock and not soak)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
 
 # Tries the compiled wheel in a fresh environment, then tests the compiled modules in a copy of the tree that has them, and
@@ -190,8 +191,11 @@ playground: $(VENV)/.run
 	$(BIN)/python -m arena.playground.build build/playground
 
 # Compares 100,000 random games with a second implementation of the rules, and as many in C with those in Python, for which
-# `make compiled` comes first: about half an hour on two cores. It also simulates 2,000 studies of language models.
+# `make compiled` comes first: about half an hour on two cores. It also simulates 2,000 studies of language models, plays all
+# sample bots in all seats of all presets, and repeats journeys of `make test-rest` (docs/dev/testing.md).
 soak: $(VENV)/.dev
+	$(call tests,soak)
+	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) tests/sample_bots/test_presets.py
 	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header

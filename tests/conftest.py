@@ -1,9 +1,10 @@
 """Shared fixtures: places, and `needs`.
 
-Tests are skipped only by `needs`, as a fixture or as a marker. Three more markers select tests. `clock` is set by hand
+Tests are skipped only by `needs`, as a fixture or as a marker. Four more markers select tests. `clock` is set by hand
 on tests that fail on a busy machine: they run alone. `boxes` is set here on tests with a fixture or a parameter that is
 named after an isolating sandbox, and by hand on others that need one; `needs` refuses to check for such a sandbox in a
-test without the marker. `long` is set here on the tests that match LONG.
+test without the marker. `long` is set here on the tests that match LONG. `soak` is set by hand on repetitions, which
+`make soak` alone runs; ARENA_SOAK, which it sets, makes some other tests play more.
 """
 
 import ctypes
@@ -130,7 +131,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
-        if LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid) or named & SERVED:
+        is_named = LONG.search(item.nodeid) or LONG_ALONE.search(item.nodeid)
+        if is_named or named & SERVED or item.get_closest_marker("soak"):
             item.add_marker("long")
         if named & set(ISOLATING_SANDBOXES):
             item.add_marker("boxes")

@@ -22,3 +22,9 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(unfinished)
             unfinished.rename(folder)
     return folder
+
+
+def find_built(name: str) -> Path | None:
+    """Return the site or the playground that make has built of this very tree, where ARENA_BUILT says so."""
+    folder = Path(os.environ.get("ARENA_BUILT", "nowhere"), name)
+    return folder if folder.is_dir() else None

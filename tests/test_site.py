@@ -15,7 +15,7 @@ import pytest
 
 from tests.chromium import Reader
 from tests.documents import ROOT
-from tests.shared_setup import made_once
+from tests.shared_setup import find_built, made_once
 from tests.test_docs import tracked
 from tests.test_docs_run import LIMIT_S, make
 
@@ -36,13 +36,13 @@ def build_site(source: Path, out: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of the pages, which are built once for all processes of pytest."""
+    """Return the folder of the pages, which are built once for all processes of pytest, if make hasn't."""
 
     def make(folder: Path) -> None:
         made = build_site(ROOT, folder / "pages")
         assert (made.returncode, made.stderr) == (0, "")
 
-    return made_once(tmp_path_factory, "site", make) / "pages"
+    return find_built("site") or made_once(tmp_path_factory, "site", make) / "pages"
 
 
 class Page(HTMLParser):

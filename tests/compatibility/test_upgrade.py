@@ -16,6 +16,7 @@ from ladder.ladder import open_ladder
 from ladder.upgrade import upgrade_ladder
 from tests.compatibility.old_ladder import EXAMPLES, restore_file, run_python, show
 from tests.compatibility.test_promises import ROOT, missing
+from tests.shared_setup import made_once
 
 NEXT = str(int(store.NEWEST_REVISION) + 1).zfill(4)
 MOVE = """
@@ -53,7 +54,10 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     Its migration is written by the command of docs/dev/extending.md. SQLite creates the changed table again.
     """
-    code = tmp_path_factory.mktemp("next")
+    return made_once(tmp_path_factory, "next", make_next_version)
+
+
+def make_next_version(code: Path) -> None:
     for package in ("arena", "ladder", "protocol", "sample_bots"):
         shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     tables = code / "ladder/store/schema_tables.py"
@@ -74,7 +78,6 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [migration] = (code / "ladder/store/migrations/versions").glob("*store_contacts.py")
     assert migration.name == f"{NEXT}_store_contacts.py"
     migration.write_text(migration.read_text().rstrip() + MOVE)
-    return code
 
 
 def arena(code: Path, *words: object, fails: int = 0) -> "subprocess.CompletedProcess[str]":

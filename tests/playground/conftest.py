@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from arena.playground.build import BuildError, build_playground
+from tests.shared_setup import find_built, made_once
 
 
 @pytest.fixture(scope="session")
 def built_playground(tmp_path_factory: pytest.TempPathFactory, needs: Callable[[str, str | None], None]) -> Path:
-    """Return the folder of a build. npm's packages are fetched once for a clone."""
-    folder = tmp_path_factory.mktemp("playground")
+    """Return the folder of a build, made once, if make hasn't. npm's packages are fetched once for a clone."""
     try:
-        build_playground(folder)
+        return find_built("playground") or made_once(tmp_path_factory, "playground", build_playground)
     except BuildError as problem:
         needs("playground", str(problem))
-    return folder
+        raise
 
 
 @pytest.fixture

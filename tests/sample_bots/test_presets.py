@@ -1,6 +1,7 @@
-"""Test that every sample bot plays every ruleset without a fault."""
+"""Test that every sample bot plays every ruleset without a fault; with ARENA_SOAK each in all seats."""
 
 import hmac
+import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.kits.table import KITS
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
 HURRY = Timing(limit_ms=4, bank_ms=60_000)  # a bot that thinks for half its free time thinks for 2 ms here
 COMPILED = SAMPLES / "strategist_cpp"
+GAMES = None if "ARENA_SOAK" in os.environ else 1  # of a table, None: as many as it has seats
 BOTS = [COMPILED, *sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))]
 (CPP,) = (kit for kit in KITS if kit.language == "cpp")
 
@@ -49,7 +51,7 @@ def test_every_sample_bot_plays_every_preset_without_a_fault(
 
         names = tuple(path.name for path in table)
         key = hmac.digest(b"presets", preset.encode(), "sha256")  # other hands for each
-        played = seat_orders(seats, seats, shuffle)
+        played = seat_orders(seats, seats, shuffle)[:GAMES]
         result = play_match(MatchSpec(0, key, names, played, MatchSettings(rules=rules, timing=HURRY)), launch)
         record = result.record
         verify_record(record)

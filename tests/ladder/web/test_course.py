@@ -170,7 +170,7 @@ class Person:
         self.send("Save", box)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.soak), "postgresql"])
 def trial(request: pytest.FixtureRequest, browser: Reader, place: Place) -> Iterator[Trial]:
     """Give a course without people: on SQLite with one server, on PostgreSQL with two."""
     has_two = request.param == "postgresql"
