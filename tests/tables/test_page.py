@@ -553,7 +553,11 @@ def test_a_request_says_what_its_moves_claim_cost_and_risk(window: Callable[...,
             assert page.get_by_role("button", name="Pass until my turn").is_visible() == can_pass
 
 
-@pytest.mark.parametrize("rules", PRESETS)
+FEW = ("coup", "duel", "open-table", "reformation-inquisitor")  # which have all roles, actions and words
+SHOWN = [pytest.param(rules, marks=() if rules in FEW else pytest.mark.soak) for rules in PRESETS]
+
+
+@pytest.mark.parametrize("rules", SHOWN)
 def test_a_game_of_each_preset_ends_on_the_page_as_in_its_record(window: Callable[..., Any], rules: str) -> None:
     with serve_tables("person", *["bot"] * (1 if rules == "duel" else 3), rules=rules) as there:
         page = window(there, "secret0", viewport={"width": 390, "height": 844})
