@@ -45,7 +45,8 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
         raise LessonError(f"puzzle {number}: the moves are {', '.join(legal.words)}")
     texts = {word: describe_move(move, names) for word, move in zip(legal.words, legal.payloads(), strict=True)}
     shares = {word: f"{won:.0%}".replace("%", "\u00a0%") for word, (won, _) in data["results"].items()}
-    others = sorted(set(shares) - {right}, key=lambda word: data["results"][word][0], reverse=True)
+    others = [word for word in legal.words if word != right]
+    others.sort(key=lambda word: data["results"][word][0], reverse=True)
     games = data["results"][right][1]
     why = {word: f"This move wins {shares[word]} of the games. Another move wins more." for word in others}
     theme, reason = _explain(course, right, names)

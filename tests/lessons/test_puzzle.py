@@ -32,6 +32,11 @@ def test_hidden_cards_change_no_byte_of_a_puzzle() -> None:
         assert make_puzzle(puzzle(one), 1) == make_puzzle(puzzle(other), 1)
 
 
+def test_moves_that_win_equally_often_have_the_order_of_the_rules() -> None:
+    say = make_puzzle(puzzle(1), 1).parts[1]["say"]
+    assert say.index("take tax") < say.index("take income") < say.index("take foreign aid")
+
+
 def test_a_puzzle_that_the_rules_dont_allow_is_refused() -> None:
     with pytest.raises(LessonError, match="puzzle 1: the moves are income, "):
         make_puzzle({**puzzle(1), "right": "assassinate:1"}, 1)
