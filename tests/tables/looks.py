@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from arena.coup import PRESETS, make_rules_object, seat_counts
+from arena.coup import ABOUT, PRESETS, make_rules_object, seat_counts
 from arena.playground.person_table import PersonTable
 from arena.replay import table_page
 from tests.chromium import Reader, chromium
@@ -76,7 +76,8 @@ def tagged(frame: dict[str, Any], tags: int) -> dict[str, Any]:
 
 def open_page(reader: Reader, folder: Path, rules: str) -> Any:
     path = folder / f"{rules}.html"
-    path.write_text(table_page("Coup", make_rules_object(PRESETS[rules]), None), "utf-8")
+    offered = [{"name": name, "about": ABOUT[name], "max_seats": PRESETS[name].max_seats} for name in PRESETS]
+    path.write_text(table_page("Coup", make_rules_object(PRESETS[rules]), None, rulesets=offered), "utf-8")
     page = reader.open(path, reduced_motion="reduce")
     page.evaluate("localStorage.clear()")
     page.reload()
