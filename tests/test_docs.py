@@ -54,7 +54,7 @@ OTHERS = {"--no-deps", "--privileged", "--cgroupns", "--read-only", "--cap-drop"
 OTHERS |= {"--memory-limit", "--no-dashboard", "--no-nanny", "--nthreads", "--protocol", "--tls-ca-file"}  # of dask
 OTHERS |= {"--install", "--directory"}  # of wsl and http.server
 OTHERS |= {"--token"}  # of release 1.0
-OTHERS |= {"--iterations"}  # of python -m training
+OTHERS |= {"--iterations", "--start"}  # of python -m training
 OTHERS |= {"--uid", "--pipe", "--wait", "--webroot", "--deploy-hook", "--wheel-dir"}
 OTHERS |= {"--create-home", "--home-dir", "--now", "--target", "--index-url", "--help", "--version", "--spec"}
 

@@ -1,7 +1,7 @@
 """Write trained networks as the weights of the sample bot learner: python -m training.export FOLDER ..."""
 
 import json
-import lzma
+import zlib
 from pathlib import Path
 
 import click
@@ -14,7 +14,7 @@ from training.network import Array, Network
 
 
 def export(path: Path, trained: list[tuple[Inputs, Network]]) -> None:
-    """Write a file: a line of JSON, then each network's layers as 16-bit floats, compressed by xz.
+    """Write a file: a line of JSON, then each network's layers as 16-bit floats, compressed by zlib.
 
     The rows of a first layer are the numbers of an observation at the largest table, unscaled. The value is left out.
     """
@@ -29,7 +29,10 @@ def export(path: Path, trained: list[tuple[Inputs, Network]]) -> None:
         heads.append({"seats": inputs.seats, "sizes": [len(first), *(len(bias) for _, bias in layers)]})
         parts += [part.astype("<f2").tobytes() for layer in layers for part in layer]
     head = json.dumps({"encoding": coup_env.ENCODING, "networks": heads}).encode()
-    path.write_bytes(lzma.compress(b"\n".join((head, b"".join(parts)))))
+    path.write_bytes(zlib.compress(b"\n".join((head, b"".join(parts))), 9))
+
+
+SHARPNESS = 6  # factor of the scores above two seats, where an unlikely move costs more than being predictable
 
 
 @click.command()
@@ -42,8 +45,11 @@ def main(folders: tuple[Path, ...]) -> None:
             inputs = Inputs(tuple(state["seats"].tolist()))
             network = Network((inputs.size, *state["hidden"].tolist(), len(inputs.words) + 1))
             network.weights[:] = state["weights"]
+        if max(inputs.seats) > 2:
+            for part in network.layers[-1]:
+                part *= SHARPNESS
         trained.append((inputs, network))
-    export(sample_folder() / "learner/weights.xz", trained)
+    export(sample_folder() / "learner/weights.z", trained)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Learn by self-play: proximal policy optimization, held near a slow copy of itself, against a growing population.
 
 An iteration is a function of the state before it and of the seed, so that an interruption changes nothing. In each, the
-learner plays whole batches of new games: against itself, its past selves, the imitated teacher, and honest players.
+learner plays on in batches of games: against itself, its past selves, imitated sample bots, and honest players.
 The distance from the slow copy (a KL divergence) makes the method a form of magnetic mirror descent, which converges
 at two seats where plain policy gradients run in circles.
 """
@@ -36,7 +36,7 @@ class Plan:
     entropy: float = 0.02
     pull: float = 0.05  # the weight of the distance from the slow copy
     follow: float = 0.02  # the part by which the slow copy follows in an iteration
-    snapshot: int = 25  # iterations between two past selves
+    snapshot: int = 25  # iterations between two past selves, after which new games begin
     past: int = 20  # past selves that are kept
 
     @property
@@ -58,11 +58,15 @@ class Rollout(NamedTuple):
 
 @dataclass
 class Population:
-    """The networks that play: the opponents read them when they are asked. `past`: weights of past selves."""
+    """The networks that play: the opponents read them when they are asked. `past`: weights of past selves.
+
+    `imitations`: the teacher's first. `fixed`: whether they are the only opponents.
+    """
 
     inputs: Inputs
     learner: Network
-    teacher: Network
+    imitations: list[Network]
+    fixed: bool = False
     past: list[Array] = field(default_factory=list)
     rng: np.random.Generator = field(default_factory=np.random.default_rng)
 
@@ -82,8 +86,11 @@ class Population:
 
     def opponents(self, seats: int) -> list[Any]:
         """Return the opponents of a batch, each drawn as often as another."""
-        networks = (*[self.learner] * 4, *self.elders, self.teacher)
-        doubter = self.play(self.teacher, seats, doubt=3.0)  # else a liar wins: all others seldom challenge at first
+        if self.fixed:
+            return [self.play(each, seats) for each in self.imitations]
+        teacher, *others = self.imitations
+        networks = (*[self.learner] * 3, *self.elders, *[teacher] * 3, *others)
+        doubter = self.play(teacher, seats, doubt=3.0)  # else a liar wins: all others seldom challenge at first
         return [*(self.play(each, seats) for each in networks), doubter, "honest"]
 
     def draw_elders(self) -> None:
@@ -95,19 +102,22 @@ class Population:
 class Learner:
     """A training. `network` plays; its last output is the value, the chance to win."""
 
-    def __init__(self, plan: Plan, teacher: Array) -> None:
-        """Begin with the weights of the teacher's imitation."""
+    def __init__(self, plan: Plan, imitations: Array, start: Array | None = None, fixed: bool = False) -> None:
+        """Begin with these weights, or those of the first imitation. `imitations`: (networks, weights)."""
         self.plan, self.inputs = plan, plan.inputs
         sizes = (self.inputs.size, *plan.hidden, len(self.inputs.words) + 1)
-        self.network, self.slow, imitation = (Network(sizes) for _ in range(3))
-        for each in (self.network, self.slow, imitation):
-            each.weights[:] = teacher
-        self.adam, self.iteration = Adam(teacher.size), 0
+        self.network, self.slow, *imitated = (Network(sizes) for _ in range(2 + len(imitations)))
+        for each, weights in zip(imitated, imitations, strict=True):
+            each.weights[:] = weights
+        start = imitations[0] if start is None else start
+        self.network.weights[:] = self.slow.weights[:] = start
+        self.adam, self.iteration = Adam(start.size), 0
         self.curve: list[list[Any]] = []  # iteration, seats, opponent, wins, games
-        self.people = Population(self.inputs, self.network, imitation, [teacher.copy()])
+        self.people = Population(self.inputs, self.network, imitated, fixed, [start.copy()])
         self.batches = {
             seats: batch("coup", seats, games, self.people.opponents(seats)) for seats, games in plan.games.items()
         }
+        self.current: dict[int, tuple[Array, Array]] = {}  # by seats, the observations and masks of running games
 
     def learn(self) -> dict[str, float]:
         """Play and learn for an iteration; return what it was like."""
@@ -132,7 +142,7 @@ class Learner:
         return dict(zip(("entropy", "pull", "change", "error"), means.tolist(), strict=True))
 
     def _roll(self, seats: int, rng: np.random.Generator) -> Rollout:
-        """Play new games at one size of table."""
+        """Play on at one size of table. At four seats and more a game is longer than `steps`."""
         games, plan = self.batches[seats], self.plan
         rows, steps = games.num_envs, plan.steps
         own = self.inputs.actions[seats]
@@ -141,19 +151,23 @@ class Learner:
         actions = np.empty((steps, rows), np.int64)
         logs, rewards, values = (np.zeros((steps + 1, rows), np.float32) for _ in range(3))
         ends = np.zeros((steps, rows), np.bool_)
-        observations, info = games.reset(seed=int(rng.integers(2**60)))
+        if self.iteration % plan.snapshot == 0 or seats not in self.current:
+            observations, info = games.reset(seed=int(rng.integers(2**60)))
+            self.current[seats] = observations, info["action_mask"]
+        observations, mask = self.current[seats]
         for step in range(steps + 1):
             encoded = self.inputs.encode(seats, observations)
             outputs = self.network.forward(encoded)[-1]
             values[step] = outputs[:, -1].clip(0, 1)  # unbounded, errors would feed on themselves
             if step == steps:
                 break
-            chances = log_chances(outputs[:, own], info["action_mask"])
+            chances = log_chances(outputs[:, own], mask)
             chosen = draw(chances, rng)
-            inputs[step], masks[step] = encoded, self.inputs.widen(seats, info["action_mask"])
+            inputs[step], masks[step] = encoded, self.inputs.widen(seats, mask)
             actions[step], logs[step] = own[chosen], chances[np.arange(rows), chosen]
             observations, rewards[step], terminated, truncated, info = games.step(chosen)
-            ends[step] = terminated | truncated
+            ends[step], mask = terminated | truncated, info["action_mask"]
+        self.current[seats] = observations, mask
         advantages = np.zeros((steps + 1, rows), np.float32)
         for step in range(steps - 1, -1, -1):
             goes_on = ~ends[step]
@@ -193,7 +207,7 @@ class Learner:
     def measure(self, seats: int, opponent: str, games: int) -> None:
         """Play about `games` games against "teacher" or "honest", and add the wins to the curve."""
         self.people.rng = np.random.default_rng([self.plan.seed, 2**40 + self.iteration])
-        other = opponent if opponent == "honest" else self.people.play(self.people.teacher, seats)
+        other = opponent if opponent == "honest" else self.people.play(self.people.imitations[0], seats)
         table = batch("coup", seats, 500, other)
         choose = self.people.play(self.network, seats)
         observations, info = table.reset(seed=self.iteration)
@@ -204,14 +218,14 @@ class Learner:
         self.curve.append([self.iteration, seats, opponent, round(wins, 3), ended])
 
     def save(self, path: Path) -> None:
-        """Write the state; an interruption leaves the file before."""
+        """Write the state; an interruption leaves the file before. To continue exactly, save where new games begin."""
         half = path.with_suffix(".part")
         with half.open("wb") as file:
             np.savez(
                 file,
                 weights=self.network.weights,
                 slow=self.slow.weights,
-                teacher=self.people.teacher.weights,
+                imitations=np.stack([each.weights for each in self.people.imitations]),
                 moments=self.adam.moments,
                 past=np.stack(self.people.past),
                 counts=np.array([self.iteration, self.adam.steps]),
@@ -225,7 +239,9 @@ class Learner:
         """Continue from a state that `save` wrote."""
         with np.load(path) as state:
             self.network.weights[:], self.slow.weights[:] = state["weights"], state["slow"]
-            self.people.teacher.weights[:], self.adam.moments = state["teacher"], state["moments"]
+            for each, weights in zip(self.people.imitations, state["imitations"], strict=True):
+                each.weights[:] = weights
+            self.adam.moments = state["moments"]
             self.people.past = [*state["past"]]
             self.iteration, self.adam.steps = map(int, state["counts"])
             self.curve = state["curve"].tolist()

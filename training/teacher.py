@@ -1,4 +1,4 @@
-"""Record decisions of the sample bot strategist_cpp, which a network imitates before it learns by self-play."""
+"""Record decisions of sample bots, strategist_cpp first, which networks imitate: they teach, and are opponents."""
 
 import json
 import subprocess
@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from arena.local import play
+from arena.local import play, sample
 from arena.samples import sample_folder
 from protocol.kits.coup_env import Encoder
-from training.network import Array
+from training.inputs import Inputs
+from training.network import Array, Network
 
-COMPANY = ("opportunist", "honest", "bluffer", "counter", "challenger")  # the teacher plays against them
-_SOURCE = sample_folder() / "strategist_cpp"
+TEACHER = "strategist_cpp"
+IMITATED = (TEACHER, "opportunist", "bluffer", "counter", "challenger")
+_SOURCE = sample_folder() / TEACHER
+_LEARNER: Any = sample("sample:learner")
 
 
 class Piped:
@@ -55,6 +58,22 @@ class Recorder:
         return answer
 
 
+class NetworkBot(_LEARNER):  # type: ignore[misc]
+    """The sample bot learner with a network in numpy."""
+
+    def __init__(self, inputs: Inputs, network: Network) -> None:
+        super().__init__()
+        self.inputs, self.network = inputs, network
+
+    def scores(self, observation: Any, actions: Any) -> list[float]:
+        """Return the network's score of each action."""
+        assert self.encoder is not None
+        seats = self.encoder.seats
+        outputs = self.network.forward(self.inputs.encode(seats, np.array([observation])))[-1][0]
+        scores: list[float] = outputs[self.inputs.actions[seats][list(actions)]].tolist()
+        return scores
+
+
 def build_teacher(folder: Path) -> Path:
     """Compile strategist_cpp in a folder; return the program."""
     program = folder / "strategist"
@@ -65,37 +84,49 @@ def build_teacher(folder: Path) -> Path:
     return program
 
 
-def record(
-    teacher: Callable[[], Any], seats: int, games: int, seed: int, company: dict[str, Any] | None = None
-) -> dict[str, Array]:
-    """Return the teacher's decisions in these games: `observations`, int16, `masks`, int8, and `actions`, a row each.
+def record(bots: dict[str, Any], seats: int, games: int, seed: int) -> dict[str, dict[str, Array]]:
+    """Return the decisions of each bot in these games: `observations`, int16, `masks`, int8, and `actions`, a row each.
 
-    Two or more seats at most tables are the teacher's. `company`: the other bots, by name; None for sample bots.
+    The part of a name before a "-" is the bot's.
     """
-    decisions: list[tuple[bytes, bytes, int]] = []
-    company = {name: f"sample:{name}" for name in COMPANY} if company is None else company
-    bots = {f"teacher-{at}": lambda: Recorder(teacher(), decisions) for at in range(max(2, len(company)))}
-    play({**bots, **company}, games, seats=seats, seed=seed)
-    observations, masks, actions = zip(*decisions, strict=True)
-    return {
-        "observations": np.stack([np.frombuffer(each, np.int16) for each in observations]),
-        "masks": np.stack([np.frombuffer(each, np.int8) for each in masks]),
-        "actions": np.array(actions, np.int64),
-    }
+    decisions: dict[str, list[tuple[bytes, bytes, int]]] = {name.partition("-")[0]: [] for name in bots}
+
+    def watch(name: str) -> Callable[[], Recorder]:
+        return lambda: Recorder(bots[name](), decisions[name.partition("-")[0]])
+
+    play({name: watch(name) for name in bots}, games, seats=seats, seed=seed)
+    found: dict[str, dict[str, Array]] = {}
+    for name, rows in decisions.items():
+        observations, masks, actions = zip(*rows, strict=True)
+        found[name] = {
+            "observations": np.stack([np.frombuffer(each, np.int16) for each in observations]),
+            "masks": np.stack([np.frombuffer(each, np.int8) for each in masks]),
+            "actions": np.array(actions, np.int64),
+        }
+    return found
 
 
-def save(folder: Path, seats: int, games: int, seed: int) -> None:
-    """Record once: an existing file is kept, so that an interrupted recording continues."""
-    path = folder / f"teacher-{seats}-{seed}.npz"
-    if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        program, half = build_teacher(folder), path.with_suffix(".part")
-        with half.open("wb") as file:
-            np.savez_compressed(file, **record(lambda: Piped(program), seats, games, seed))  # type: ignore[arg-type]
-        half.replace(path)
+def save(folder: Path, seats: int, games: int, seed: int, learner: Callable[[], Any] | None) -> None:
+    """Record the teacher twice, the other bots, `honest` and the learner at random tables.
+
+    An existing file is kept, so that an interrupted recording continues.
+    """
+    path = folder / f"{TEACHER}-{seats}-{seed}.npz"
+    if path.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    program = build_teacher(folder)
+    bots: dict[str, Any] = {name: sample(f"sample:{name}") for name in (*IMITATED[1:], "honest")}
+    bots |= {f"{TEACHER}-{at}": lambda: Piped(program) for at in range(2)}
+    if learner is not None:
+        bots |= {f"learner-{at}": learner for at in range(2)}
+    for name, found in sorted(record(bots, seats, games, seed).items(), key=lambda pair: pair[0] == TEACHER):
+        half = folder / "half.npz"
+        np.savez_compressed(half, **found)  # type: ignore[arg-type]
+        half.replace(folder / f"{name}-{seats}-{seed}.npz")
 
 
-def load(folder: Path, seats: int) -> dict[str, Array]:
-    """Return all recorded decisions at tables of this size."""
-    files = [np.load(path) for path in sorted(folder.glob(f"teacher-{seats}-*.npz"))]
+def load(folder: Path, name: str, seats: int) -> dict[str, Array]:
+    """Return all recorded decisions of a bot at tables of this size."""
+    files = [np.load(path) for path in sorted(folder.glob(f"{name}-{seats}-*.npz"))]
     return {name: np.concatenate([file[name] for file in files]) for name in ("observations", "masks", "actions")}

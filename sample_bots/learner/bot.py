@@ -1,15 +1,18 @@
-"""Plays by networks that learned by self-play: one for two seats, one for three to six.
+"""Plays by networks that learned by self-play: for two seats, for four, and for three, five and six.
 
 At each request `coup_env` turns what the seat knows into numbers, the network gives each legal move a score, and the
 bot draws a move: the higher the score, the likelier. It bluffs by these chances, so they can't be read from its moves.
 The networks know one game; over the match the bot counts challenges, and doesn't bluff where too many come.
-weights.xz holds the networks; docs/explanation/training.md says how they were trained. In other rules the kit plays.
+weights.z holds the networks; docs/explanation/training.md says how they were trained. In other rules the kit plays.
+
+`python3 bot.py 0.6` is weaker: it draws 60 % of its moves, and in the others takes income or passes, as the kit does.
 """
 
 from __future__ import annotations
 
 import json
-import lzma
+import sys
+import zlib
 from collections.abc import Sequence
 from itertools import accumulate
 from math import exp
@@ -31,8 +34,10 @@ Layer = tuple[list[tuple[float, ...]], list[float]]  # a row of weights for each
 class Learner(Bot):
     name, version = "learner", "1.0"
 
-    def __init__(self) -> None:
-        self.networks = self.read_networks(Path(__file__).with_name("weights.xz"))
+    def __init__(self, skill: float = 1.0) -> None:
+        """Skill: the part of its moves that the networks choose."""
+        self.skill = skill
+        self.networks = self.read_networks(Path(__file__).with_name("weights.z"))
         self.encoder: Encoder | None = None
         self.dice = Random()
         self.claims = self.challenges = 0  # our claims in this match, and challenges of them
@@ -50,6 +55,8 @@ class Learner(Bot):
             return answer
         self.remember(message)
         assert answer is not None
+        if self.skill < 1 and self.dice.random() >= self.skill:
+            return answer
         allowed = [*range(len(message["legal"]))]
         if self.challenges > TOO_OFTEN * (self.claims + TRUSTED):
             cards = message["you"]["cards"]
@@ -69,9 +76,9 @@ class Learner(Bot):
     @staticmethod
     def read_networks(path: Path) -> dict[int, tuple[int, list[Layer]]]:
         """Return by number of seats: the seats of the largest table of its network, and the layers."""
-        head, numbers = lzma.decompress(path.read_bytes()).split(b"\n", 1)
+        head, numbers = zlib.decompress(path.read_bytes()).split(b"\n", 1)
         trained = json.loads(head)
-        assert trained["encoding"] == ENCODING, "weights.xz was trained with another encoding: use the kit of its arena"
+        assert trained["encoding"] == ENCODING, "weights.z was trained with another encoding: use the kit of its arena"
         networks: dict[int, tuple[int, list[Layer]]] = {}
         place = 0
         for network in trained["networks"]:
@@ -128,4 +135,4 @@ def add_rows(bias: list[float], rows: Sequence[tuple[float, ...]], values: Seque
 
 
 if __name__ == "__main__":
-    run(Learner())
+    run(Learner(*map(float, sys.argv[1:])))

@@ -1,8 +1,10 @@
 """The trained sample bot plays legal moves at every table, and its weights are small. Its scores: tests/training."""
 
+from typing import Any
+
 import pytest
 
-from arena.local import play
+from arena.local import play, sample
 from arena.samples import sample_folder
 
 
@@ -16,5 +18,10 @@ def test_in_other_rules_it_plays_too() -> None:
     assert play(["sample:learner", "sample:honest"], games=2, rules="inquisitor", seed=1)
 
 
+def test_it_is_weaker_with_less_skill() -> None:
+    learner: Any = sample("sample:learner")
+    assert play({"learner": learner, "novice": lambda: learner(0.3)}, games=24, seed=1).win_rates["novice"].value < 0.3
+
+
 def test_its_weights_are_small() -> None:
-    assert (sample_folder() / "learner/weights.xz").stat().st_size < 2_000_000
+    assert (sample_folder() / "learner/weights.z").stat().st_size < 2_000_000

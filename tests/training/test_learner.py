@@ -1,5 +1,6 @@
 """The training: an interruption changes nothing, and the networks get what bots get."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:arena.env.batch plays in Python"
 PLAN = Plan({2: 4, 3: 4}, hidden=(8, 8), steps=6, rows=16, value_first=1, snapshot=1, past=2)
 
 
-def begin() -> Learner:
+def begin(plan: Plan = PLAN) -> Learner:
     inputs = Inputs((2, 3))
-    return Learner(PLAN, Network((inputs.size, 8, 8, len(inputs.words) + 1), np.random.default_rng(1)).weights)
+    return Learner(plan, Network((inputs.size, 8, 8, len(inputs.words) + 1), np.random.default_rng(1)).weights[None])
 
 
 def test_an_interruption_changes_nothing(tmp_path: Path) -> None:
@@ -35,17 +36,28 @@ def test_an_interruption_changes_nothing(tmp_path: Path) -> None:
     assert not np.array_equal(whole.network.weights, start)
 
 
+def test_games_continue_in_the_next_iteration() -> None:
+    """Else games longer than an iteration's steps would never be played to the end."""
+    turns = []
+    for snapshot in (1, 100):
+        learner = begin(replace(PLAN, steps=1, snapshot=snapshot))
+        for _ in range(12):
+            learner.learn()
+        turns.append(learner.current[3][0][:, learner.batches[3].fields["turn"][0]].sum())
+    assert turns[1] > 2 * turns[0]
+
+
 def test_a_bot_has_the_scores_of_the_network(tmp_path: Path) -> None:
     inputs = Inputs((2, 3))
     network = Network((inputs.size, 8, 8, len(inputs.words) + 1), np.random.default_rng(1))
-    export(tmp_path / "weights.xz", [(inputs, network)])
+    export(tmp_path / "weights.z", [(inputs, network)])
     kind: Any = sample("sample:learner")
     apart = [0.0]
 
     class Compared(kind):
         def __init__(self) -> None:
             super().__init__()
-            self.networks = kind.read_networks(tmp_path / "weights.xz")
+            self.networks = kind.read_networks(tmp_path / "weights.z")
 
         def scores(self, observation: Any, actions: Any) -> list[float]:
             scores = super().scores(observation, actions)
