@@ -91,7 +91,7 @@ arena.playground.trial: protocol.kits.coup_kit arena.coup arena.schedule arena.r
   arena.local
 arena.playground.person_table: protocol.kits.coup_kit arena.coup arena.schedule arena.referee arena.replay arena.local
   arena.play arena.review arena.playground.trial
-arena.playground.build: arena.coup arena.replay arena.lessons
+arena.playground.build: arena.coup arena.replay arena.lessons arena.playground.person_table
 arena.connect: protocol
 arena.cli: protocol protocol.kits.coup_kit protocol.event_text arena.coup arena.limits arena.escaping arena.samples
   arena.schedule arena.rating arena.formatting arena.workers arena.sandbox arena.sandbox.docker arena.referee

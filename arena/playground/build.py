@@ -24,6 +24,7 @@ from typing import Any
 
 from arena.coup import PRESETS, make_rules_object, seat_counts
 from arena.lessons import learn_page, puzzles_page, ways_html, welcome_html
+from arena.playground.person_table import GRADED
 from arena.replay import html_page, inline_module, json_element, style_sheets, table_page
 
 ROOT = Path(__file__).parents[2]
@@ -158,7 +159,13 @@ _PRINT_FILES = """for name, module in sorted(sys.modules.items()):
 def pack_modules(modules: Iterable[Path]) -> bytes:
     """Return arena.zip: the modules, the files that they read, and the sample bots."""
     paths = [*modules, *(ROOT / "arena/replay/static").iterdir()]
-    read = ("protocol/*.json", "protocol/kits/coup_kit.js", "sample_bots/*.py", "sample_bots/python/[bR]*")
+    read = (
+        "protocol/*.json",
+        "protocol/kits/coup_kit.js",
+        "sample_bots/*.py",
+        "sample_bots/learner/*.*",
+        "sample_bots/python/[bR]*",
+    )
     paths += (path for pattern in read for path in ROOT.glob(pattern))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -184,17 +191,23 @@ def _presets() -> list[dict[str, Any]]:
 
 
 def _describe_samples() -> list[dict[str, str]]:
-    """Return name, description and measured level of each sample bot that uses the kit, the strongest first."""
+    """Return name, description and measured level of the graded opponents and of sample bots, each the best first."""
     measured = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
     rates = {
         bot: [(of, round(100 * rate)) for of, rate in found.items() if of != bot]
-        for bot, found in sorted(measured["levels"].items(), key=lambda row: -sum(row[1].values()))
+        for bot, found in sorted(
+            measured["levels"].items(), key=lambda row: (row[0] not in GRADED, -sum(row[1].values()))
+        )
     }
-    sources = {path.stem: path.read_text() for path in sorted((ROOT / "sample_bots").glob("*.py"))}
+    folder = ROOT / "sample_bots"
+    sources = {path.stem: path.read_text() for path in folder.glob("*.py")}
+    sources["learner"] = (folder / "learner/bot.py").read_text()
     return [
         {
             "name": name,
-            "about": (ast.get_docstring(ast.parse(sources[name])) or "").partition("\n")[0],
+            "about": f"Plays {100 * GRADED[name]:.0f} % of its moves as learner, and otherwise takes income or passes."
+            if name in GRADED
+            else (ast.get_docstring(ast.parse(sources[name])) or "").partition("\n")[0],
             "level": f"Wins {' and '.join(f'{rate} % against {of}' for of, rate in found)}, two at a table "
             f"({measured['games']} games, {measured['date']}).",
         }

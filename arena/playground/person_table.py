@@ -2,7 +2,8 @@
 
 open_table({"rules": "coup", "bots": ["honest", "counter"], "pace": "normal", "seed": 1}) opens a table, begins its
 first match, of one game, and returns a list of frames as a server sends them, to be shown in order. Only `bots` is
-required: names of sample bots, and `mybot` for the program that is the setting `source`. A `seed` determines all cards.
+required: names of sample bots or of GRADED, and `mybot` for the program that is the setting `source`. A `seed`
+determines all cards.
 
 answer({"answer": {"id": 1, "choice": 0}}) takes a message of the table's page, and returns the list of frames that
 follow; {"hint": true} returns [{"hint": ...}]. The other messages are "pace", "leave" and "rematch".
@@ -16,11 +17,12 @@ person's moves. Frames then link to "#replay" and "#write".
 import json
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 from arena.coup import PRESETS, Event, State, derive_key
-from arena.local import LocalPlayer, name_bots, run_match
+from arena.local import LocalPlayer, name_bots, run_match, sample
 from arena.play import PACES, FrameSerializer, MomentMaker, PlayerView, TablePlace, label_handles, make_frame
 from arena.playground.trial import BOT_NAME, Beat, Guard, Message, Program, TooLongError, describe_problem
 from arena.referee import UNTIMED_MS, MatchObserver, MatchSettings, MatchSpec, Record, Timing, game_results
@@ -29,6 +31,8 @@ from arena.review import review_person
 from arena.schedule import keyed_shuffle, seat_orders
 from protocol.kits.coup_kit import Bot
 
+# The part of moves that `sample:learner` chooses as these opponents: each wins about 60 % against the one before.
+GRADED = {"novice": 0.55, "regular": 0.7, "expert": 0.85}
 _PERSON = "you"
 _tables: list["PersonTable"] = []  # the open table
 
@@ -62,6 +66,12 @@ def _make_page(review: Callable[[Record], dict[str, Any] | None]) -> str:
     return json.dumps(page and {"page": page})
 
 
+def find_opponent(name: str) -> Any:
+    """Return an opponent by name, as an argument of `arena.local`."""
+    learner: Any = sample("sample:learner") if name in GRADED else None
+    return partial(learner, GRADED[name]) if learner else f"sample:{name}"
+
+
 class _OwnBot:
     """The person's program at a table, under a guard: its few answers may take the time that tracing costs."""
 
@@ -89,7 +99,7 @@ class PersonTable(MatchObserver):
     ) -> None:
         counts = [bots[: place + 1].count(bot) for place, bot in enumerate(bots)]
         names = [bot if count == 1 else f"{bot}-{count}" for bot, count in zip(bots, counts, strict=True)]
-        players = [(lambda: _OwnBot(source, self)) if bot == BOT_NAME else f"sample:{bot}" for bot in bots]
+        players = [(lambda: _OwnBot(source, self)) if bot == BOT_NAME else find_opponent(bot) for bot in bots]
         self._bots = name_bots(dict(zip(names, players, strict=True)))
         self._names = (*names, _PERSON)
         self._settings = MatchSettings(rules=PRESETS[rules])

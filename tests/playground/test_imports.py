@@ -29,7 +29,7 @@ from arena.replay import make_replay_object, replay_page
 results = play(["sample:honest", "sample:turtle"], games=12, seed=1, records=True)
 assert len(results.statistics()) > 10
 page = replay_page([make_replay_object(record) for record in results.records], "A replay")
-person_table.open_table('{"bots": ["counter", "bluffer"]}')
+person_table.open_table('{"bots": ["counter", "novice"]}')
 print(len(results.games), "honest" in page.lower())
 """
 
