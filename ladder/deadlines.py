@@ -399,11 +399,9 @@ def _put_extension(
     old = next((each for each in store.extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
     if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
         return False
-    time = (
-        "no extension"
-        if new.extended_until is None
-        else f"extended until {format_deadline_time(new.extended_until, deadline)}"
-    )
+    time = "no extension"
+    if new.extended_until is not None:
+        time = f"extended until {format_deadline_time(new.extended_until, deadline)}"
     spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
     why = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)

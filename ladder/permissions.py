@@ -38,13 +38,9 @@ class Viewer:
             return AccessLevel.STAFF
         if self.login is None:
             return AccessLevel.ANYBODY
-        return (
-            AccessLevel.OWNER
-            if self.login == owner
-            else AccessLevel.MATE
-            if owner in self.mates
-            else AccessLevel.PERSON
-        )
+        if self.login == owner:
+            return AccessLevel.OWNER
+        return AccessLevel.MATE if owner in self.mates else AccessLevel.PERSON
 
     def can_view(self, value: type, field: str, owner: str | None = None) -> bool:
         """Return whether the viewer may see a field of a value of this type; `owner` is its owner's login."""

@@ -196,7 +196,10 @@ class BotCheck:
     # -- before it runs
 
     def find(self, argument: str) -> CheckStep:
-        """Resolve the bot: its files and its command."""
+        """Resolve the bot: its files and its command; note an old kit, odd names of files, and too large a folder.
+
+        Raises _FailedError if it can't be resolved.
+        """
         self.step = "file"
         try:
             bots, remarks = load_bots([argument], programs_of(self.settings.choice.name), self.settings.root)
@@ -234,7 +237,10 @@ class BotCheck:
         )
 
     def build(self) -> CheckStep:
-        """Build the bot as a run would."""
+        """Build the bot as a run would, in a box if the sandbox isolates; the step has the log's warnings.
+
+        Raises _FailedError with an excerpt of the log.
+        """
         self.step = "build"
         settings, began = self.settings, time.monotonic()
         logs = settings.scratch / "logs"

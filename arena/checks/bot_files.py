@@ -58,12 +58,10 @@ def find_odd_file(bot: Bot) -> tuple[str, str] | None:
     for name in files_of(folder) if folder.is_dir() else ():
         file = folder / name
         if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
-            return (
-                f"the link {escape_control(name)} points outside of the bot's folder",
-                "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
-                if (file.parents[1] / "pyvenv.cfg").is_file()
-                else "copy the file that it points to into the folder",
-            )
+            fix = "copy the file that it points to into the folder"
+            if (file.parents[1] / "pyvenv.cfg").is_file():
+                fix = "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
+            return f"the link {escape_control(name)} points outside of the bot's folder", fix
         if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
             return (
                 f"{escape_control(name)} is a Git LFS pointer, not the file itself",

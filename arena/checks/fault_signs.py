@@ -97,6 +97,9 @@ class FaultContext:
 
     def placeholders(self) -> dict[str, str]:
         """Return the values of the placeholders that any rule may use."""
+        bring = "put it into the bot's folder"
+        if self.boxed and self.is_single_file:
+            bring = "put it into a folder with the bot and a bot.toml, and name the folder"
         return {
             "asked": quotation(self.asked.get("id", "ID")),
             "kind": quotation(self.asked.get("kind", "")),
@@ -111,9 +114,7 @@ class FaultContext:
             "place": quotation(own_place(self)),
             **describe_idioms(language_of(self)),
             "where": "in the box" if self.boxed else "there",
-            "bring": "put it into a folder with the bot and a bot.toml, and name the folder"
-            if self.boxed and self.is_single_file
-            else "put it into the bot's folder",
+            "bring": bring,
         }
 
 

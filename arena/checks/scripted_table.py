@@ -26,18 +26,18 @@ _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
 
 def request_kinds(rules: coup.Ruleset) -> frozenset[str]:
     """Return the kinds of request that can occur in a game with these rules."""
-    words = {"turn", "challenge", "block", "lose", "exchange"}
-    words |= {"prove"} if coup.to_json_value(rules.prove) == "choose" else set()
-    words |= {"keep_shown"} if coup.to_json_value(rules.shown_card) == "may_keep" else set()
-    words |= {"draft"} if rules.draft else set()
-    words |= (
-        {"allegiance"}
-        if rules.reformation and coup.to_json_value(rules.allegiance_start) == "starter_chooses"
-        else set()
-    )
-    words |= {"examine_decide"} if rules.inquisitor else set()
-    words |= {"examine_show"} if rules.inquisitor and coup.to_json_value(rules.examine_pick) == "target" else set()
-    return frozenset(words)
+    names = ("prove", "shown_card", "allegiance_start", "examine_pick")
+    prove, shown, start, pick = (coup.to_json_value(getattr(rules, name)) for name in names)
+    rare = {
+        "prove": prove == "choose",
+        "keep_shown": shown == "may_keep",
+        "draft": rules.draft,
+        "allegiance": rules.reformation and start == "starter_chooses",
+        "examine_decide": rules.inquisitor,
+        "examine_show": rules.inquisitor and pick == "target",
+    }
+    usual = {"turn", "challenge", "block", "lose", "exchange"}
+    return frozenset(usual | {kind for kind, occurs in rare.items() if occurs})
 
 
 RARE_FORMS = frozenset({"exchange with one influence", "lose one of two equal cards"})

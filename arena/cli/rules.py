@@ -70,7 +70,7 @@ def presets_text() -> RenderableType:
 
 
 def rules_sheet(rules: Ruleset) -> RenderableType:
-    """Return the rules of one game."""
+    """Return the sheet of one game's rules: its actions, its deck, all rules in sentences, and what differs."""
     seats = seat_counts(rules)
     about = f": {ABOUT[rules.name]}" if rules == PRESETS.get(rules.name) else ""
     others = changed_fields(rules)

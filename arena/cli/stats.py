@@ -104,6 +104,7 @@ def _make_bluff_table(bots: Sequence[report.Profile]) -> RenderableType:
 
 
 def _make_reaction_table(bots: Sequence[report.Profile]) -> RenderableType:
+    """Return how often each bot challenged and blocked where it could, and how often rightly."""
     rows = []
     for bot in bots:
         claims, right, lies = (bot.challenges.get(name) for name in ("made", "right", "of_lies"))

@@ -199,7 +199,7 @@ class Course:
         return {"game": game, "hint": self.view.hint(), **texts}
 
     def ask(self, step: Mapping[str, Any], word: str) -> Table:
-        """Return the part with a request to the learner. word: the move that continues.
+        """Return the part in which the learner must choose a move. word: the right one; each other one has a text.
 
         Raises LessonError if a wrong move has no text.
         """

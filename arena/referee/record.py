@@ -90,7 +90,7 @@ class Record:
 
 
 def write_record(record: Record) -> str:
-    """Return the record as text."""
+    """Return the record as lines of JSON: the header, a line for each game, and a last one with the lines' SHA-256."""
     header, games = record.header, record.games
     lines = [
         {

@@ -53,7 +53,10 @@ class _Reader:
         self.number = self.forfeits = 0
 
     def read_game(self, game: GameRecord) -> Iterator[SentLine]:
-        """Yield the lines of a game."""
+        """Yield the lines of a game in order: a hello if a process starts for it, its start, requests, errors, its end.
+
+        A bot whose process had ended gets no line, but the rest of the game is replayed for the next ones.
+        """
         faults = [fault for fault in game.faults if fault.bot == self.bot]
         by_step: dict[int, list[Fault]] = {}
         for fault in faults:

@@ -33,7 +33,7 @@ _EXPORT_LIST = re.compile(r"\bexport\{([^}]*)\};\s*$")  # the last statement of 
 
 
 def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
-    """Return a page as HTML.
+    """Return a page as one HTML file, whose policy allows only these styles and scripts.
 
     `title`: plain text. `body`: HTML, in which the caller has escaped untrusted text. `styles`: texts from
     `style_sheets`. `scripts`: texts from `inline_module`; they run once the page is parsed. `connects`: scripts may

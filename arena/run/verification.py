@@ -55,12 +55,9 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     examples: list[str] = []
     count = 0
     for found in folder.differences():
-        text = escape_control(found)
-        examples += (
-            [text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."]
-            if len(examples) < _MAX_SHOWN
-            else []
-        )
+        if count < _MAX_SHOWN:
+            text = escape_control(found)
+            examples.append(text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}...")
         count += 1
     examples += [f"and {count - _MAX_SHOWN} more"] if count > _MAX_SHOWN else []
     planned = None if folder.plan is None else len(folder.tables)

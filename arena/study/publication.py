@@ -221,18 +221,18 @@ def _render_amounts(rows: Sequence[Measured]) -> str:
     """Return the table of all measures that aren't shares; too few deals give no interval."""
     body = "".join(
         f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {row.player}, {row.condition}')}</th>"
-        + number_cells(
-            _amount(row.value),
-            NO_VALUE
-            if row.low is None or row.high is None or row.deals < _MIN_DEALS
-            else f"{_amount(row.low)} to {_amount(row.high)}",
-            str(row.total),
-        )
+        + number_cells(_amount(row.value), _amount_interval(row), str(row.total))
         + "</tr>\n"
         for row in rows
         if not MEASURES[row.measure].is_share
     )
     return details_table("all amounts", ["", "mean", "95 %", "cases"], body, " open")
+
+
+def _amount_interval(row: Measured) -> str:
+    if row.low is None or row.high is None or row.deals < _MIN_DEALS:
+        return NO_VALUE
+    return f"{_amount(row.low)} to {_amount(row.high)}"
 
 
 def _amount(value: float) -> str:

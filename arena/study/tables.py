@@ -278,7 +278,15 @@ class _GameReader:
         self.tables.decisions.append(decision)
         role = self._claimed(move)
         if role is not None:
-            self._add_claim(row, move, role, phase, hands[seat], counts.get(coup.Blocked) == seat, not decision.bluff)
+            self._add_claim(
+                row,
+                move,
+                role,
+                phase,
+                hand=hands[seat],
+                blocked=counts.get(coup.Blocked) == seat,
+                true=not decision.bluff,
+            )
         if isinstance(phase, coup.Turn):
             self.action = self.claim if role is not None else None
         if isinstance(phase, coup.ChallengeWindow) and self.claim is not None:
@@ -314,6 +322,7 @@ class _GameReader:
         move: coup.Move,
         role: str,
         phase: coup.Phase,
+        *,
         hand: list[str],
         blocked: bool,
         true: bool,

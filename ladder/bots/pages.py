@@ -221,6 +221,9 @@ def view_bot(
     table = None if text is None else Standings.from_json(text)
     row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
+    reports = None  # which need the records, so not for viewers that may not see them
+    if viewer.can_view(BotPage, "fault_reports", known.login):
+        reports = _list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
     whole = BotPage(
         bot=known.name,
         pseudonym=known.pseudonym,
@@ -236,9 +239,7 @@ def view_bot(
         checks=VersionCheckView(
             asked.number, list_check_steps(connection, asked.id), store.get_build_log(connection, asked.id) != b""
         ),
-        fault_reports=_list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
-        if viewer.can_view(BotPage, "fault_reports", known.login)
-        else None,
+        fault_reports=reports,
         lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
         costly_decisions=_list_costly_decisions(connection, list(number)),
         opponents=_list_opponents(context, known, versions),

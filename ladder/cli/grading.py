@@ -75,7 +75,9 @@ def create(
     the ladder is frozen.
     """
     with open_ladder_or_exit(folder) as ladder:
-        state = grading.create_final(ladder, name, deadline, games, actor, is_open, rounds)
+        state = grading.create_final(
+            ladder, name, deadline, games=games, actor=actor, is_open=is_open, extra_rounds=rounds
+        )
         published = grading.get_commitment_file(ladder, name)
     if as_json:
         print_json(state)
@@ -273,7 +275,9 @@ def release(
             result, _ = grading.preview_release(ladder, name, actor, reason, final, deadline)
             print_note("nothing is released")
         else:
-            result = grading.release_grades(ladder, name, actor, reason, final, deadline, incomplete)
+            result = grading.release_grades(
+                ladder, name, actor, reason, final=final, deadline=deadline, incomplete=incomplete
+            )
             print_note(f'released "{name}"; print it again: arena ladder grades show {folder} --release {name}')
     if result.changes is not None:
         _print_changes(result.changes)

@@ -327,11 +327,8 @@ def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -
         case runner_events.MatchFinished(id, new) if verbose:
             log.info("finished" if new else "was finished before", match=id)
         case runner_events.CheckFinished(version_ref, reason, plays):
-            fit = (
-                "accepted, and active"
-                if plays
-                else "accepted, but not active: the bot is disabled or has a newer version"
-            )
+            state = "and active" if plays else "but not active: the bot is disabled or has a newer version"
+            fit = f"accepted, {state}"
             log.info(fit if reason is None else f"rejected: {reason}", version=version_ref)
         case runner_events.VersionAutoDisabled(version_ref, why):
             log.warn(f"auto-disabled: {why}", version=version_ref)

@@ -75,11 +75,8 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     ):
         table = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
     if not table.matches and not table.items:
-        print_note(
-            "no matches were rated by that day"
-            if at
-            else f"no matches have been rated yet; play some: arena ladder run {folder}"
-        )
+        advice = f"no matches have been rated yet; play some: arena ladder run {folder}"
+        print_note("no matches were rated by that day" if at else advice)
     if as_json:
         print_json(table)
     elif as_csv:

@@ -64,6 +64,7 @@ def create_final(
     ladder: Ladder,
     name: str,
     deadline: str | None,
+    *,
     games: int,
     actor: str,
     is_open: bool = False,

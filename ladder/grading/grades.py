@@ -524,6 +524,7 @@ def _draft_release(
     name: str,
     actor: str,
     reason: str | None,
+    *,
     final: str | None,
     deadline: str | None,
     moment: store.HistoryPoint | None = None,
@@ -557,7 +558,7 @@ def preview_release(
 
     Raises LadderError as it does, but not for users who may still submit.
     """
-    draft = _draft_release(ladder, name, actor, reason, final, deadline)
+    draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline)
     with ladder.database.read() as connection:
         return _publish(connection, draft.release, draft.kept), draft.kept.inputs.moment
 
@@ -567,6 +568,7 @@ def release_grades(
     name: str,
     actor: str,
     reason: str | None,
+    *,
     final: str | None = None,
     deadline: str | None = None,
     incomplete: bool = False,
@@ -579,7 +581,7 @@ def release_grades(
     reason: required if grades of the same final or deadline were released before. incomplete: released even while users
     may still submit, who get no grade then. moment: of the matches that count, None for now.
     """
-    draft = _draft_release(ladder, name, actor, reason, final, deadline, moment)
+    draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline, moment=moment)
     new, kept, grades = draft.release, draft.kept, draft.kept.grades
     if not incomplete and (open_ones := describe_open_grades(grades)):
         hint = "Release" if grades.of_final else "Wait for them, or release"

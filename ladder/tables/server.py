@@ -146,7 +146,15 @@ class PreparedBots:
             if version not in boxes.programs:
                 self._add_program(boxes, version, bot)
         places = () if change.place is None else (change.place,)
-        return change_slots(self._ladder, session.id, names, places, change.remove, change.free, change.rules)
+        return change_slots(
+            self._ladder,
+            session.id,
+            bots=names,
+            places=places,
+            remove=change.remove,
+            free=change.free,
+            rules=change.rules,
+        )
 
     def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         try:

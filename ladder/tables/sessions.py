@@ -266,12 +266,12 @@ def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str 
     code: that of the invitation link, which a public table and its opener don't need. A user who has a seat keeps it.
     Raises LadderError if the link is wrong, no seat is free, guests aren't allowed, or the name isn't.
     """
-    return _take_free_slot(ladder, id, code, login, name, secrets.token_urlsafe(24))
+    return _take_free_slot(ladder, id, code, login=login, name=name, secret=secrets.token_urlsafe(24))
 
 
 @transaction
 def _take_free_slot(
-    connection: Connection, ladder: Ladder, id: int, code: str, login: str | None, name: str, secret: str
+    connection: Connection, ladder: Ladder, id: int, code: str, *, login: str | None, name: str, secret: str
 ) -> str | None:
     """Do `join_table`; a guest's slot gets the secret, which also identifies a repeated call."""
     session, now = get_session(connection, id), ladder.clock()
@@ -419,6 +419,7 @@ def list_table_bots(ladder: Ladder) -> list[TableBot]:
 def change_slots(
     ladder: Ladder,
     id: int,
+    *,
     bots: Sequence[str] = (),
     places: Sequence[str] = (),
     remove: Sequence[int] = (),

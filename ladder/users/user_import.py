@@ -218,12 +218,10 @@ class _UserImporter:
         """
         same = self.directory.namesakes(person)
         if person.login is None:
-            like = (
-                f"; {escape_control(same[0])} has the same name, but a name alone doesn't identify a user"
-                if same
-                else ""
-            )
-            raise ValueError(f"no user has this identifier, and the line has no login, email or student_id{like}")
+            problem = "no user has this identifier, and the line has no login, email or student_id"
+            if same:
+                problem += f"; {escape_control(same[0])} has the same name, but a name alone doesn't identify a user"
+            raise ValueError(problem)
         if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
             raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" belongs to another user')
         if same:

@@ -79,6 +79,7 @@ def download_grades(
 
 @grades_router.post("/admin/grades", include_in_schema=False)
 def release(
+    *,
     request: CurrentContext,
     name: Annotated[str, Form()],
     final: Annotated[str, Form()] = "",
@@ -90,13 +91,20 @@ def release(
     """Show what a release of a revealed final or of a deadline would be; with the moment of that page, release it."""
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
-    of = (request.ladder, name, request.actor, reason.strip() or None, final or None, deadline or None)
+    entry = (name, request.actor, reason.strip() or None)
     if end is None or audit is None:
-        draft, at = grading.preview_release(*of)
+        draft, at = grading.preview_release(request.ladder, *entry, final=final or None, deadline=deadline or None)
         fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
         fields += [("end", str(at.end_sequence)), ("audit", str(at.audit_id))]
         return render_form(request, "confirm.html", 409, changes=draft.summarize(), fields=fields)
-    grading.release_grades(*of, incomplete=True, moment=HistoryPoint(end, audit))
+    grading.release_grades(
+        request.ladder,
+        *entry,
+        final=final or None,
+        deadline=deadline or None,
+        incomplete=True,
+        moment=HistoryPoint(end, audit),
+    )
     return RedirectResponse(f"/admin/grades?release={name}", 303)
 
 
@@ -209,7 +217,15 @@ def add_final(
     extra_rounds: Annotated[int, Form(ge=0, le=20)] = grading.EXTRA_ROUNDS,
 ) -> Response:
     """Create a final of the versions that count at a deadline, or now."""
-    state = grading.create_final(request.ladder, name, deadline or None, games, request.actor, is_open, extra_rounds)
+    state = grading.create_final(
+        request.ladder,
+        name,
+        deadline or None,
+        games=games,
+        actor=request.actor,
+        is_open=is_open,
+        extra_rounds=extra_rounds,
+    )
     return RedirectResponse(f"/finals/{state.name}", 303)
 
 

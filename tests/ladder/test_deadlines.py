@@ -178,7 +178,9 @@ def test_the_version_active_at_the_deadline_counts(ladder: Ladder, steps: list[S
     output = format_gradebook(get_grades(ladder, "t", deadline="first"), "moodle")
     assert (f"{counts}: plays" in output) == (counts is not None)
     bots = [
-        version_ref for version_ref in create_final(ladder, "last", "first", 2, "t").versions if version_ref[1] == "@"
+        version_ref
+        for version_ref in create_final(ladder, "last", "first", games=2, actor="t").versions
+        if version_ref[1] == "@"
     ]
     assert bots == ([] if counts is None else [counts])
     for viewer, login in ((Viewer("ada"), None), (STAFF_VIEWER, "ada")):

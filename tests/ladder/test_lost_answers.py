@@ -57,7 +57,7 @@ def password(ladder: Ladder) -> None:
 
 
 def final(ladder: Ladder) -> None:
-    create_final(ladder, "spring", None, 2, "teacher", extra_rounds=2)
+    create_final(ladder, "spring", None, games=2, actor="teacher", extra_rounds=2)
     serve(ladder)
     assert get_final_state(ladder, "spring").extra_rounds == 2
     retry_final(ladder, "spring", "teacher")

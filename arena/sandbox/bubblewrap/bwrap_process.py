@@ -106,7 +106,7 @@ class BwrapProcess:
         self._filter.close()
 
     def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
-        """Wait until the program runs.
+        """Wait until bwrap has executed the program `command`, and store its pid.
 
         Raises ProgramError if it can't be executed, SandboxError if the box fails or takes too long.
 

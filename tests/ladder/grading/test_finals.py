@@ -69,7 +69,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         hand_in(made, "ada", "a")
         hand_in(made, "bob", "b")
         add_settings(made, BASELINES)
-        grading.create_final(made, "last", None, 20, "teacher")
+        grading.create_final(made, "last", None, games=20, actor="teacher")
         set_frozen(made, True, "teacher", "the final")
         serve(made)
         grading.reveal_final_results(made, "last", "teacher")
@@ -83,7 +83,7 @@ def stored(ladder: Ladder, name: str) -> store.Final:
 
 
 def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_path: Path) -> None:
-    state = grading.create_final(ladder, "last", None, 4, "teacher")
+    state = grading.create_final(ladder, "last", None, games=4, actor="teacher")
     published = grading.get_commitment_file(ladder, "last").read_text()
     final = stored(ladder, "last")
     assert state.key is None
@@ -133,14 +133,14 @@ def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
 )
 def test_an_impossible_final_is_refused(held: Ladder, name: str, games: int, output: str) -> None:
     with pytest.raises(LadderError, match=output) as refused:
-        grading.create_final(held, name, None, games, "teacher")
+        grading.create_final(held, name, None, games=games, actor="teacher")
     assert len(str(refused.value).splitlines()) == 2
 
 
 def test_too_few_versions_for_a_table_are_refused(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring", references="one")) as ladder:
         with pytest.raises(LadderError, match="can't play a final") as refused:
-            grading.create_final(ladder, "last", None, 4, "teacher")
+            grading.create_final(ladder, "last", None, games=4, actor="teacher")
         assert grading.preview_final(ladder, "", 4).problem == str(refused.value)
         assert not grading.get_commitment_file(ladder, "last").exists()
         with pytest.raises(LadderError, match='no final "last"'):
@@ -156,7 +156,7 @@ def test_a_final_leaves_out_the_newest_bots_of_a_team_that_has_too_many(tmp_path
         preview = grading.preview_final(ladder, "", 4)
         assert (preview.problem, preview.versions) == (None, ("a@1", "one@1"))
         assert preview.warnings == ("Bots of one owner or team never meet: left out: c@1, b@1.",)
-        grading.create_final(ladder, "last", None, 4, "teacher")
+        grading.create_final(ladder, "last", None, games=4, actor="teacher")
         with ladder.database.read() as connection:
             (entry,) = store.list_audit_entries(connection, actions=("final",))
             assert len(store.find_final(connection, "last").versions) == 2
@@ -171,7 +171,7 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
     hand_in(ladder, "ada", "a", at=1_001_101)
     ladder.clock = Clock(1_001_030)
     with pytest.raises(LadderError, match="closes in 2 minutes"):
-        grading.create_final(ladder, "last", "first", 4, "teacher")
+        grading.create_final(ladder, "last", "first", games=4, actor="teacher")
     ladder.clock = Clock(1_002_000)
     activate_version(ladder, "a", 1, actor="teacher", reason="why not")
     with ladder.database.read() as connection:
@@ -180,11 +180,16 @@ def test_a_deadlines_final_has_the_newest_accepted_version_of_each_bot(ladder: L
     ladder.database.write(
         lambda connection: store.deactivate_bot(connection, bot.id, "auto_disable", "ladder", "it forfeits", 1_002_000)
     )
-    assert grading.create_final(ladder, "one", "first", 4, "teacher").versions == ("a@2", "b@1", "one@1", "two@1")
+    assert grading.create_final(ladder, "one", "first", games=4, actor="teacher").versions == (
+        "a@2",
+        "b@1",
+        "one@1",
+        "two@1",
+    )
     activate_version(ladder, "b", 1, actor="teacher", reason="once more")
     disable_bot(ladder, "b", "teacher", "it is copied")
-    assert grading.create_final(ladder, "two", "first", 4, "teacher").versions == ("a@2", "one@1", "two@1")
-    assert grading.create_final(ladder, "three", None, 4, "teacher").versions == ("a@1", "one@1", "two@1")
+    assert grading.create_final(ladder, "two", "first", games=4, actor="teacher").versions == ("a@2", "one@1", "two@1")
+    assert grading.create_final(ladder, "three", None, games=4, actor="teacher").versions == ("a@1", "one@1", "two@1")
 
 
 def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladder) -> None:
@@ -195,7 +200,7 @@ def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladd
     hand_in(ladder, "ada", "a", code=QUITTER.replace("SIGN", repr(str(sign))))
     for event in LadderRunner(ladder, workers(), matches=2).events():
         if not isinstance(event, ClockBehind) and not sign.exists():
-            grading.create_final(ladder, "last", None, 4, "teacher")
+            grading.create_final(ladder, "last", None, games=4, actor="teacher")
     with ladder.database.read() as connection:
         assert "auto_disable" in [act.action for act in store.list_audit_entries(connection)]
     state = grading.get_final_state(ladder, "last")
@@ -204,7 +209,7 @@ def test_a_version_that_is_auto_disabled_plays_its_final_to_the_end(ladder: Ladd
 
 def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(ladder: Ladder) -> None:
     """Otherwise a final with two void matches of three closes silently."""
-    grading.create_final(ladder, "last", None, 4, "teacher")
+    grading.create_final(ladder, "last", None, games=4, actor="teacher")
     final = stored(ladder, "last")
 
     def give_up(connection: Connection) -> tuple[int, int]:
@@ -237,7 +242,7 @@ def test_an_abandoned_match_is_replayed_with_its_deals_before_the_key_is_public(
 
 
 def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladder: Ladder) -> None:
-    grading.create_final(ladder, "last", None, 4, "teacher")
+    grading.create_final(ladder, "last", None, games=4, actor="teacher")
     serve(ladder, 1)
     matches = store.METADATA.tables["matches"]
     ended = {"status": "ended", "outcome": "abandoned", "reason": "no space", "ended_at": 1.0}
@@ -257,7 +262,7 @@ def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladd
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
     with closing(make_ladder(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
-        grading.create_final(ladder, "last", None, 4, "teacher")
+        grading.create_final(ladder, "last", None, games=4, actor="teacher")
         serve(ladder)
         before = grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches
         with ladder.database.read() as connection:
@@ -271,7 +276,7 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
 
 def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path: Path) -> None:
     """With games this few, the first two are always tied."""
-    planned = grading.create_final(ladder, "last", None, 2, "teacher", extra_rounds=2).matches
+    planned = grading.create_final(ladder, "last", None, games=2, actor="teacher", extra_rounds=2).matches
     published = grading.get_commitment_file(ladder, "last").read_text()
     assert "adds rounds among the tied versions, at most 2" in published
     assert grading.get_final_state(ladder, "last").progress == "queued"
@@ -306,7 +311,7 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
 
 @pytest.mark.parametrize("is_open", [True, False])
 def test_only_an_open_final_shows_results_while_it_is_played(ladder: Ladder, is_open: bool) -> None:
-    grading.create_final(ladder, "last", None, 4, "teacher", is_open)
+    grading.create_final(ladder, "last", None, games=4, actor="teacher", is_open=is_open)
     serve(ladder, 3)
     played = store.METADATA.tables["matches"]
     apart = update(played).values(ended_at=1e6 + 10 * played.c.end_sequence)

@@ -239,7 +239,7 @@ def test_grades_with_a_baseline_of_an_unknown_bot_are_refused(ladder: Ladder) ->
 def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1] * 40, faulty=5)
     for name, faults in (("semi", ((0, "bad_json", 1),)), ("last", ())):
-        grading.create_final(ladder, name, None, 20, "teacher")
+        grading.create_final(ladder, name, None, games=20, actor="teacher")
         store_final(ladder, name, faults)
     ladder.clock = Clock(2e6)
     semi, last = (grading.get_grades(ladder, "t", final=name).grades[0] for name in ("semi", "last"))
@@ -252,7 +252,7 @@ def test_a_finals_grades_are_of_its_matches_only(ladder: Ladder) -> None:
 def test_a_suspended_teammates_version_counts_for_no_member_of_the_team(ladder: Ladder) -> None:
     """It played in the final before. A suspended user has no grade for the version of a teammate, either."""
     join_teams(ladder, {"ada": "Red", "cleo": "Red"}, "t", "they asked")
-    grading.create_final(ladder, "last", None, 20, "t")
+    grading.create_final(ladder, "last", None, games=20, actor="t")
     store_final(ladder, "last", ())
     ladder.clock = Clock(2e6)
 

@@ -226,7 +226,7 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     for login in ("ada", "bob"):
         hand_in(ladder, login, login[0], at=DUE - 1)
     ladder.clock = Clock(DUE + HOUR)
-    final = create_final(ladder, "last", "first", 2, "teacher")
+    final = create_final(ladder, "last", "first", games=2, actor="teacher")
     assert [version_ref for version_ref in final.versions if version_ref[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
         assert "; extended for bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
@@ -257,7 +257,7 @@ def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
         if runs:
             ladder.database.write(lambda connection: register_runner(connection, 1, ladder.clock()))
         with pytest.raises(LadderError, match=rf"1 version isn't checked yet \(b@1\)\.\n{hint}"):
-            create_final(ladder, "last", "first", 2, "teacher")
+            create_final(ladder, "last", "first", games=2, actor="teacher")
 
 
 def test_a_user_sees_their_personal_deadline(ladder: Ladder) -> None:

@@ -272,7 +272,7 @@ def test_a_baseline_that_is_added_or_removed_changes_grades(ladder: Ladder) -> N
 
 
 def test_a_final_is_released_too(ladder: Ladder) -> None:
-    grading.create_final(ladder, "last", "first", 20, "teacher")
+    grading.create_final(ladder, "last", "first", games=20, actor="teacher")
     store_final(ladder, "last", ())
     grading.reveal_final_results(ladder, "last", "teacher")
     made = grading.release_grades(ladder, "end", "teacher", None, final="last")

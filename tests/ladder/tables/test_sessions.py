@@ -351,10 +351,10 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
         return [(slot.number, slot.kind, slot.version_ref or slot.name) for slot in get(ladder, id).slots]
 
     tables.join_table(ladder, id, "", "bob")
-    tables.change_slots(ladder, id, ["two"], ["person", "program"], remove=[0])
+    tables.change_slots(ladder, id, bots=["two"], places=["person", "program"], remove=[0])
     ada, bob = (1, "person", "pseudonym of ada"), (2, "person", "pseudonym of bob")
     assert slots() == [ada, bob, (3, "bot", "two@1"), (4, "person", None), (5, "program", "program 1")]
-    tables.change_slots(ladder, id, ["one"], remove=[5, 4], free=[2])
+    tables.change_slots(ladder, id, bots=["one"], remove=[5, 4], free=[2])
     assert slots() == [ada, (2, "person", None), (3, "bot", "two@1"), (6, "bot", "one@1")]
     write = ladder.database.write
 
@@ -362,11 +362,11 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
         return write(lambda connection: (act(connection), act(connection))[1])
 
     monkeypatch.setattr(ladder.database, "write", twice)
-    tables.change_slots(ladder, id, ["two"])  # called again, since the answer to its commit was lost
+    tables.change_slots(ladder, id, bots=["two"])  # called again, since the answer to its commit was lost
     assert [kind for _, kind, _ in slots()].count("bot") == 3
     monkeypatch.undo()
     with pytest.raises(LadderError, match="full"):
-        tables.change_slots(ladder, id, ["one"] * 7)
+        tables.change_slots(ladder, id, bots=["one"] * 7)
     assert tables.change_slots(ladder, id, rules="inquisitor").rules == "inquisitor"
     for rules, reason in (("duel", "full"), ("bridge", "doesn't exist")):
         with pytest.raises(LadderError, match=reason):
@@ -375,7 +375,7 @@ def test_slots_change_between_matches(ladder: Ladder, monkeypatch: pytest.Monkey
     disable_bot(ladder, "two", "staff", "a trial")
     assert "two@1" not in [bot.name for bot in tables.list_table_bots(ladder)]
     with pytest.raises(LadderError):
-        tables.change_slots(ladder, id, ["two"])
+        tables.change_slots(ladder, id, bots=["two"])
 
 
 def test_quick_play_takes_the_oldest_free_place_or_opens_a_table(ladder: Ladder) -> None:

@@ -52,7 +52,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
             open_session(
                 made, OpenTableRequest(bots=("one",), has_own_seat=True, program="mine", user_seats=1), LOGINS[name]
             )
-        create_final(made, "first", None, 2, "prof")
+        create_final(made, "first", None, games=2, actor="prof")
         serve(made)
         serve(made, 4)
         with made.reading(STAFF_VIEWER) as context:
@@ -60,7 +60,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ladder]:
         set_void(made, last.id, True, LOGINS["ada"], "wrong")
         disable_bot(made, "adabot", LOGINS["bob"], "copied")
         users.set_suspended(made, LOGINS["cyd"], True, "prof", "copied, too")
-        create_final(made, "second", None, 2, "prof")
+        create_final(made, "second", None, games=2, actor="prof")
         rebuild_standings(made)
         yield made
 

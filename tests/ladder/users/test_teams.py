@@ -354,18 +354,18 @@ def test_waiting_matches_between_new_teammates_are_cancelled(ladder: Ladder) -> 
 
 def test_a_final_keeps_its_plan(ladder: Ladder) -> None:
     """Users who become teammates later meet there; a new final separates them."""
-    create_final(ladder, "first", None, 6, "teacher")
+    create_final(ladder, "first", None, games=6, actor="teacher")
     before = ladder.database.read_with_retry(lambda connection: tables(connection, 1))
     pair = next(table for table in before if all(version_ref.startswith("bot-") for version_ref in table))
     assert join_team(ladder, "Red", *(version_ref[4:-2] for version_ref in pair)) == TeamChanges(2, 0, 0)
     serve(ladder)
     assert ladder.database.read_with_retry(lambda connection: tables(connection, 1)) == before
-    create_final(ladder, "second", None, 6, "teacher")
+    create_final(ladder, "second", None, games=6, actor="teacher")
     version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 2))
     assert version_refs
     assert not any(set(pair) == set(table) for table in version_refs)
     join_team(ladder, "Red", *PEOPLE.split(), move=True)
-    create_final(ladder, "third", None, 6, "teacher")  # without surplus bots of the team
+    create_final(ladder, "third", None, games=6, actor="teacher")  # without surplus bots of the team
     version_refs = ladder.database.read_with_retry(lambda connection: tables(connection, 3))
     assert version_refs
     assert not any(all(ref.startswith("bot-") for ref in table) for table in version_refs)

@@ -23,7 +23,7 @@ def test_the_board_of_an_open_final_follows_its_matches(
     with closing(make_ladder(place.folder / "spring")) as ladder:
         for owner in ("ada", "bob"):
             hand_in(ladder, owner, f"bot-of-{owner}")
-        create_final(ladder, "last", None, 20, "teacher", True)
+        create_final(ladder, "last", None, games=20, actor="teacher", is_open=True)
         serve(ladder, 3)
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
@@ -70,13 +70,13 @@ def test_a_final_fills_the_screen_in_large_letters(
     with closing(make_ladder(place.folder / "spring", " ".join(f"user{number}" for number in range(60)))) as ladder:
         for number in range(2):
             hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
-        create_final(ladder, "short", None, 20, "teacher")
+        create_final(ladder, "short", None, games=20, actor="teacher")
         serve(ladder)
         reveal_final_results(ladder, "short", "teacher")
         for number in range(2, 60):
             hand_in(ladder, f"user{number}", f"a-bot-with-a-very-long-name-{number}")
-        create_final(ladder, "last", None, 20, "teacher")
-        create_final(ladder, "open", None, 2, "teacher", True)
+        create_final(ladder, "last", None, games=20, actor="teacher")
+        create_final(ladder, "open", None, games=2, actor="teacher", is_open=True)
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
         page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
