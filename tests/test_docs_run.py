@@ -29,7 +29,7 @@ TUNING, COURSE, RESEARCH = (
 )
 
 PREFIX = Path(sys.prefix)
-LIMIT_S = 400  # only a failure takes so long
+LIMIT_S = 400  # only a failure takes this long
 
 
 def make(*arguments: str) -> subprocess.CompletedProcess[str]:
