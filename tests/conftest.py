@@ -47,8 +47,8 @@ TOGETHER = (
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
-    # One browser serves all tests of a module.
-    re.compile(r"replay/test_(browser)\.py"),
+    # One browser serves all tests of a module, and one server.
+    re.compile(r"(replay|ladder/web)/test_browser\.py"),
     # A ladder is served once.
     re.compile(r"cli/test_(submit)\.py::"),
     # A language's bots are compiled once.
