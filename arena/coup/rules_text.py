@@ -658,7 +658,8 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
 
     name, about (None for a ruleset of one's own); players: a sentence; roles, in the order of the rules: each
     with the actions that it `allows` and those that it `blocks`; actions: the rows of `action_table`; differences:
-    sentences on what differs from the base game; facts: sentences for a new player; sections: [title, sentences].
+    sentences on what differs from the base game; facts: sentences for a new player; decks: [numbers of players,
+    sentence]; sections: [title, sentences].
     """
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seat_counts(rules):
@@ -675,7 +676,8 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
         "roles": [_describe_role(rules, role) for role in rules.roles],
         "actions": [asdict(row) for row in action_table(rules)],
         "differences": [field.sentence(rules) for field in changed],
-        "facts": [*decks, *(FIELD_BY_NAME[field].sentence(rules) for field in ("shown_card", "forced_coup"))],
+        "facts": [FIELD_BY_NAME[field].sentence(rules) for field in ("shown_card", "forced_coup")],
+        "decks": [[counts, text] for counts, text in zip(groups.values(), decks, strict=True)],
         "sections": [
             [title, [*(decks if title == SET_UP else ()), *(text.text for text in texts)]]
             for title, texts in rules_sections(rules)

@@ -192,8 +192,9 @@ class Course:
 
     def _part(self, step: Mapping[str, Any]) -> Table:
         game = json.loads(self.serializer.serialize(self.frame(self.view.seen())))["game"]
-        if game["ask"]:
-            game["ask"]["blocks"] = []  # a lesson asks for them later, one question at a time
+        if game["ask"] and game["ask"]["blocks"]:  # a lesson asks for them later, one question at a time
+            question = game["ask"]["question"].removesuffix(" or block?")
+            game["ask"] |= {"blocks": [], "question": f"{question}? (You may block next.)"}
         texts: Table = {name: self.fill(step[name]) for name in ("title", "say") if name in step}
         texts |= {"cards": True} if step.get("cards") else {}
         return {"game": game, "hint": self.view.hint(), **texts}

@@ -48,16 +48,24 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     others = [word for word in legal.words if word != right]
     others.sort(key=lambda word: data["results"][word][0], reverse=True)
     games = data["results"][right][1]
-    why = {word: f"This move wins {shares[word]} of the games. Another move wins more." for word in others}
+    why = {
+        word: f"**{_start(texts[word])}**: {shares[word]} of the games won. Another move wins more." for word in others
+    }
     theme, reason = _explain(course, right, names)
     first = course.ask({"say": "Which move wins most often?", "why": why}, right)
     shown = [f"**{texts[right]}** {shares[right]}", *(f"{texts[word]} {shares[word]}" for word in others[:_SHOWN])]
-    results = f"Games won: {', '.join(shown)}."
+    gain = round(100 * (data["results"][right][0] - data["results"][others[0]][0]))
+    results = f"It wins {gain} more of 100 games than the next best move. Games won: {', '.join(shown)}."
     say = "\n\n".join(filter(None, (course.fill(reason), results, _MEASURED.format(games))))
     game = {**first["game"], "ask": None, "events": []}
-    last = {"game": game, "hint": first["hint"], "title": "That is the best move", "say": say}
+    last = {"game": game, "hint": first["hint"], "title": f"The best move: {texts[right]}", "say": say}
     about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
     return Lesson(f"Puzzle {number}", about, course.table, (first, last), theme)
+
+
+def _start(text: str) -> str:
+    """Return a text that begins a sentence."""
+    return text[:1].upper() + text[1:]
 
 
 def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
@@ -65,8 +73,11 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
     phase, hand = course.state.board.phase, course.state.hands[course.you]
     if isinstance(phase, coup.ChallengeWindow):
         claim = phase.claim
-        odds = f"By the cards that you see, {names[claim.seat]} holds the {claim.role} with a chance of "
-        return "Challenge or pass?", f"{odds}{{odds {names[claim.seat]} {claim.role}}}."
+        odds = course.fill(f"{{odds {names[claim.seat]} {claim.role}}}")
+        if odds.startswith("0"):
+            return "Challenge or pass?", f"By the cards that you see, {names[claim.seat]} can't hold the {claim.role}."
+        likely = f"{names[claim.seat]} holds the {claim.role} with a chance of {odds}"
+        return "Challenge or pass?", f"By the cards alone, {likely}. Past claims change that chance."
     verb, _, rest = right.partition(":")
     claims = {row.action.value: row.claim for row in coup.COUP.actions}
     role = rest if verb == "block" else claims.get(verb)

@@ -121,7 +121,11 @@ YOU = "you"
 HIDDEN = "??"
 
 _IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
-_CAUSES = {"coup": "the coup", "assassinate": "the assassination", "challenge": "the lost challenge"}
+_LOSSES = {
+    "coup": "You lose a card to the coup.",
+    "assassinate": "You lose a card to the assassination.",
+    "challenge": "You lost the challenge.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +193,7 @@ class GameView:
 
 
 _RISK = "If this fails, you lose both cards."
+_DOUBT_RISK = "If you are wrong, it can cost both cards: only a block would save the second."
 _SPECTATOR = -1  # the seat of a spectator
 # What the open phase waits for, by its kind.
 _WAITING = {
@@ -482,7 +487,7 @@ class PlayerView:
                 held = role.removeprefix("not_")
                 return f"{doubter} challenges you. You have {f'no {role} to show' if held == role else f'a {held}'}."
             case "lose":
-                return f"You lose a card to {_CAUSES.get(game.reason or '', 'it')}. Which one?"
+                return f"{_LOSSES.get(game.reason or '', 'You lose a card.')} Which card do you give up?"
             case "exchange":
                 return f"You drew {' and '.join(game.drawn)}. What do you keep?"
             case "keep_shown":
@@ -611,7 +616,7 @@ class PlayerView:
         aimed = game.pending.get("action") == "assassinate" and game.pending.get("target") == game.seat
         doubts = "challenge" in move and not game.claim.get("block")
         if aimed and len(game.cards) > 1 and (doubts or ("block" in move and bluff)):
-            return _RISK
+            return _DOUBT_RISK if doubts else _RISK
         claimant = game.players[game.claim["seat"]] if "challenge" in move else game.me
         sides = {player.allegiance for player in game.players if player.alive}
         if claimant is not game.me and len(sides) > 1 and claimant.allegiance == game.me.allegiance:

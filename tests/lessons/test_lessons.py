@@ -40,6 +40,11 @@ def test_hidden_cards_change_no_byte_of_a_lesson_before_they_are_shown() -> None
     assert make_lesson(other) == make_lesson(LESSON)
 
 
+def test_a_lesson_asks_only_for_the_answers_that_it_offers() -> None:
+    asks = [part["game"]["ask"] for lesson in load_lessons() for part in lesson.parts if part["game"]["ask"]]
+    assert not any("Challenge or block?" in ask["question"] or ask["blocks"] for ask in asks)
+
+
 BAD = [
     ("move", "coup:Mia", "step 2: you can't play coup:0 now: you must move"),
     ("why", {}, "step 2: no text says what is wrong with -"),
@@ -78,6 +83,7 @@ def test_a_newcomer_plays_the_first_game(reader: Reader, tmp_path: Path, axe: Ca
             page.keyboard.press(option["letter"] or option["number"])
             if len(option["choices"]) > 1:
                 moves.locator(".back").wait_for()
+                assert not page.locator(".coach.wrong").count()
                 page.keyboard.press(str(list(dict(option["choices"])).index(answer) + 1))
             if answer != part["right"]:
                 page.locator(".coach.wrong").get_by_text(part["why"][answer][:30]).wait_for()

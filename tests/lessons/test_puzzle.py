@@ -52,6 +52,7 @@ def test_each_puzzle_has_one_best_move_and_an_explanation_of_the_others() -> Non
         assert moves == {asked["right"], *asked["why"]}
         assert all(seat["own"] or not any(seat["cards"]) for seat in asked["game"]["seats"] if not seat["out"])
         assert "Games won: " in solved["say"]
+        assert "a chance of 0" not in solved["say"]
 
 
 def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, axe: Callable[[Any], list[str]]) -> None:
@@ -64,11 +65,23 @@ def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, a
     assert axe(page) == []
     page.get_by_role("link", name="Puzzle of the day").click()
     page.get_by_text("Which move wins most often?").wait_for()
-    for name, text in (("income", "This move wins 20"), ("tax", "That is the best move")):
+    for name, text in (("income", "Take income: 20"), ("tax", "The best move: ")):
         page.locator(".moves:not(.early)").get_by_role("button", name=name).click()
         page.get_by_text(text).wait_for()
     page.get_by_role("link", name="All puzzles").click()
     page.get_by_text("1 of 1 solved").wait_for()
+
+
+def test_a_reader_is_shown_the_answer_after_a_wrong_move(reader: Reader, tmp_path: Path) -> None:
+    path = tmp_path / "puzzles.html"
+    path.write_text(puzzles_page(load=lambda: [make_puzzle(puzzle(3), 1)]), "utf-8")
+    page = reader.open(path, "#1", width=390, height=844, reduced_motion="reduce")
+    page.evaluate("localStorage.clear()")
+    page.locator(".moves:not(.early)").get_by_role("button", name="income").click()
+    page.locator(".move.tried", has_text="income").wait_for()
+    page.locator(".moves:not(.early)").get_by_role("button", name="Show the answer").click()
+    page.get_by_text("The best move: ").wait_for()
+    assert page.evaluate("localStorage.getItem('coup-lessons')") is None
 
 
 def test_fresh_deals_keep_what_the_player_sees_and_the_better_move_wins_more_of_them() -> None:

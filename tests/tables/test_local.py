@@ -91,7 +91,7 @@ def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
     assert axe(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("h")
-    page.get_by_role("dialog", name="Hint").wait_for()
+    page.get_by_role("dialog", name="Odds").wait_for()
     page.keyboard.press("Escape")
     played(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -11,7 +11,7 @@ const KEYS = [
   [["Space"], "skip what is being shown"],
   [["Esc"], "back to the moves, while you choose a target"],
   [["u"], "pass until your turn, unless a move involves you"],
-  [["h"], "hint: how likely the other players hold each role"],
+  [["h"], "odds: how likely the other players hold each role"],
   [["r"], "rules of this game"],
   [["m"], "turn the sound on or off"],
   [["d"], "switch between dark and light"],
@@ -42,7 +42,7 @@ const MINUTE = [
   "When a player claims a role, the others may challenge. If the player shows the card, the challenger loses a card. Otherwise the player loses a card.",
   "Some actions can be blocked by claiming the right role. That claim can be challenged too.",
   "A coup can't be blocked and claims no role. Pass if you have no reason to act.",
-  "Rules lists all cards and actions. Hint shows how likely the other players hold each role.",
+  "Rules lists all cards and actions. Odds shows how likely the other players hold each role.",
 ];
 
 export const INVOLVED = "A move involves you if it is your action, or aims at you. Others are passed whatever you hold: a stop would show your cards.";
@@ -52,10 +52,11 @@ function does(row) {
   return [row.effect, row.cost && `costs ${row.cost} coins`, row.claim && `claims ${row.claim}`, row.blockers && `stopped by ${row.blockers}`].filter(Boolean).join("; ");
 }
 
-/** The rules for a new player, as a list. */
-export function minute({ actions, facts }) {
+/** The rules for a new player at a table of `seats`, as a list. */
+export function minute({ actions, facts, decks }, seats) {
+  const deck = decks.find(([counts]) => counts.includes(seats))?.[1];
   const rows = actions.map((row) => h("li", {}, h("b", {}, row.action.replace("_", " ")), `: ${does(row)}`));
-  return h("ul", {}, [...MINUTE, ...facts].map((text) => h("li", {}, plain(text))), rows);
+  return h("ul", {}, [...MINUTE, ...facts, deck].filter(Boolean).map((text) => h("li", {}, plain(text))), rows);
 }
 
 /** The keys, and the signs of the log. */

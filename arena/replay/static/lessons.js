@@ -13,7 +13,7 @@ const finished = () => rememberedValue("lessons") ?? [];
 
 /**
  * A connection that plays a lesson of the page: `#2` is the second, `#today` the puzzle of the day, and no number the list of
- * all. Its messages have `coach` in addition to a frame: {all, lesson, title, text, wrong, more, cards, place, of, next}; `list` in place of both.
+ * all. Its messages have `coach` in addition to a frame: {all, lesson, title, text, wrong, tried, more, cards, place, of, next}; `list` in place of both.
  */
 export class LessonLine {
   lessons; onclose; onmessage; onopen; play; puzzles;
@@ -36,6 +36,7 @@ export class LessonLine {
     this.number = location.hash === "#today" ? today(this.lessons) : Number(location.hash.slice(1)) - 1;
     this.lesson = this.lessons[this.number];
     this.place = 0;
+    this.shown = false;
     this.run += 1;
     const list = { done: finished(), play: this.play, puzzles: this.puzzles, lessons: this.lessons.map(({ title, about, theme }) => ({ title, about, theme })) };
     this.tell({ list: this.lesson ? null : list });
@@ -56,18 +57,22 @@ export class LessonLine {
     const last = this.place === parts.length - 1;
     const pace = PACES[remembered("pace")] ?? 1;
     const events = game.events.map((event) => ({ ...event, ms: pace * event.ms }));
-    if (last) remember("lessons", JSON.stringify([...new Set([...finished(), title])]));
-    const next = last ? { number: this.number + 2, title: this.lessons[this.number + 1]?.title, play: this.play } : null;
+    if (last && !this.shown) remember("lessons", JSON.stringify([...new Set([...finished(), title])]));
+    const next = last ? { number: this.number + 2, title: this.lessons[this.number + 1]?.title, play: this.play, puzzles: this.puzzles } : null;
     this.coach = { all: theme ? "Puzzles" : "Lessons", lesson: title, title: heading ?? "", text: say, more: right === undefined, cards, place: this.place + 1, of: parts.length, next };
     this.tell({ table: { ...table, match: this.run }, game: { ...game, events }, coach: this.coach });
   }
 
   send(text) {
     const { answer, hint, next } = JSON.parse(text);
+    if (next && this.part.right !== undefined) this.shown = true; // the answer of a puzzle
     if (hint && this.lesson) this.tell({ hint: this.part.hint });
     const why = answer && this.part.why?.[answer.choice];
-    if (why) setTimeout(() => this.tell({ coach: { ...this.coach, text: why, wrong: true } }));
-    else if (answer || next) setTimeout(() => this.go());
+    if (why) {
+      const { text, tried = [], task = text } = this.coach;
+      this.coach = { ...this.coach, text: why, task, wrong: true, tried: [...tried, answer.choice] };
+      setTimeout(() => this.tell({ coach: this.coach }));
+    } else if (answer || next) setTimeout(() => this.go());
   }
 
   go() {
@@ -77,11 +82,11 @@ export class LessonLine {
 }
 
 /** The words of a lesson, once the events before them have been shown. */
-export function coachView({ coach, motion, rules }) {
+export function coachView({ coach, motion, option, rules }) {
   if (motion.busy) return null;
   const cards = coach.cards && h("ul", { class: "taught" }, rules.roles.map((row) => h("li", { key: row.role }, card(row.role), h("span", {}, h("b", {}, title(row.role)), deeds(row, rules.actions)))));
-  const state = coach.wrong ? "coach wrong" : "coach";
-  return h("div", { class: state, "aria-live": "polite" }, prose(coach.text), cards, h("progress", { value: coach.place, max: coach.of, "aria-label": "Progress of the lesson" }));
+  const wrong = coach.wrong && !option; // a correction ends with the next press
+  return h("div", { class: wrong ? "coach wrong" : "coach", "aria-live": "polite" }, prose(wrong ? coach.text : (coach.task ?? coach.text)), cards, h("progress", { value: coach.place, max: coach.of, "aria-label": "Progress of the lesson" }));
 }
 
 /** What a card does, as text. */
@@ -100,9 +105,15 @@ function prose(text) {
 /** What a learner can do when no move is asked. */
 export function coachMoves({ coach }, act) {
   if (!coach.next) return h("button", { class: "move first", key: `next ${coach.place}`, onclick: act(() => act.send({ next: true })) }, "Continue");
-  const { number, title, play } = coach.next;
+  const { number, title, play, puzzles } = coach.next;
   const link = (href, text, first) => h("a", { class: first ? "move first" : "move", key: href, href }, text);
-  return [title ? link(`#${number}`, `Next: ${title}`, true) : null, play ? link(play, "Play now", !title) : null, link("#", `All ${coach.all.toLowerCase()}`)];
+  return [title ? link(`#${number}`, `Next: ${title}`, true) : null, play ? link(play, "Play a game", !title) : null, puzzles && !title ? link(puzzles, "Puzzles", !play) : null, link("#", `All ${coach.all.toLowerCase()}`)];
+}
+
+/** The button with which the solver of a puzzle gives up after a wrong move. */
+export function answerButton({ coach, option }, act) {
+  if (!coach.tried || coach.all !== "Puzzles" || option) return null;
+  return h("button", { class: "move back", key: "answer", onclick: act(() => act.send({ next: true })) }, "Show the answer");
 }
 
 /** The place of the puzzle of the day. */

@@ -8,7 +8,7 @@ import { card, name } from "./cards.js";
 import { chatPanel, heard, silence } from "./chat.js";
 import { plain, read, shade } from "./dom.js";
 import { fly } from "./flights.js";
-import { coachMoves, coachView, lessonsView } from "./lessons.js";
+import { answerButton, coachMoves, coachView, lessonsView } from "./lessons.js";
 import { openLine } from "./line.js";
 import { PACES, peoplePanel, termsPanel } from "./lobby.js";
 import { byTurn, Following, LOG_LIST, logPanel, turnItem } from "./log.js";
@@ -214,7 +214,7 @@ function header() {
       "div",
       { class: "choices" },
       tool("Rules", () => find("#rules-box").showModal()),
-      seated ? tool("Hint", () => send({ hint: true })) : null,
+      seated ? tool("Odds", () => send({ hint: true })) : null,
       tool(alerts.volume ? "Sound on" : "Sound off", toggleSound, { "aria-pressed": String(alerts.volume > 0) }),
       tool("Settings", () => find("#settings").showModal()),
       seated && !state.coach && ["playing", "between"].includes(table.state) ? tool("Leave", leave) : null,
@@ -260,7 +260,7 @@ function main() {
         state.chat.sent = text;
         send({ chat: text });
       }),
-      h("details", { class: "panel minute", open: remembered("games") === null && !state.coach }, h("summary", {}, "The game in a minute"), minute(state.rules)),
+      h("details", { class: "panel minute", open: remembered("games") === null && !state.coach }, h("summary", {}, "The game in a minute"), minute(state.rules, table.places.length)),
     ),
   );
 }
@@ -299,7 +299,7 @@ function prompt() {
     coach ? coachView(state) : h("p", { class: "tip" }, advice(state)),
     h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: !seated || table.talk === "off" || table.state !== "playing" }),
     h("div", { class: "result" }, coach ? null : result(state)),
-    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, coached ? coachMoves(state, act) : moves(state, act)),
+    h("div", { class: state.early ? "moves early" : "moves", role: "group", "aria-label": "Your moves" }, coached ? coachMoves(state, act) : [moves(state, act), coach && answerButton(state, act)]),
   );
 }
 
@@ -325,7 +325,7 @@ function dialogs() {
   const volume = { type: "range", min: 0, max: 100, step: 5, "aria-label": "Sound volume", value: alerts.volume, onchange: (event) => (setVolume(Number(event.target.value)), draw()) };
   const paces = PACES.map((each) => h("option", { key: each, value: each }, each));
   return [
-    dialog("hint", "Hint", state.hint && hintView(state.hint)),
+    dialog("hint", "Odds", state.hint && hintView(state.hint)),
     dialog("rules-box", "The rules of this game", h("div", { class: "rules" }, RULES_VIEW)),
     dialog("help", "Keys", KEYS_VIEW),
     dialog("settings", "Settings", [
@@ -436,7 +436,7 @@ function submit(ask, choice, option) {
   send({ answer: { id: ask.id, choice: later ? ask.options[0].choices[0][0] : choice, say: words?.value ?? "" } });
   if (words) words.value = "";
   remember(`met-${ask.kind}`, String(1 + Number(remembered(`met-${ask.kind}`))));
-  Object.assign(state, { sent: ask.id, option: null });
+  Object.assign(state, { sent: ask.id, option: null, offered: false });
 }
 
 /** Start or stop passing until the player's turn, except for moves that involve the player. */

@@ -150,7 +150,7 @@ function options(ask, state, act) {
     option.action,
     h(
       "button",
-      { class: `move${option.bluff ? " bluff" : ""}`, key: `${key} ${option.number}`, onclick: act(() => act.choose(option)) },
+      { class: `move${option.bluff ? " bluff" : ""}${option.choices.every(([index]) => state.coach?.tried?.includes(index)) ? " tried" : ""}`, key: `${key} ${option.number}`, onclick: act(() => act.choose(option)) },
       h("span", { class: "signs" }, h("kbd", {}, option.action ? option.letter : option.number), moveSign(option, row(option)), option.bluff ? h("span", { class: "tag bluffing" }, "bluff") : null),
       h("span", { class: "what" }, plain(called(option)), claimed(row(option)), " ", price(row(option)?.cost), h("span", { class: "does" }, does(row(option)))),
     ),
