@@ -237,6 +237,8 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
             assert places(looker.frame)[-1] == "bot"
             await ada.send({"remove": 3})
             await ada.until(lambda frame: len(frame["table"]["places"]) == 4)
+            await ada.send({"rules": "inquisitor"})
+            await looker.until(lambda frame: frame["table"]["rules"] == "inquisitor")
             await asyncio.to_thread(site.sit, "bob", link)
             cookie = await asyncio.to_thread(site.sit_as_guest, "Gus", link)
             bob, gus = site.player(id, "bob"), Player(site.url, id, {"Cookie": cookie})
@@ -259,6 +261,7 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
 
     def own_hands(login: str, match: int) -> int:
         replay = site.served.json(f"/tables/{id}/matches/{match}/replay", site.session(login))["replay"]
+        assert "inquisitor" in replay["ruleset"]["deck"]
         return sum(set(hand) != {None} for hand in replay["games"][0]["start"]["hands"])
 
     assert [own_hands(login, match) for login in ("ada", "bob", "cleo") for match in (0, 1)] == [1, 1, 1, 0, 0, 0]
