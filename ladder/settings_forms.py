@@ -124,6 +124,8 @@ def change_settings(
     old = read_settings(ladder.path)  # what is wrong already is a person's to correct
     document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
+    if is_list and not isinstance(rows, tomlkit.items.AoT):  # `deadlines = []`, to which no table can be added
+        document[table] = rows = tomlkit.item([dict(row) for row in document.pop(table)] or tomlkit.aot())
     if index is not None and not 0 <= index < len(rows):
         raise LadderError("this item doesn't exist.\nLoad the page again.")
     renamed = rows[index]["name"] if table == "deadlines" and index is not None else None
@@ -136,6 +138,8 @@ def change_settings(
         changes = _set_values(item, row, definition["properties"], given)
         if is_list and index is None:
             rows.append(row)
+    if is_list and not rows:
+        del document[table]
     text = tomlkit.dumps(document)
     settings = parse_settings(text, Path(SETTINGS_FILE))
 

@@ -274,7 +274,7 @@ def _find_earlier(
         same = tuple(version for version in each.versions if version in then and then[version] == now.get(version))
         found += [replace(each, versions=same)] if same else []
     kept = {version for each in found for version in each.versions}
-    rest = [replace(each, versions=tuple(set(each.versions) - kept)) for each in ended]
+    rest = [replace(each, versions=tuple(filter(lambda version: version not in kept, each.versions))) for each in ended]
     return (*found, *(each for each in rest if each.versions))
 
 

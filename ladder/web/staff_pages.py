@@ -6,6 +6,7 @@ suspension, withdrawal and merging. Moderation requires a reason, as the command
 import base64
 import io
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -29,7 +30,7 @@ from ladder.home import describe_ladder
 from ladder.ladder import STAFF_USER, Ladder, set_frozen
 from ladder.match_pages import set_void
 from ladder.settings import SETTINGS_FILE, LadderError
-from ladder.settings_forms import change_settings, hash_settings, list_setting_forms
+from ladder.settings_forms import SettingField, change_settings, hash_settings, list_setting_forms
 from ladder.users import (
     APPROVAL_SCOPE,
     RosterEncodingError,
@@ -160,6 +161,12 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     )
 
 
+def _differs(field: SettingField, values: Mapping[str, str]) -> bool:
+    """Return whether a form was sent with another value of a setting than the one that is saved."""
+    missing = "false" if field.kind == "boolean" else ""
+    return field.kind != "date-time" and values.get(field.name, missing) != (field.value or missing)
+
+
 async def _form_values(http: Request) -> dict[str, str]:
     return {name: value for name, value in (await http.form()).items() if isinstance(value, str)}
 
@@ -197,7 +204,12 @@ def change(
         ]
         if not forms:
             raise
-        problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2]
+        problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2].rstrip(".")
+        if sha256 != hash_settings(request.ladder.path):
+            if index is not None:  # it may now be another item of the list
+                raise
+            saved = [f"{each.label}: {each.value or 'none'}" for each in forms[0].fields if _differs(each, values)]
+            problem += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
         for each in forms[0].fields:  # a browser's user sees labels, not names
             problem = problem.replace(f"({each.name})", f"({each.label})")
         refused = {"table": table, "index": index, "values": values, "field": field, "problem": problem}

@@ -422,7 +422,10 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "There is no bot &#34;x&#34;"),
         ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "&#34;tomorrow&#34; isn&#39;t a date"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
-        ({"table": "quotas", "max_bots_per_user": "4", "sha256": "0"}, "was changed meanwhile"),
+        (
+            {"table": "quotas", "max_bots_per_user": "4", "sha256": "0"},
+            "was changed meanwhile. Saved is now: Bots of a user or team: 3, ",
+        ),
     ):
         assert words in change(400, **fields)
     change(table="web", public="true", base_url="https://evil.example")
@@ -448,6 +451,12 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     assert "%26lt%3B%26gt%3B%3C/text%3E" in page  # the icon
     change(table="deadlines", index="0", remove="true", confirmed="true")
     assert web.ladder.settings.deadlines == ()
+    for before in (file.read_text(), "deadlines = []\n" + file.read_text()):
+        file.write_text(before)
+        change(table="deadlines", name="first", at="2096-12-01T23:59", zone="Europe/Berlin")
+        assert len(web.ladder.settings.deadlines) == 1
+        change(table="deadlines", index="0", remove="true", confirmed="true")
+        assert web.ladder.settings.deadlines == ()
     assert file.stat().st_mode & 0o777 == 0o600
 
 
