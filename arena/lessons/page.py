@@ -85,6 +85,8 @@ def welcome_html(ways: str, heading: str = "h2") -> str:
 def start_page() -> str:
     """Return the page with which `arena play --browser` begins; its links lead to `/learn` and `/table`."""
     commands = " and ".join(f"<code>arena ladder {word} club</code>" for word in ("init", "serve"))
-    ladder = f"Other people join at a ladder's tables: {commands} start one."
+    settings = "<code>public</code> and <code>allow_guests</code>"
+    guests = f"In its <code>ladder.toml</code>, {settings} let friends join without an account."
+    ladder = f"Other people join at a ladder's tables: {commands} start one. {guests}"
     ways = ways_html('a href="/learn"', 'a href="/table"', "div", "At a table with the bots of this command.", ladder)
     return html_page("Coup", f"<main>{welcome_html(ways, 'h1')}</main>", [style_sheets("page", "ways")], [])

@@ -25,6 +25,7 @@ from ladder.tables.sessions import (
     join_table,
     list_rulesets,
     list_table_bots,
+    name_inviter,
     open_session,
     quick_play,
     record_presence,

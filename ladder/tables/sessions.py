@@ -28,6 +28,7 @@ from ladder.users import hash_secret, is_pseudonym
 
 _WRONG_LINK = "this table can only be joined by its invitation link.\nAsk the user that opened it."
 _USUAL_SEATS = 4  # of a table whose opener hasn't chosen a number
+_INVITED_MOVE_S = 60  # for a move at a table to which a player invites: an absent player doesn't hold up the others
 FROZEN_REASON = "the ladder is frozen"
 
 
@@ -332,7 +333,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
                     raise
     others = usual_seats(ladder.play.settings.rules) - 1
     if invites:
-        wanted = OpenTableRequest(user_seats=others, starts_itself=False)
+        wanted = OpenTableRequest(user_seats=others, starts_itself=False, move_time_s=_INVITED_MOVE_S)
     else:
         refs = [bot.name for bot in list_table_bots(ladder)]
         if not refs:
@@ -369,6 +370,12 @@ def is_opened_by_guest(session: store.TableSession) -> bool:
     return session.login == STAFF_USER.login and all(
         each.login is None for each in session.slots if each.kind == store.PERSON
     )
+
+
+def name_inviter(session: store.TableSession) -> str:
+    """Return who invites to a table: its opener, or the first guest at a table that was opened for a guest."""
+    guests = [slot.name for slot in session.slots if slot.kind == store.PERSON and slot.name is not None]
+    return guests[0] if guests and is_opened_by_guest(session) else session.pseudonym
 
 
 def usual_seats(rules: Ruleset) -> int:

@@ -46,6 +46,7 @@ from ladder.tables import (
     list_players,
     list_rulesets,
     list_tables,
+    name_inviter,
     open_session,
     quick_play,
     record_presence,
@@ -219,7 +220,8 @@ def _render_invitation(request: RequestContext, id: int, link: str, name: str = 
     if access is None:
         raise HTTPError(404, _NO_TABLE, request)
     values = {"session": access.session, "link": link, "guests": guests, "name": name, "problem": problem}
-    return render_form(request, "join_table.html", 400 if problem else 200, **values)
+    inviter = name_inviter(access.session)
+    return render_form(request, "join_table.html", 400 if problem else 200, inviter=inviter, **values)
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)

@@ -401,7 +401,8 @@ def test_a_guest_opens_a_table_with_bots_or_for_people_with_a_name(ladder: Ladde
         access = tables.find_table_access(ladder, id, PUBLIC_VIEWER, secret)
         assert access is not None
         assert table.slots[access.slot or 0].name == "Gus (guest)"
-        assert tables.is_opened_by_guest(table)
+        assert tables.name_inviter(table) == "Gus (guest)"
+        assert table.move_time_s == (60 if invites else None)
     with pytest.raises(LadderError, match="guests have opened 2 tables"):
         tables.quick_play(ladder, None, "Zoe")
 
