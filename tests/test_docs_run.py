@@ -144,7 +144,7 @@ def test_the_first_page_ends_with_a_bot_that_wins_more(tmp_path: Path) -> None:
 def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Path) -> None:
     """use-bots-in-python.md, with few trials and games."""
     recipe = TUNING.split("## Tune two numbers")[1].split("\n## ")[0]
-    bot, tune = blocks("python", recipe)
+    (bot,), tune = blocks("python", recipe), document("docs/howto/bots/tune.py")
     (new,), (copy, tuning, comparison) = (block.splitlines() for block in blocks("sh", recipe))
     run_command(new, tmp_path)
     (tmp_path / "old" / "bot.py").write_text(bot)
@@ -175,7 +175,7 @@ def test_the_recipe_of_tuning_ends_with_a_comparison_on_fresh_deals(tmp_path: Pa
 
 def test_the_commands_of_the_course_run(place: Place) -> None:
     """They are those of docs/howto/course/plan.md, with deadlines that are over and few games."""
-    (settings,) = blocks("toml", COURSE)
+    settings = document("docs/howto/course/course.toml")
     baselines = tomllib.loads(settings)["baselines"]
     assert sum(baseline["points"] for baseline in baselines) == 100
     assert len(re.findall("^at = 2027-", settings, re.MULTILINE)) == 4

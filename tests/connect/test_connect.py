@@ -212,10 +212,9 @@ def test_an_unreachable_server_is_given_up(files: Path) -> None:
 
 
 def test_the_client_of_the_document_plays_a_match(files: Path) -> None:
-    text = (Path(__file__).parents[2] / "docs/howto/bots/connect-a-remote-bot.md").read_text("utf-8")
-    (files / "client.py").write_text(re.findall("```python\n(.*?)```", text, re.DOTALL)[0], "utf-8")
     with serve_tables("bot", "program", games=2) as there:
-        words = [sys.executable, "client.py", f"{there.url}/program", "secret1"]
+        client_file = Path(__file__).parents[2] / "docs/howto/bots/websocket_client.py"
+        words = [sys.executable, client_file, f"{there.url}/program", "secret1"]
         with subprocess.Popen(words, cwd=files) as client:
             while there.slots[1].lines.count < 5:
                 client.poll()
