@@ -123,7 +123,7 @@ def deadlines_of_user(
         counts = [version for version in pick(fit, due) if version.owner_id in team]
         late_ones = [version for version in counts if due(version.owner_id).days_late(version.received_at)]
         left = remaining_late_days(connection, settings, deadline.name) if late_ones else {}
-        costs = ", ".join(_describe_lateness(settings, due(each.owner_id), each, left) for each in late_ones) or None
+        costs = ", ".join(_describe_lateness(settings, due, each, left, owner) for each in late_ones) or None
         waits = [
             each for each in versions if each.status not in (store.ACCEPTED, store.REJECTED) and each.owner_id in team
         ]
@@ -139,16 +139,18 @@ def deadlines_of_user(
 
 
 def _describe_lateness(
-    settings: LadderSettings, own: PersonalDeadline, version: store.Version, left: Mapping[int, int]
+    settings: LadderSettings, due: DeadlineLookup, version: store.Version, left: Mapping[int, int], reader: int | None
 ) -> str:
     """Return what the lateness of a version costs, such as "a late penalty of 10 %"; "" without a cost.
 
-    left: the late days that each user has left.
+    left: the late days that each user has left. reader: the user whose late days aren't named as theirs.
     """
+    own = due(version.owner_id)
     policy, spent = settings.lateness, own.late_days_spent(version.received_at, left[version.owner_id])
     days = own.days_late(version.received_at) - spent
     percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
-    costs = [f"{format_count(spent, 'late day')} spent"] if spent else []
+    whose = "" if version.owner_id == reader else f" of {version.login}"
+    costs = [f"{format_count(spent, 'late day')}{whose} spent"] if spent else []
     return " and ".join([*costs, f"a late penalty of {percent:g} %"] if percent else costs)
 
 
@@ -167,14 +169,16 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     Versions that staff disabled never count, nor do those of suspended or withdrawn owners. A version that is disabled
     since its owner joined a team still counts at deadlines that had closed.
 
-    For an owner without a version in time, the first version received within the late days counts. Since a ladder
-    continues after a deadline, newer versions of a bot that was submitted in time aren't late.
+    For a user or team (its members at the deadline) without a version in time, the first version received within the
+    late days counts. Since a ladder continues after a deadline, newer versions of a bot that was submitted in time
+    aren't late.
     """
     disabled, chosen = store.disabling_times(connection), store.chosen_versions(connection)
 
     def pick(versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
         """Return the versions that count at a deadline: each bot's active one of those in time, or the first late one
-        of a user."""
+        of a user or team."""
+        teams = store.teammates_at(connection, due(None).at)
         may = [
             each
             for each in versions
@@ -188,10 +192,10 @@ def make_version_picker(connection: Connection) -> VersionPicker:
             each = in_time.get(id)
             if each is not None and active[each.bot].received_at <= at <= due(each.owner_id).closes:
                 active[each.bot] = each
-        done = {each.owner_id for each in active.values()}
+        done = {mate for each in active.values() for mate in teams.get(each.owner_id, {each.owner_id})}
         for each in may:
             if each.owner_id not in done and each.received_at <= due(each.owner_id).last:
-                done.add(each.owner_id)
+                done |= teams.get(each.owner_id, {each.owner_id})
                 active[each.bot] = each
         return list(active.values())
 
@@ -238,7 +242,7 @@ def list_counting_versions(connection: Connection, settings: LadderSettings) -> 
             remaining_late_days(connection, settings, deadline.name),
         )
         for each in pick(fit, due):
-            costs = _describe_lateness(settings, due(each.owner_id), each, left)
+            costs = _describe_lateness(settings, due, each, left, each.owner_id)
             found[deadline.name, each.login].append(f"{each.version_ref}{costs and f' with {costs}'}")
     return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
 
@@ -291,9 +295,7 @@ def pending_versions(
         return waiting
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
     pick, fit = make_version_picker(connection), store.accepted_versions(connection)
-    return [
-        each for each in waiting if each in pick([*(one for one in fit if one.owner_id == each.owner_id), each], due)
-    ]
+    return [each for each in waiting if each in pick([*fit, each], due)]
 
 
 def describe_extended_users(

@@ -235,7 +235,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "AuditEntrySummary": {_STAFF: "id created_at actor action bot version match login reason"},
     "AuditLog": {_STAFF: "items next_cursor revision"},
     "RemainingQuota": {
-        _OWNER: "bots suggested_name can_add_bot remaining limit resets_at max_upload_mb deadlines",
+        _OWNER: "bots suggested_name can_add_bot remaining limit resets_at max_upload_mb deadlines disabled_bots",
         _STAFF: "owners",
     },
     "LadderInfo": {_ANYBODY: "name rules seats match_games limit_ms isolated commitment submissions_per_day deadlines"},

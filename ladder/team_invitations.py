@@ -9,8 +9,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from arena.formatting import format_count
-from ladder import store, users
-from ladder.bots import bots_of_party, disable_bot_row, is_bot_disabled
+from ladder import bot_quotas, store, users
 from ladder.ladder import Ladder, get_acting_user, get_user, transaction
 from ladder.settings import LadderError
 
@@ -55,7 +54,7 @@ def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
 
     def read(connection: Connection) -> list[str]:
         inviter = _get_inviter(ladder, connection, secret)
-        return [bot.name for bot in _surplus_bots(ladder, connection, login, inviter)]
+        return [bot.name for bot in _surplus_bots(connection, ladder, login, inviter)]
 
     return ladder.database.read_with_retry(read)
 
@@ -72,24 +71,16 @@ def accept_invitation(connection: Connection, ladder: Ladder, login: str, secret
         raise LadderError(
             f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
         )
-    surplus = _surplus_bots(ladder, connection, login, inviter)
+    surplus = _surplus_bots(connection, ladder, login, inviter)
     _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
-    for bot in surplus:
-        why = f"the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
-        disable_bot_row(connection, bot, login, why, ladder.clock())
+    bot_quotas.disable_surplus_bots(ladder, connection, surplus, login)
 
 
 def _surplus_bots(
-    ladder: Ladder, connection: Connection, login: str, inviter: store.Membership
+    connection: Connection, ladder: Ladder, login: str, inviter: store.Membership
 ) -> list[store.BotRecord]:
-    """Return a user's newest bots with which the inviter's team would exceed its quota, without disabled ones."""
-    user, party = get_user(connection, login), store.get_party(connection, get_user(connection, inviter.login))
-    theirs, own = (
-        [bot for bot in bots_of_party(connection, ids) if not is_bot_disabled(connection, bot)]
-        for ids in (party, [] if user.id in party else [user.id])
-    )
-    free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
-    return sorted(own, key=lambda bot: bot.id)[free:]
+    party = store.get_party(connection, get_user(connection, inviter.login))
+    return bot_quotas.list_surplus_bots(ladder, connection, [get_user(connection, login).id], party)
 
 
 def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:

@@ -114,12 +114,13 @@ ladder.clock: arena.escaping ladder.settings
 ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion
 ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
   ladder.permissions ladder.settings ladder.view_context ladder.clock
+ladder.bot_quotas: arena.formatting ladder.store ladder.ladder
 ladder.chat: arena.escaping arena.tables ladder.store ladder.permissions ladder.settings ladder.view_context
   ladder.ladder
 ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
 ladder.health: ladder.store ladder.settings ladder.ladder
 ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.store ladder.permissions ladder.settings
-  ladder.view_context ladder.clock ladder.ladder
+  ladder.view_context ladder.clock ladder.ladder ladder.bot_quotas
 ladder.settings_forms: arena.escaping ladder.store ladder.settings ladder.ladder ladder.deadlines
 ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.users
 ladder.match_pages: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
@@ -128,8 +129,8 @@ ladder.standings: arena.escaping arena.rating arena.rating.matches arena.formatt
   ladder.permissions ladder.view_context ladder.clock ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
   arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
-  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
-  ladder.audit_log ladder.match_pages ladder.standings
+  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.bot_quotas ladder.deadlines
+  ladder.users ladder.audit_log ladder.match_pages ladder.standings
 ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
   ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
   ladder.standings ladder.bots
@@ -138,8 +139,8 @@ ladder.round_scheduler: arena.schedule ladder.store ladder.rounds ladder.ladder
 ladder.challenges: arena.escaping ladder.store ladder.settings ladder.clock ladder.ladder ladder.bots
 ladder.tasks: arena.escaping arena.workers arena.referee arena.bots arena.run ladder.store ladder.worker ladder.clock
   ladder.ladder ladder.runner_events ladder.round_scheduler
-ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.users
-  ladder.bots
+ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.bot_quotas
+  ladder.users
 ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store ladder.settings
   ladder.clock ladder.ladder ladder.standings ladder.tasks
 ladder.backups: ladder.store ladder.settings ladder.ladder

@@ -1,6 +1,6 @@
 """Bots of a ladder: their submissions and versions, their pages, and the similarity of their sources."""
 
-from ladder.bots.activation import activate_version, choose_version, disable_bot, disable_bot_row, is_bot_disabled
+from ladder.bots.activation import activate_version, choose_version, disable_bot
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.bots.pages import (
     BotList,
@@ -27,7 +27,6 @@ from ladder.bots.similarity import find_similar_versions
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,
-    bots_of_party,
     deadlines_of_bot,
     describe_party,
     get_remaining_quota,

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
+from ladder.bot_quotas import disable_bot_row, stop_version
 from ladder.ladder import Ladder, get_acting_user, get_bot, make_viewer, require_unsuspended, transaction
 from ladder.settings import LadderError
 
@@ -74,37 +75,6 @@ def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
     return ladder.database.write(
         lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
     )
-
-
-def is_bot_disabled(connection: Connection, bot: store.BotRecord) -> bool:
-    """Return whether a bot was disabled, and no version was activated since."""
-    return _find_disabling(connection, bot) is not None
-
-
-def _find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
-    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    return entries[-1] if entries and entries[-1].action == "disable" else None
-
-
-def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
-    """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
-
-    Staff may disable a bot that its owner disabled.
-    """
-    before = _find_disabling(connection, bot)
-    if before is not None and before.actor != bot.login:
-        return False
-    if bot.active_version_id is not None:
-        version = store.get_version_by_id(connection, bot.active_version_id)
-        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
-    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
-    return True
-
-
-def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
-    """Cancel the queued rated matches of a version that is no longer active."""
-    if version is not None:
-        store.cancel_queued_matches(connection, reason, now, version=version, kinds=(store.RATED,))
 
 
 def _rejection(state: str, reason: str | None) -> str:

@@ -509,7 +509,8 @@ class RemainingQuota:
 
     remaining: submissions left today. suggested_name: a name for a first bot.
     limit: submissions per day; the day ends at resets_at, in seconds since 1970.
-    max_upload_mb: the maximum size of one submission. owners: (login, name) of the users for whom staff may submit.
+    max_upload_mb: the maximum size of one submission. disabled_bots: (name, reason) of bots that don't play until staff
+    activates a version. owners: (login, name) of the users for whom staff may submit.
     """
 
     bots: tuple[str, ...]
@@ -520,4 +521,5 @@ class RemainingQuota:
     resets_at: float
     max_upload_mb: int
     deadlines: tuple[DeadlineSummary, ...]
+    disabled_bots: tuple[tuple[str, str], ...]
     owners: tuple[tuple[str, str], ...] | None

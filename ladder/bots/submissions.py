@@ -11,6 +11,7 @@ from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submis
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder import store
+from ladder.bot_quotas import bots_of_party, find_disabling
 from ladder.bots.pages import BotPage, RemainingQuota
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
@@ -269,6 +270,9 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
         resets_at=begins + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
         deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+        disabled_bots=tuple(
+            (bot.name, entry.reason) for bot in bots if (entry := find_disabling(connection, bot)) is not None
+        ),
         owners=tuple(
             (each.login, each.name)
             for each in (store.all_users(connection) if context.viewer.staff else ())
@@ -283,9 +287,8 @@ def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[D
     bot = store.find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
-    bots = [
-        each for each in store.all_bots(context.connection) if each.owner_id == bot.owner_id
-    ]  # one in time: none is late
+    owner = get_user(context.connection, bot.login)
+    bots = bots_of_party(context.connection, store.get_party(context.connection, owner))  # one in time: none is late
     dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
 
     def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
@@ -369,13 +372,3 @@ def _check_bots(connection: Connection, party: Collection[int], settings: Ladder
             f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
             f'Submit a version of one of them: --name NAME, or the field "Name of the bot" on the page.'
         )
-
-
-def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
-    """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
-    out = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
-    return [
-        bot
-        for bot in store.all_bots(connection)
-        if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
-    ]

@@ -167,7 +167,7 @@ class _GradingScope:
         ends: list[float] = []
         if due is not None and not (self.final is not None and candidates):  # a final's versions are frozen
             may = self.able.intersection(members)
-            ends = [due(each).closes if self.standing[each] else due(each).last for each in may]
+            ends = [due(each).closes if candidates else due(each).last for each in may]
         extension, until = (None, self.now) if own_due is None else (own_due.extension, own_due.last)
         spent = max((each.spent for each in candidates if each.own), default=0)
         return UserGradingInputs(

@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
+from ladder.bot_quotas import disable_surplus_bots, list_surplus_bots
 from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
 from ladder.users.roster import SIGNED_UP, list_signed_up
@@ -16,9 +17,10 @@ from ladder.users.withdrawal import get_participant
 def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, actor: str, reason: str) -> bool:
     """Merge user `old` into `new`; return False if they are merged already.
 
-    Bots, challenges, tables, chat lines, extensions and team memberships move to `new`; results stay. Waiting rated
-    matches between bots of both are cancelled. The old login then means `new` in commands, rosters and at a provider;
-    its links, sessions, tokens and password are revoked.
+    Bots, challenges, tables, chat lines, extensions and team memberships move to `new`; results stay. Bots of `old`
+    beyond the quota of `new` or its team are disabled, and waiting rated matches between bots of both are cancelled.
+    The old login then means `new` in commands, rosters and at a provider; its links, sessions, tokens and password are
+    revoked.
 
     Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
     one is suspended, if only `new` is withdrawn, or if only `new` was made by a sign-up link.
@@ -39,8 +41,12 @@ def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, acto
     store.log_action(
         connection, store.AuditEntry(actor, "merge", f"{before.login} is {into.login}: {reason}", now, user_id=into.id)
     )
+    surplus = list_surplus_bots(ladder, connection, [before.id], store.get_party(connection, into))
     store.leave_team(connection, before.id, now)  # the remaining user keeps their own
     store.merge_user_rows(connection, before, into, now)
+    disable_surplus_bots(
+        ladder, connection, surplus, into.login, f"{actor} merged {before.login} into {into.login}, and "
+    )
     store.cancel_unplayable(connection, now)
     return True
 

@@ -294,7 +294,7 @@ PRIVATE_FIELDS = {
     " joined_at; OwnBotSummary; ProcessLog; UserSummary: login name; VersionCheckView",
     AccessLevel.OWNER: "AccountPage; BaselineResult; CredentialSummary; DeadlineSummary: extension_reason; Grade;"
     " GradeChange; Membership: left_at; RemainingQuota: bots suggested_name can_add_bot remaining limit resets_at"
-    " max_upload_mb deadlines; TablePage: manages; TableSlot: bot; UserSummary: email student_id section"
+    " max_upload_mb deadlines disabled_bots; TablePage: manages; TableSlot: bot; UserSummary: email student_id section"
     " suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval shows_name",
     AccessLevel.STAFF: "AuditEntrySummary; AuditLog; BotPage: owner; BotSummary: owner; ChatLineSummary: muted;"
     " CollusionReport: suspects; CollusionSuspects; Dashboard; DashboardProblem; EventSummary: details;"

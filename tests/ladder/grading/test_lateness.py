@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from ladder.bots import activate_version, disable_bot, get_remaining_quota, submit_bot
+from ladder.bots import activate_version, deadlines_of_bot, disable_bot, get_remaining_quota, submit_bot
 from ladder.deadlines import extend_deadline, withdraw_extension
 from ladder.grading import Grade, create_final, get_grades, preview_final, release_grades, reveal_final_results
 from ladder.home import describe_ladder
@@ -313,6 +313,26 @@ def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
     assert grade_of(ladder, "cleo", "second").points == 0
 
 
+def test_a_team_with_a_version_in_time_is_never_late(ladder: Ladder) -> None:
+    """Lateness would let it keep that version, and try to improve it; and it needn't be waited for."""
+    hand_in(ladder, "bob", "b", at=DUE - 9 * HOUR)
+    disable_bot(ladder, "b", "bob", "the quota of 1 bot is used up")  # as by joining a team
+    join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
+    hand_in(ladder, "ada", "a", at=DUE - HOUR)
+    hand_in(ladder, "bob", "b", at=DUE + HOUR)
+    activate_version(ladder, "b", 2, actor="staff", reason="they asked")
+    play(ladder, "a@1", "one@1", [1])
+    ladder.clock = Clock(DUE + 2 * HOUR)
+    grades = {each.user.login: each for each in get_grades(ladder, "t", deadline="first").grades}
+    assert [(grades[login].version, grades[login].open_until) for login in ("ada", "bob")] == [("a@1", None)] * 2
+    assert (grades["cleo"].version, grades["cleo"].open_until) == (None, DUE + 15 * 60 + 7 * DAY)
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert deadlines_of_bot(ladder, context, "b")[0].late_until is None
+    disable_bot(ladder, "b", "staff", "copied")
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert get_remaining_quota(ladder, context, "bob").disabled_bots == (("b", "copied"),)
+
+
 def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:
     """The bot is as late as its owner; the other's own late days are unspent."""
     ladder.clock = Clock(DUE - 9 * HOUR)
@@ -321,5 +341,7 @@ def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:
     play(ladder, "a@1", "one@1", [1])
     assert grade_of(ladder, "ada").reason.endswith("1 hour late: 1 late day spent, 1 left")
     mate = grade_of(ladder, "bob")
-    assert (mate.version, mate.late_days_spent) == ("a@1", 0)
+    assert (mate.version, mate.late_days_spent, mate.open_until) == ("a@1", 0, None)
+    with ladder.reading(Viewer("bob")) as context:
+        assert get_remaining_quota(ladder, context).deadlines[0].lateness == "1 late day of ada spent"
     assert mate.reason.endswith("1 hour late: 1 late day of a teammate spent")

@@ -126,7 +126,7 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     users.sign_in_by_provider(ladder, "https://id", "7", "bob@example.edu")
     assert users.merge_users(ladder, "bob", "ada", "staff", "two accounts")
     assert not users.merge_users(ladder, "bob", "ada", "staff", "again")
-    assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", None, None, None]
+    assert [cause(ladder, match) for match in (both, apart, asked, final)] == ["cancelled", "cancelled", None, None]
     assert set(owners(ladder)) == {"ada"}
     assert owner(ladder, "bob").login == "ada"
     assert (owner(ladder, "ada").email, owner(ladder, "ada").student_id) == ("bob@example.edu", "U1")
@@ -136,7 +136,7 @@ def test_merging_two_owners_moves_everything(ladder: Ladder) -> None:
     with ladder.reading(STAFF_VIEWER) as context:
         page = view_user_for_admin(context, "bob")
         assert page is not None
-        assert [line.bot for line in page.bots] == ["ada", "bob"]
+        assert [(line.bot, line.active_version) for line in page.bots] == [("ada", 1), ("bob", None)]  # the quota is 1
         assert [(act.action, act.reason) for act in page.audit_log if act.action == "merge"] == [
             ("merge", "bob is ada: two accounts")
         ]

@@ -1,0 +1,67 @@
+"""Find and disable the bots of a user or team that exceed their quota."""
+
+from collections.abc import Collection
+
+from sqlalchemy import Connection
+
+from arena.formatting import format_count
+from ladder import store
+from ladder.ladder import Ladder
+
+
+def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
+    """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
+    out = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
+    return [
+        bot
+        for bot in store.all_bots(connection)
+        if bot.owner_id in party and not (bot.is_reference or bot.owner_id in out)
+    ]
+
+
+def list_surplus_bots(
+    ladder: Ladder, connection: Connection, joining: Collection[int], party: Collection[int]
+) -> list[store.BotRecord]:
+    """Return the newest bots of users that join a party, by their ids, beyond its quota, without disabled ones."""
+    theirs, own = (
+        [bot for bot in bots_of_party(connection, ids) if find_disabling(connection, bot) is None]
+        for ids in (party, set(joining).difference(party))
+    )
+    free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
+    return sorted(own, key=lambda bot: bot.id)[free:]
+
+
+def disable_surplus_bots(
+    ladder: Ladder, connection: Connection, bots: Collection[store.BotRecord], owner: str, cause: str = ""
+) -> None:
+    """Disable bots in the name of their owner, a login, so that they keep counting at deadlines that have closed."""
+    why = f"{cause}the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
+    for bot in bots:
+        disable_bot_row(connection, bot, owner, why, ladder.clock())
+
+
+def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
+    """Return the decision by which a bot is disabled; None if it isn't, or a version was activated since."""
+    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    return entries[-1] if entries and entries[-1].action == "disable" else None
+
+
+def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
+    """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
+
+    Staff may disable a bot that its owner disabled.
+    """
+    before = find_disabling(connection, bot)
+    if before is not None and before.actor != bot.login:
+        return False
+    if bot.active_version_id is not None:
+        version = store.get_version_by_id(connection, bot.active_version_id)
+        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
+    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
+    return True
+
+
+def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
+    """Cancel the queued rated matches of a version that is no longer active."""
+    if version is not None:
+        store.cancel_queued_matches(connection, reason, now, version=version, kinds=(store.RATED,))
