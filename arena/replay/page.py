@@ -163,14 +163,15 @@ def replay_page(
     review: Mapping[str, Any] | None = None,
     place: str | None = None,
     log_bytes: int = LOG_BYTES,
+    home: tuple[str, str] | None = None,
 ) -> str:
     """Return the HTML of a page that shows matches from `make_replay_object`.
 
     The page contains only what the objects contain, and says whose knowledge that is. front: the bot from whose view
     a page with all cards opens; the reader can switch to all cards. review: the report of `arena review --json` on
     these games, or that of `arena.review.review_person` on a player's own. place: where the page opens if its address
-    names no place, such as "#game=1&turn=16&seat=2". log_bytes: as of `pack_matches`. Raises ValueError if there is no
-    game.
+    names no place, such as "#game=1&turn=16&seat=2". log_bytes: as of `pack_matches`. home: (address, label) of the
+    link back. Raises ValueError if there is no game.
     """
     if not any(match["games"] for match in matches):
         raise ValueError("no game to show")
@@ -188,6 +189,7 @@ def replay_page(
             json_element("front", front),
             json_element("review", review),
             json_element("place", place),
+            json_element("home", home),
         )
     )
     return html_page(title, body, [style_sheets("page")], [inline_module("app")])

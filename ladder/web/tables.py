@@ -364,10 +364,17 @@ def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Respons
     return json_response(request, TableReplay, lambda context: view_table_replay(context, id, number))
 
 
-def _replay_html(context: ViewContext, id: int, number: int, review: dict[str, Any] | None = None) -> str | None:
+def _replay_html(
+    context: ViewContext, id: int, number: int, review: dict[str, Any] | None = None, player: int | None = None
+) -> str | None:
+    """Return the page of a match. player: the index of the reviewed player, whom the page addresses."""
     shown = view_table_replay(context, id, number)
+    if shown is None or shown.replay is None:
+        return None
+    if player is not None:
+        shown.replay["bots"][player] = "you"
     title = f"Table {id}, match {number + 1}"
-    return replay_page([shown.replay], title, review=review) if shown and shown.replay else None
+    return replay_page([shown.replay], title, review=review, home=(f"/tables/{id}/play", "Back to the table"))
 
 
 def _render_review(request: RequestContext, id: int, number: int) -> Response:
@@ -382,7 +389,7 @@ def _render_review(request: RequestContext, id: int, number: int) -> Response:
             raise HTTPError(429, "Other games are being reviewed. Try again in a minute.", request, 60)
         review = review_in_process(*own)
     with request.ladder.reading(request.viewer) as context:
-        text = _replay_html(context, id, number, review)
+        text = _replay_html(context, id, number, review, own[1])
     headers = {"Content-Security-Policy": "frame-ancestors 'self'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 

@@ -711,8 +711,10 @@ def test_a_persons_review_says_what_would_have_been_better_and_why(folder: Path,
     within = [step for step in game["steps"] if step["turn"] == steps[0]["turn"]].index(steps[0])
     challenge = {"kind": "challenge", "turn": steps[0]["turn"], "step": within, "better_move": "challenge"}
     review["costly_decisions"][0] |= challenge
-    (folder / "own.html").write_text(replay_page([match], "Your match", review=review), "utf-8")
+    home = ("own.html#game=1", "Back to the table")
+    (folder / "own.html").write_text(replay_page([match], "Your match", review=review, home=home), "utf-8")
     shown = reader.open(folder / "own.html")
+    assert text(shown, "h1") == "Back to the table · Your match"
     advice = text(shown, ".highlights li")
     assert re.search(r"You could have challenged: \w+ held an? [A-Z]\w+ in (\d+ of \d+|no|every) cases?\.", advice)
     assert "About 25 more wins in 100 games like this" in advice

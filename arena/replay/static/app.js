@@ -51,6 +51,7 @@ const catalogue = read("words");
 const matches = unpacked(read("matches"));
 const review = read("review");
 const front = read("front");
+const home = read("home");
 const everyGame = matches.flatMap((match, at) => match.games.map((_, game) => ({ match: at, game })));
 // The bot that the page is about: the list shows how it went out.
 const subject = front ?? (matches[0].viewers?.length === 1 ? matches[0].bots[matches[0].viewers[0]] : null);
@@ -114,7 +115,7 @@ function header() {
   return h(
     "header",
     {},
-    h("h1", {}, title),
+    h("h1", {}, home ? [h("a", { href: home[0] }, plain(home[1])), " · "] : null, title),
     h(
       "div",
       { class: "choices" },

@@ -266,9 +266,10 @@ function main() {
 }
 
 function felt() {
-  const { motion, bubbles, frame: { game } } = state;
+  const { motion, bubbles, frame: { table, game } } = state;
   const aimed = aims(state, act);
-  const shown = motion.seats.map((seat, place) => ({ ...seat, aim: aimed.get(place), bubble: bubbleView(bubbles.get(seat.handle)) }));
+  const gone = table.places.filter((each) => each.kind === "person" && !each.here).map((each) => each.handle);
+  const shown = motion.seats.map((seat, place) => ({ ...seat, away: gone.includes(seat.handle), aim: aimed.get(place), bubble: bubbleView(bubbles.get(seat.handle)) }));
   const reserve = game.reserve === null ? "" : `, ${motion.now.reserve} in the reserve`;
   const stage = h(
     "div",

@@ -66,7 +66,7 @@ function ownPanel(review, scene) {
   const gain = ({ cost }) => [cost.value, cost.low, cost.high].map((share) => Math.round(100 * share));
   const item = (one) => {
     const [more, low, high] = gain(one);
-    return h("li", { key: href(one) }, h("a", { href: href(one) }, `Turn ${one.turn}`), h("p", {}, `${better(one, scene)}. `, h("span", { class: "muted" }, `About ${more} more wins in 100 games like this (${low} to ${high}).`)));
+    return h("li", { key: href(one) }, h("a", { href: href(one), onclick: () => scrollTo(0, 0) }, `Turn ${one.turn}`), h("p", {}, `${better(one, scene)}. `, h("span", { class: "muted" }, `About ${more} more wins in 100 games like this (${low} to ${high}).`)));
   };
   return h(
     "section",

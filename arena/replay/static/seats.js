@@ -108,12 +108,13 @@ function place(now, seat, cell) {
   );
 }
 
-/** The tags of a seat: its side, its part in the move, and whether it is out or its cards are shown. */
+/** The tags of a seat: its side, its part in the move, and whether it is out or away, or its cards are shown. */
 export function labels(now) {
   return [
     now.side ? h("span", { class: `side ${now.side}` }, now.side) : null,
     now.label && !now.out ? h("span", { class: `tag ${now.label}` }, LABELS[now.label]) : null,
     now.out ? h("span", { class: "tag gone" }, "out") : null,
+    now.away && !now.out ? h("span", { class: "tag gone" }, "away") : null,
     now.own === "looks" ? h("span", { class: "tag looking" }, "looks") : null,
   ];
 }

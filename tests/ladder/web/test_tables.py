@@ -81,7 +81,10 @@ def test_a_match_of_people_guests_and_bots_and_its_replay(site: ServedTables) ->
     hands = own["replay"]["games"][0]["start"]["hands"]  # type: ignore[index]
     assert sum(set(hand) != {None} for hand in hands) == 1
     path = f"/tables/{id}/matches/0/replay?review=1"
-    assert '"person":true' in site.served.get(path, site.session("ada"))
+    review = site.served.get(path, site.session("ada"))
+    assert '"person":true' in review
+    assert "contains only what you could know" in review
+    assert f"/tables/{id}/play" in review
     refused = set()
     for _ in range(12):
         with pytest.raises(urllib.error.HTTPError) as answer:
