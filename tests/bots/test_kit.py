@@ -18,12 +18,12 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "46bd84968b6f"),
-    "coup_kit.js": (8, "77cd72eefc69"),
-    "CoupKit.java": (8, "92c913dd6ac7"),
-    "coup_kit.hpp": (7, "e02030f3d392"),
-    "coup_kit.rs": (8, "438706bf9562"),
-    "coup_kit.go": (8, "553cc8cf0365"),
+    "coup_kit.py": (11, "c44e5e12f142"),
+    "coup_kit.js": (8, "f04c1fb6ea43"),
+    "CoupKit.java": (8, "f35746ee0e67"),
+    "coup_kit.hpp": (7, "66dca08520b8"),
+    "coup_kit.rs": (8, "2ab00508c1c5"),
+    "coup_kit.go": (8, "42afd8c385a4"),
 }
 
 
