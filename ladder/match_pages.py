@@ -250,7 +250,7 @@ def list_runners(context: ViewContext) -> tuple[RunnerSummary, ...]:
 def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, actor: str, reason: str) -> bool:
     """Take a match out of the ratings, or put it back; return False if this applies already. Its results stay.
 
-    Raises LadderError for a match that isn't rated.
+    Raises LadderError for a match that isn't rated, or of a revealed final.
     """
     line = store.find_match_summary(connection, match)
     if line is None:
@@ -263,6 +263,11 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
         raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
     if line.voided == void:
         return False
+    final = None if line.final is None else store.find_final(connection, line.final)
+    if final is not None and final.revealed:
+        raise LadderError(
+            f"the result of the final {final.name} is public, and doesn't change.\nTo replace it, create another final."
+        )
     store.log_action(
         connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
     )

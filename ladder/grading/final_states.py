@@ -33,15 +33,16 @@ class BaselineResult:
 @dataclass(frozen=True, slots=True)
 class FinalState:
     """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
+    void: ids of the played matches that don't count.
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
     versions, which play games_per_version games or more each. champion: the ref of the version that won, without
-    reference bots; champion_owner, podium_owners: see `name_owner`. is_open: results are public while it is played.
-    extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match: the newest that all
-    may see. standings: if all may see them and if requested. podium (the best three), decisive_matches (between the
-    best two): only after the reveal and if requested. state: "queued", "playing", "deciding a tie" by extra rounds,
-    "complete" (all matches have ended, and staff may reveal the results) or "revealed". remaining_s: seconds until the
-    queued matches have ended, at the pace of the last ones; None if unknown.
+    reference bots and suspended users; champion_owner, podium_owners: see `name_owner`. is_open: results are public
+    while it is played. extra_rounds: the number of those that broke a tie, at most max_extra_rounds. featured_match:
+    the newest that all may see. standings: if all may see them and if requested. podium (the best three),
+    decisive_matches (between the best two): only after the reveal and if requested. state: "queued", "playing",
+    "deciding a tie" by extra rounds, "complete" (all matches have ended, and staff may reveal the results) or
+    "revealed". remaining_s: seconds until the queued matches have ended, at the pace of the last ones; None if unknown.
     """
 
     name: str
@@ -67,6 +68,7 @@ class FinalState:
     revision: int | None = None
     state: str = "queued"
     remaining_s: float | None = None
+    void: tuple[int, ...] = ()
 
     @property
     def progress(self) -> str:
@@ -102,13 +104,19 @@ def name_owner(version: store.Version, viewer: Viewer) -> str:
     return f"{version.owner_name} ({version.pseudonym})" if agreed else version.pseudonym
 
 
+def list_suspended(connection: Connection) -> set[int]:
+    """Return the ids of the users who can't be champions or on podiums."""
+    return {user.id for user in store.all_users(connection) if user.suspended}
+
+
 def summarize_final(connection: Connection, final: store.Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
     """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
     matches = store.list_final_matches(connection, final.id)
     causes = Counter(match.outcome for match in matches if match.status == store.ENDED)
     shown = [match.id for match in matches if match.outcome == store.PLAYED and final.shows_results]
     versions = store.get_versions_by_id(connection, final.versions)
-    champion = next((version for version in versions if version.id == final.champion), None)
+    suspended = list_suspended(connection)
+    champion = next((each for each in versions if each.id == final.champion and each.owner_id not in suspended), None)
     pending = sum(match.status != store.ENDED for match in matches)
     state = "revealed" if final.revealed else "complete" if not pending else "playing"
     if pending and final.extra_rounds:
@@ -133,6 +141,7 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
             if match.status == store.ENDED and match.outcome != store.PLAYED
         ),
         is_open=final.is_open,
+        void=tuple(match.id for match in matches if match.outcome == store.PLAYED and not match.is_rated),
         extra_rounds=len(final.extra_rounds),
         max_extra_rounds=final.max_extra_rounds,
         featured_match=max(shown, default=None),

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 
@@ -45,6 +46,7 @@ from ladder.grading.final_states import (
     FinalList,
     FinalState,
     list_finals,
+    list_suspended,
     name_owner,
     summarize_final,
 )
@@ -190,10 +192,8 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     state = replace(state, standings=table)
     if not final.revealed:
         return state
-    podium = tuple(row for row in table.items if row.games and not row.is_reference)[:3]
-    owners = tuple(
-        name_owner(store.get_version_by_id(context.connection, row.version), context.viewer) for row in podium
-    )
+    best = _list_podium(context.connection, table)
+    podium, owners = tuple(row for row, _ in best), tuple(name_owner(version, context.viewer) for _, version in best)
     decisive: list[int] = []
     if len(podium) > 1:
         decisive = store.list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
@@ -242,6 +242,14 @@ def _rank_participants(table: Standings) -> Standings:
 
     rows = sorted(table.items, key=order)
     return replace(table, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
+
+
+def _list_podium(connection: Connection, table: Standings) -> list[tuple[StandingsRow, store.Version]]:
+    """Return the best three participants of a final's standings, without bots of suspended users."""
+    rows = [row for row in _rank_participants(table).items if row.games and not row.is_reference]
+    suspended = list_suspended(connection)
+    ranked = ((row, store.get_version_by_id(connection, row.version)) for row in rows)
+    return list(islice((each for each in ranked if each[1].owner_id not in suspended), 3))
 
 
 def extend_finals(ladder: Ladder) -> None:
@@ -312,8 +320,8 @@ def reveal_final_results(
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
         measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
-    ranked = _rank_participants(measured.table).items
-    champion = next((row.version for row in ranked if row.games and not row.is_reference), None)
+        podium = _list_podium(connection, measured.table)
+    champion = podium[0][0].version if podium else None
 
     def act(connection: Connection) -> store.Final:
         """Reveal the final once, with the champion computed before. Raises LadderError if matches are missing, or

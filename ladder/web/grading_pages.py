@@ -13,7 +13,7 @@ from ladder import grading
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.settings import LadderError
-from ladder.store import HistoryPoint, extensions_in_force
+from ladder.store import HistoryPoint, last_audit_id
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form, render_page
 from ladder.web.request_context import AuthorizedRoute, CurrentContext, HTTPError
@@ -136,8 +136,8 @@ def make_grades_page(
     _require_revealed(final, finals)
     if final is not None and deadline is not None:
         raise LadderError("A final and a deadline can't be combined.\nChoose one of them.")
-    extensions = tuple(extensions_in_force(context.connection))  # they decide what can be released
-    of = (ladder.path, settings, final, deadline, extensions, context.now // GRADES_FRESH_S)
+    decisions = last_audit_id(context.connection)  # also those of staff apply at once
+    of = (ladder.path, settings, final, deadline, decisions, context.now // GRADES_FRESH_S)
     with _grades_lock:
         if of not in _cached_grades:
             _cached_grades[of] = grading.get_grades(ladder, "staff", final, deadline), context.now

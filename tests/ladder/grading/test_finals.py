@@ -22,7 +22,7 @@ from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.runner import LadderRunner
 from ladder.runner_events import ClockBehind
 from ladder.settings import LadderError
-from ladder.users import join_teams
+from ladder.users import join_teams, set_suspended
 from tests.cli_workspace import BOT, Place
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder, serve
 from tests.ladder.invariants import problems
@@ -260,18 +260,37 @@ def test_a_final_is_revealed_without_abandoned_matches_by_decision_of_staff(ladd
 
 
 def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
+    """Once the result is public, no match of it becomes void."""
     with closing(make_ladder(tmp_path / "spring")) as ladder:
         hand_in(ladder, "ada", "a")
         grading.create_final(ladder, "last", None, games=4, actor="teacher")
         serve(ladder)
-        before = grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches
         with ladder.database.read() as connection:
-            final = store.find_final(connection, "last")
-            assert final is not None
-            match = store.list_final_matches(connection, final.id)[0].id
-        set_void(ladder, match, True, "teacher", "a power cut")
-        assert grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches == before - 1
-        assert grading.export_final(ladder, "last", tmp_path / "out") == before
+            played = store.list_final_matches(connection, stored(ladder, "last").id)
+        set_void(ladder, played[0].id, True, "teacher", "a power cut")
+        assert grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches == len(played) - 1
+        assert grading.get_final_state(ladder, "last").void == (played[0].id,)
+        assert grading.export_final(ladder, "last", tmp_path / "out") == len(played)
+        for match, void in ((0, False), (1, True)):
+            with pytest.raises(LadderError, match="the result of the final last is public"):
+                set_void(ladder, played[match].id, void, "teacher", "a power cut")
+
+
+def test_a_suspended_user_is_neither_champion_nor_on_the_podium(tmp_path: Path) -> None:
+    """One who is suspended after the reveal loses the title, which no other user gets."""
+    with closing(make_ladder(tmp_path / "spring", "ada bob cleo")) as ladder:
+        for login in ("ada", "bob", "cleo"):
+            hand_in(ladder, login, f"bot-{login}")
+        grading.create_final(ladder, "last", None, games=4, actor="teacher")
+        serve(ladder)
+        set_suspended(ladder, "cleo", True, "teacher", "copied")
+        grading.reveal_final_results(ladder, "last", "teacher")
+        first, second = (row.bot for row in grading.get_final_state(ladder, "last").podium)
+        assert {first, second} == {"bot-ada", "bot-bob"}
+        assert grading.get_final_state(ladder, "last").champion == f"{first}@1"
+        set_suspended(ladder, first.removeprefix("bot-"), True, "teacher", "copied")
+        state = grading.get_final_state(ladder, "last")
+        assert ([row.bot for row in state.podium], state.champion) == ([second], None)
 
 
 def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path: Path) -> None:

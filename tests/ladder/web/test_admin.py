@@ -19,7 +19,7 @@ from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
-from ladder.users import create_account, issue_secret
+from ladder.users import create_account, issue_secret, set_suspended
 from tests.ladder.classes import add_settings, deadline
 from tests.ladder.term import Term
 from tests.ladder.version_refs import version_ids_by_ref
@@ -585,11 +585,15 @@ min_games = 1
 """
 
 
-def test_a_participant_sees_only_their_grade(web: Pages, own: Term) -> None:
+def test_a_participant_sees_only_their_grade(web: Pages, staff: TestClient, own: Term) -> None:
     ada, anonymous = web.visitor("ada"), web.visitor("anonymous")
     assert "this ladder has no baselines" in ada.get("/grades").text
     add_settings(web.ladder, BASELINES)
     assert "<b>30 of 30 points</b>" in ada.get("/grades").text
+    for suspended, points in ((True, "0"), (False, "30")):  # files have each decision at once
+        set_suspended(web.ladder, "ada", suspended, "staff", "copied")
+        rows = {row["login"]: row for row in csv.DictReader(staff.get("/admin/grades.csv").text.splitlines())}
+        assert (rows["ada"]["points"], suspended) == (points, suspended)
     settings = web.ladder.path / "ladder.toml"
     settings.write_text(settings.read_text().replace('contact = ""', 'contact = "kay@uni.example"'))
     add_settings(web.ladder, deadline("over", web.ladder.clock() - 3600))
