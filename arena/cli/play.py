@@ -418,7 +418,8 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
             return None
         record = records[max(records)]
         review = review_in_process(referee.write_record(record), len(names) - 1) if reviewed else None
-        return replay_page([make_replay_object(record)], "The match", review=review, home=("/table", "Back to the table"))
+        home = ("/table", "Back to the table")
+        return replay_page([make_replay_object(record)], "The match", review=review, home=home)
 
     def begun(url: str) -> None:
         print_note(f"the table is at {url}; Ctrl-C ends it")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from arena import referee
 from arena.escaping import escape_control
@@ -148,11 +148,11 @@ class _Folder:
             )
 
     def _record_differences(self) -> Iterator[str]:
-        """Yield the differences of all records and of results.jsonl. It reads each file once."""
+        """Yield the differences of records and results.jsonl, and count games and faults; read each file once."""
         listed = self.path / "results.jsonl"
         has_results = self.path.is_dir() and listed.is_file()
-        same, whole = has_results or self.plan is None, True
         with listed.open("rb") if has_results else nullcontext() as results:
+            compared = None if results is None else _ComparedResults(results)
             for file in self.files:
                 try:
                     record = read_record_file(file)
@@ -161,13 +161,13 @@ class _Folder:
                 yield from (f"{file}: {what}" for what in self._find_differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
-                lines = "".join(result.to_line() for result in referee.game_results(record)).encode()
-                found = results.read(len(lines)) if results else lines
-                same, whole = same and lines.startswith(found), whole and lines == found
-            same = same and not (results and results.read(1))
-        unfinished = isinstance(self.plan, RunConfig) and not self.ended  # a killed run hasn't written all results
-        if not same or not (whole or unfinished):
-            yield f"{listed} differs from the records{self._resume_hint('rewrites it')}"
+                if compared is not None:
+                    compared.add(record)
+            unfinished = isinstance(self.plan, RunConfig) and not self.ended  # a killed run hasn't written all results
+            if compared is None and self.plan is not None:
+                yield f"{listed} is missing{self._resume_hint('writes it')}"
+            elif compared is not None and not compared.is_equal(unfinished):
+                yield f"{listed} differs from the records{self._resume_hint('rewrites it')}"
 
     def _resume_hint(self, effect: str) -> str:
         """Return the command that resumes the run, with its effect; "" if it can't be resumed."""
@@ -195,6 +195,25 @@ class _Folder:
             referee.verify_record(record)
         except referee.RecordError as problem:
             yield str(problem)
+
+
+class _ComparedResults:
+    """Compares an open results.jsonl with the results of records, in the order of its lines."""
+
+    def __init__(self, results: BinaryIO) -> None:
+        self._results = results
+        self._agrees, self._lacks_lines = True, False
+
+    def add(self, record: referee.Record) -> None:
+        """Compare the next lines with those of the next record."""
+        lines = "".join(result.to_line() for result in referee.game_results(record)).encode()
+        found = self._results.read(len(lines))
+        self._agrees &= lines.startswith(found)
+        self._lacks_lines |= found != lines
+
+    def is_equal(self, may_lack_lines: bool) -> bool:
+        """Return, after all records, whether the file has their lines alone, maybe without the last ones."""
+        return self._agrees and (may_lack_lines or not self._lacks_lines) and not self._results.read(1)
 
 
 def _flat_fields(header: referee.MatchHeader) -> dict[str, object]:

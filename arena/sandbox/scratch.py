@@ -60,7 +60,9 @@ def scratch_folder() -> Iterator[Path]:
             raise
         lock = lock_folder(path)
         if lock is not None:
-            break  # else another arena removes it, since it wasn't locked yet
+            break
+        with suppress(OSError):  # another arena may have removed it, since it wasn't locked yet
+            path.rmdir()
     else:
         raise OSError(errno.ENOLCK, f"no folder in {path.parent} can be locked")
     try:

@@ -300,12 +300,13 @@ def test_a_plan_that_would_be_huge_is_refused(copies: Iterator[Path], field: str
         verify_all(folder)
 
 
-@each("change", OF_RESULTS.values(), ids=OF_RESULTS.keys())
-def test_results_that_differ_from_the_records_are_reported(copies: Iterator[Path], change: Change) -> None:
+@each("kind", OF_RESULTS)
+def test_results_that_differ_from_the_records_are_reported(copies: Iterator[Path], kind: str) -> None:
     folder = next(copies)
-    change(folder)
+    OF_RESULTS[kind](folder)
     [output] = verify_all(folder).differences
-    assert "results.jsonl differs from the records; arena run --resume" in output
+    what = "is missing" if kind == "deleted" else "differs from the records"
+    assert f"results.jsonl {what}; arena run --resume" in output
 
 
 def test_a_run_that_was_interrupted_verifies_and_says_that_it_was_stopped(tmp_path: Path) -> None:

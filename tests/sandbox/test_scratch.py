@@ -1,6 +1,7 @@
 """Tests of the arena's own folders: their mode, and the removal of a dead owner's."""
 
 import os
+import resource
 import stat
 import tempfile
 from pathlib import Path
@@ -26,6 +27,19 @@ def test_a_scratch_folder_is_private(temporary: Path) -> None:
             assert scratch.parent == temporary
     finally:
         os.umask(before)
+    assert list(temporary.iterdir()) == []
+
+
+def test_folders_that_cannot_be_locked_are_removed(temporary: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))  # no descriptor is left
+    try:
+        with pytest.raises(OSError, match="can be locked"), scratch_folder():
+            pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert list(temporary.iterdir()) == []
 
 
