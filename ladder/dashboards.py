@@ -241,7 +241,7 @@ class UserAdminList:
 class UserAdminPage:
     """A user as staff sees them. teams: the user's memberships, current ones last. team_names: of all teams.
 
-    credentials: the valid ones, newest first.
+    credentials: the valid ones, newest first. same_email: the logins of other users with the same email.
     """
 
     user: UserSummary
@@ -252,6 +252,7 @@ class UserAdminPage:
     audit_log: tuple[store.AuditEntrySummary, ...]
     remaining_quota: RemainingQuota | None
     revision: int | None = None
+    same_email: tuple[str, ...] = ()
 
 
 # What users on the list of users have in common, by the name in its query.
@@ -315,6 +316,8 @@ def view_user_for_admin(
     if owner is None:
         return None
     listed = list_teams(context).items
+    email = (owner.email or "").casefold()
+    others = (each for each in store.all_users(context.connection) if each.id != owner.id)
     mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
     whole = UserAdminPage(
         summarize_user(context.connection, owner, context.viewer),
@@ -325,5 +328,6 @@ def view_user_for_admin(
         list_audit_log(context, login=owner.login).items,
         allowance,
         context.revision,
+        tuple(each.login for each in others if email and (each.email or "").casefold() == email),
     )
     return hide_fields(whole, context.viewer)

@@ -308,7 +308,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "TeamList": {_ANYBODY: "items revision"},
     "UserAdminList": {_STAFF: "items total counts sections next_cursor revision"},
     "UserAdminSummary": {_STAFF: "user team bots is_playing last_seen_at points"},
-    "UserAdminPage": {_STAFF: "user bots teams team_names credentials audit_log remaining_quota revision"},
+    "UserAdminPage": {_STAFF: "user bots teams team_names credentials audit_log remaining_quota revision same_email"},
     "SimilarityReport": {_STAFF: "versions pairs skipped"},
     "SimilarityPair": {_STAFF: "version owner overlap_percent other_version other_owner other_overlap_percent"},
     "QueuePage": {_ANYBODY: "checks matches next_cursor", _STAFF: "runners"},

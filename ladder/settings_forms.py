@@ -154,6 +154,8 @@ def change_settings(
             _rename_deadline(connection, renamed, new_name)
             names[renamed] = new_name
         past, notices = _list_notices(connection, old, settings, "; ".join(changes), ladder.clock())
+        if renamed is not None and remove:
+            notices += _describe_removal(connection, renamed)
         before = {(names[name], login): text for (name, login), text in before.items()}
         names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
         after = list_counting_versions(connection, settings)
@@ -181,6 +183,15 @@ def _list_notices(
         what = describe_settings(change)
         notices.append(f"Grades of all users, except released ones, are computed again: {what}")
     return past, notices
+
+
+def _describe_removal(connection: Connection, deadline: str) -> list[str]:
+    """Return what a ladder keeps of a removed deadline, and doesn't use: its extensions and released grades."""
+    extended = {each.user_id for each in store.extensions_in_force(connection) if each.deadline == deadline}
+    logins = ", ".join(user.login for user in store.all_users(connection) if user.id in extended)
+    released = [each.name for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
+    notices = [f"Extensions don't apply any more: {logins}"] if logins else []
+    return notices + ([f"Grades lose their tab for what was released as: {', '.join(released)}"] if released else [])
 
 
 def _require_bots(connection: Connection, settings: LadderSettings) -> None:

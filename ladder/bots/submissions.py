@@ -261,6 +261,9 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     begins = context.now - context.now % DAY_S
     today = store.count_submissions_since(connection, party, begins)
     quotas = settings.quotas
+    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots)
+    if out:  # no submission is accepted
+        due = tuple(replace(each, late_until=None, late_days_left=None) for each in due)
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
         suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
@@ -269,7 +272,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
         limit=quotas.max_submissions_per_day,
         resets_at=begins + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
-        deadlines=deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots),
+        deadlines=due,
         disabled_bots=tuple(
             (bot.name, entry.reason) for bot in bots if (entry := find_disabling(connection, bot)) is not None
         ),

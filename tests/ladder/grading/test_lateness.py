@@ -317,8 +317,8 @@ def test_a_team_with_a_version_in_time_is_never_late(ladder: Ladder) -> None:
     """Lateness would let it keep that version, and try to improve it; and it needn't be waited for."""
     hand_in(ladder, "bob", "b", at=DUE - 9 * HOUR)
     disable_bot(ladder, "b", "bob", "the quota of 1 bot is used up")  # as by joining a team
+    hand_in(ladder, "ada", "a", at=DUE - 9 * HOUR)
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "t", "they asked")
-    hand_in(ladder, "ada", "a", at=DUE - HOUR)
     hand_in(ladder, "bob", "b", at=DUE + HOUR)
     activate_version(ladder, "b", 2, actor="staff", reason="they asked")
     play(ladder, "a@1", "one@1", [1])
@@ -331,6 +331,10 @@ def test_a_team_with_a_version_in_time_is_never_late(ladder: Ladder) -> None:
     disable_bot(ladder, "b", "staff", "copied")
     with ladder.reading(STAFF_VIEWER) as context:
         assert get_remaining_quota(ladder, context, "bob").disabled_bots == (("b", "copied"),)
+        assert get_remaining_quota(ladder, context, "cleo").deadlines[0].late_days_left == 2
+    set_suspended(ladder, "cleo", True, "t", "copied")
+    with ladder.reading(STAFF_VIEWER) as context:
+        assert get_remaining_quota(ladder, context, "cleo").deadlines[0].late_days_left is None
 
 
 def test_a_teammates_late_days_are_shown_as_theirs(ladder: Ladder) -> None:

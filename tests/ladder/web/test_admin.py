@@ -496,6 +496,12 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     assert "Hours of games: none → 24" in confirm("/admin/settings", asked)[0]
     asked = post(staff, "/admin/users/ada/extend", 409, days="2", **extension)
     assert "The extension ended in the past, on 3 Jan 1970 00:01 UTC" in asked
+    release_grades(web.ladder, "one", "staff", None, deadline="last", incomplete=True)
+    asked = change(409, table="deadlines", index="0", remove="true")
+    assert confirm("/admin/settings", asked) == [
+        "Extensions don&#39;t apply any more: ada",
+        "Grades lose their tab for what was released as: one",
+    ]
     change(303, table="quotas", max_bots_per_user="3")
 
 

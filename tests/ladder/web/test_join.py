@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from ladder.ladder import open_ladder
 from ladder.store import find_user
-from ladder.users import create_account, issue_secret
+from ladder.users import create_account, import_users, issue_secret, parse_roster
 from tests.ladder.term import Term
 from tests.ladder.web.test_admin import post
 from tests.ladder.web.visitors import Pages, pages
@@ -56,7 +56,9 @@ def test_an_account_waits_until_staff_approves_it_on_its_page(web: Pages, own: T
     [row] = staff.get("/api/admin").json()["awaiting_approval"]
     assert [row["name"], row["login"], row["email"]] == [*FORM.values()]
     assert "/admin/users/cyd" in staff.get("/admin").text
-    assert "awaiting approval" in staff.get("/admin/users/cyd").text
+    import_users(web.ladder, parse_roster(f"login,email\ncy,{FORM['email'].upper()}\n".encode(), "r.csv"), "t", "x")
+    page = staff.get("/admin/users/cyd").text
+    assert ("awaiting approval" in page, "The same email belongs to" in page) == (True, True)
     post(staff, "/admin/users/cyd/approve")
     assert visitor.get("/api/account").json()["user"]["login"] == "cyd"
     assert staff.get("/api/admin").json()["awaiting_approval"] == []
