@@ -19,7 +19,21 @@ from arena.sandbox.docker import DockerSituation, missing_image_problem, no_addr
 from arena.sandbox.linux import cgroup
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = {"arena", "brew", "bwrap", "docker", "echo", "export", "open", "pip", "sudo", "systemd-run", "unset", "wsl"}
+PROGRAMS = {
+    "arena",
+    "brew",
+    "bwrap",
+    "chmod",
+    "docker",
+    "echo",
+    "export",
+    "open",
+    "pip",
+    "sudo",
+    "systemd-run",
+    "unset",
+    "wsl",
+}
 
 
 @pytest.mark.parametrize("remedy", sandbox.Remedy)
