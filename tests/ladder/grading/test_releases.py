@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import update
 
 from ladder import grading, users
 from ladder.backups import restore_backup, write_backup
@@ -277,12 +277,8 @@ def test_a_final_is_released_too(ladder: Ladder) -> None:
     grading.reveal_final_results(ladder, "last", "teacher")
     made = grading.release_grades(ladder, "end", "teacher", None, final="last")
     assert made.release.scope == "final last"
-    last = ladder.database.read_with_retry(lambda connection: connection.scalar(select(func.max(matches.id))))
-    assert last is not None
-    set_void(ladder, last, True, "teacher", "the host slept")
     assert grading.reproduce_release(ladder, "end").same
-    assert grading.release_grades(ladder, "end2", "teacher", "a void match", final="last").changes is not None
-    assert changes_since(ladder, "end2").reasons[-1] == f"void since: match {last}"
+    assert grading.release_grades(ladder, "end2", "teacher", "asked for", final="last").changes is not None
     with pytest.raises(LadderError, match="grades of the final last were released before"):
         grading.release_grades(ladder, "other", "teacher", None, deadline="first")
 
