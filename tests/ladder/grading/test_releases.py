@@ -26,7 +26,6 @@ from tests.ladder.grading.test_grades import BASELINES, play, store_final
 from tests.ladder.term import Term
 
 DUE, LATER, DAY_S = 1_003_600.0, 2e6, 86_400
-matches = METADATA.tables["matches"].c
 
 
 @pytest.fixture
