@@ -18,7 +18,11 @@ from ladder.view_context import ViewContext
 
 @dataclass(frozen=True, slots=True)
 class ChatLineSummary:
-    """A line of chat. name: the writer's pseudonym, or a guest's name. muted: whether its writer was muted for it."""
+    """A line of chat.
+
+    name: the writer's pseudonym, or a guest's name. created_at: in seconds since 1970. muted: whether its writer was
+    muted for it; None for viewers who may not know.
+    """
 
     id: int
     name: str

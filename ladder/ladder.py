@@ -73,7 +73,11 @@ class CreatedLadder:
 
 
 class Ladder:
-    """An open ladder, to be closed by the caller. `clock` returns seconds since 1970."""
+    """An open ladder, to be closed by the caller.
+
+    path: its folder. database: its open database. play: the fixed format of its matches. clock: returns seconds
+    since 1970; it can be replaced.
+    """
 
     def __init__(self, path: Path, database: store.Database, play: LadderFormat, key: bytes) -> None:
         self.path = path

@@ -35,10 +35,12 @@ SETTINGS_POLL_S = 2.0
 class LadderRunner:
     """A runner of a ladder with a pool of workers.
 
-    Iterate over `events`, which ends after `stop` and the running tasks.
+    The constructor registers the runner in the database. Iterate over `events`: after `stop`, it ends when the running
+    tasks have ended.
 
-    matches: the maximum number of matches, None for no limit. until: "idle", "decided" or None. silent_s: the time
-    without a heartbeat after which another runner counts as dead, and its tasks return to the queue.
+    matches: the maximum number of matches, None for no limit. until: None, "idle" (until no check, challenge or final
+    is pending) or "decided" (until the leader is close enough to the best). silent_s: the seconds without a heartbeat
+    after which another runner counts as dead, and its tasks return to the queue.
     """
 
     def __init__(
@@ -97,7 +99,7 @@ class LadderRunner:
         return self._pool.width()
 
     def stop(self) -> None:
-        """Start no more tasks."""
+        """Start no more tasks. This returns at once; the running tasks end."""
         self.queue.stopping = True
 
     def events(self) -> Generator[runner_events.RunnerUpdate, None, None]:

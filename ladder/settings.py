@@ -423,7 +423,10 @@ def new_settings(url: str) -> str:
 
 
 def describe_setting(field: FieldInfo) -> str:
-    """Return the description of a setting, which may be a field's or one within its type."""
+    """Return the description of a setting, which may be a field's or one within its type.
+
+    Raises StopIteration without one.
+    """
     inner = (part for each in get_args(field.annotation) for part in getattr(each, "__metadata__", ()))
     parts = (field, *(part for part in inner if isinstance(part, FieldInfo)))
     return next(part.description for part in parts if part.description)

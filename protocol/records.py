@@ -34,7 +34,7 @@ class RecordedSettings(Sent):
 
 
 class RecordHeader(Sent):
-    """The first line."""
+    """The first line of a record: the bots and settings of the match, and the key of its deals."""
 
     record: Literal[4]
     match: Count

@@ -54,9 +54,10 @@ class ArchiveError(Exception):
 def pack(path: Path, archive: IO[bytes]) -> None:
     """Write the files that a bot's digest covers to a tar archive, in the same order; equal files make equal bytes.
 
-    path: a folder, or a bare file, which keeps its name. Links are stored as links, wherever they lead. The digest of
-    the unpacked files is that of the packed ones. Raises OSError if a file can't be read or the archive not be written;
-    BotError if there are too many files.
+    path: a folder, whose links are stored as links, wherever they lead, or a bare file, which keeps its name.
+    If the bare file is a link, the file that it leads to is stored. The digest of the unpacked files is that of the
+    packed ones. Raises OSError if a file can't be read or the archive can't be written; BotError if there are too many
+    files.
     """
     with tarfile.open(fileobj=archive, mode="w|", format=tarfile.GNU_FORMAT) as entries:
         if path.is_dir():

@@ -162,7 +162,10 @@ def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
 
 
 def find_document(rules: Ruleset) -> str | None:
-    """Return the document that a preset follows, the beginning of its name; None for other rulesets."""
+    """Return the key of the document that a preset follows, such as "treason" for treason-site.
+
+    None for presets of the rulebook, and for other rulesets.
+    """
     own = rules.name.partition("-")[0]
     return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
 

@@ -133,7 +133,7 @@ class ModelClient:
         return asyncio.run_coroutine_threadsafe(self._ask(call), self._loop)
 
     def cancel(self) -> None:
-        """Stop, cancel all calls, and write their lines."""
+        """Stop, cancel all calls, and wait until their lines are in the journal."""
 
         async def end() -> None:
             self._stop("the session has ended")
@@ -145,7 +145,7 @@ class ModelClient:
         self._run(end())
 
     def close(self) -> None:
-        """End the thread; no call may be made any more."""
+        """Cancel all calls, end the thread and close the journal; no call may be made any more."""
         self.cancel()
         self._run(self._http.aclose())
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -154,7 +154,10 @@ class ModelClient:
         self.journal.close()
 
     def stop(self, reason: str) -> None:
-        """Make no more calls; those that were sent end first."""
+        """Start no more calls. This returns at once, and any thread may call it.
+
+        Requests in flight end; waiting calls raise CallsStoppedError. `stopped` keeps the first reason.
+        """
         self.stopped = self.stopped or reason  # at once: the caller may look at it
         self._loop.call_soon_threadsafe(self._stop, reason)
 

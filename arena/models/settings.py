@@ -31,7 +31,10 @@ class _Table(BaseModel):
 
 
 class ModelSettings(_Table):
-    """The table [model] of bot.toml. `extra`: further fields of the request. Without a value, a field isn't sent."""
+    """The table [model] of bot.toml. docs/reference/models.md specifies its fields.
+
+    `temperature` and `reasoning_effort` aren't sent if they are None. `extra`: further fields of the request.
+    """
 
     endpoint: str
     model: str

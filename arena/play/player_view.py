@@ -130,7 +130,7 @@ _LOSSES = {
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A line of the table. `own`: whether it is the person's."""
+    """A line of the table. `own`: whether it is the viewer's."""
 
     text: str
     own: bool = False

@@ -76,7 +76,7 @@ class MatchResult:
 
 
 class MatchObserver:
-    """The interface of observers, which a match calls in its thread. This class ignores all calls."""
+    """The interface of observers, whose methods a match calls in its thread. Those of this class do nothing."""
 
     def asked(self, bots: Sequence[int]) -> None:
         """Handle that requests are about to be sent to these bots, given by index."""

@@ -302,7 +302,7 @@ def _fault(payload: dict[str, Any]) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class EngineStep:
-    """One step of a replay: the state, the answers of its asked seats, the next state, and the events."""
+    """One step of a replay: the state, the answers in the order of its asked seats, the next state, and the events."""
 
     before: State
     answers: tuple[MoveOrForfeit, ...]

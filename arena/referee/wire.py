@@ -23,7 +23,10 @@ _encode_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encod
 
 
 def encode_game_start(view: View, game: int, seed: str, players: Sequence[str]) -> bytes:
-    """Return the line that opens a game for one seat; `seed` is for the bot's randomness."""
+    """Return the line that opens a game for one seat.
+
+    seed: 32 hex digits for the bot's randomness. players: the handles by seat.
+    """
     head = f'{{"type":"game_start","game":{game},"game_seed":"{seed}","seat":{view.seat}'
     you, state = _you(*view[1:]), _state(view.board)
     return f'{head},"players":{_players_of_game(tuple(players))},"you":{you},"state":{state}}}\n'.encode()

@@ -54,7 +54,7 @@ class Store(ResultSource, Protocol):
         """Return a bot's first fault samples of each kind in all stored matches."""
 
     def list_failed_attempts(self) -> Sequence[FailedMatch]:
-        """Return failed attempts in order; an implementation may return only those of this session."""
+        """Return failed attempts in order of time; an implementation may return only those of this session."""
 
     def finish(self) -> None:
         """End a session, even after an interruption at any moment. Raises OSError if writing fails."""

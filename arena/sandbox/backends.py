@@ -109,7 +109,7 @@ def untrusted_problem(choice: SandboxChoice) -> HostProblem | None:
 
 
 def programs_of(name: str) -> Programs:
-    """Return the interpreters and programs that a command can name in a sandbox."""
+    """Return the interpreters and programs that a command can name in the sandbox `name`, one of SANDBOX_NAMES."""
     return get_backend(name).programs()
 
 

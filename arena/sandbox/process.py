@@ -147,10 +147,10 @@ class ProcessBox(ChildBox):
         self._exit: Exit | None = None
 
     def exit(self) -> Exit | None:
-        """Return how the program ended, or None while it runs; a dead program stays unreaped until `close` (Linux).
+        """Return how the program ended, or None while it runs; this doesn't wait.
 
-        Kill a program that used up its CPU time. Raises SandboxError if the machine ran out of memory and its kernel
-        killed a process of this box.
+        Kill a program that used up its CPU time. On Linux, a dead program stays unreaped until `close`. Raises
+        SandboxError if the machine ran out of memory and its kernel killed a process of this box.
         """
         if self._exit is None:
             ended = _poll_exit(self._popen)

@@ -278,9 +278,10 @@ _HIDDEN: _Sections = {
 
 
 def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
-    """Return (bot, play style as JSON) for each bot of a match: `{"public": {"challenged all": [3, 4], ...}, ...}`.
+    """Return (bot, play style as JSON) for each bot of a match.
 
-    Each pair is [count, total]; `turns` is [turns, games]. Raises RecordError as `StatsAccumulator.add` does.
+    A style is `{"public": {"challenged all": [3, 4], ...}, "hidden": {...}}`. Each pair is [count, total]; `turns`
+    is [turns, games]. Raises RecordError as `StatsAccumulator.add` does.
     """
     accumulator = StatsAccumulator()
     accumulator.add(record)

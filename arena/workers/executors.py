@@ -325,7 +325,11 @@ def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def run_worker(descriptor: int, owner: int, cores: str) -> None:
-    """Run calls from the socket `descriptor` until it ends. owner: the owner's pid. cores: "0,2", "" for all."""
+    """Run calls from the socket `descriptor` until it ends. owner: the owner's pid. cores: "0,2", "" for all.
+
+    A call is a pickled (function, args, kwargs), its answer a pickled (True, result) or (False, exception). This sets
+    the cores and the signal handlers of the process.
+    """
     global _owner
     if cores and hasattr(os, "sched_setaffinity"):
         with contextlib.suppress(OSError):  # a core isn't available any more: run on any

@@ -493,9 +493,10 @@ class SimilarityPair:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityReport:
-    """Pairs of similar versions, the most similar first, None before a comparison.
+    """The result of a comparison of versions.
 
-    versions: the number of compared versions. skipped: sentences about files that weren't compared.
+    versions: the number of compared versions. pairs: the most similar first; None before a comparison.
+    skipped: sentences about files that weren't compared.
     """
 
     versions: int

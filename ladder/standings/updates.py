@@ -268,18 +268,16 @@ def _measure_difference(one: computation.StandingsRow, other: computation.Standi
 class Evaluation:
     """The standings of chosen versions, and their fit.
 
-    faulty: by version, the number of games with a fault. places: by version, its index in the fit.
+    faulty: by version id, the number of games with a fault. places: by version id, its index in the fit.
     """
 
     table: computation.Standings
     fit: "Fit"
     faulty: dict[int, int]
-    """Games with a fault, by version."""
     places: dict[int, int]
-    """Each version's place in the fit."""
 
     def row(self, version: int) -> computation.StandingsRow | None:
-        """Return a version's row of the standings, or None."""
+        """Return a version's row of the standings, None if it wasn't evaluated."""
         return next((row for row in self.table.items if row.version == version), None)
 
     def lead(self, version: int, other: int) -> Estimate | None:

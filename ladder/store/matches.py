@@ -146,7 +146,10 @@ def _summaries(connection: Connection, *conditions: ColumnElement[bool]) -> list
 
 
 def list_newest_matches(connection: Connection, bot: int, count: int, sealed: Sequence[int]) -> Sequence[int]:
-    """Return the ids of a bot's newest `count` played matches, newest first, without those of checks."""
+    """Return the ids of a bot's newest `count` played matches, newest first, without those of checks.
+
+    sealed: ids of finals whose matches are left out.
+    """
     query = (
         select(matches.c.id)
         .join(match_players, match_players.c.match == matches.c.id)
@@ -178,7 +181,7 @@ class VersionTotals:
 def total_matches(
     connection: Connection, ids: Sequence[int], sealed: Sequence[int], rated: bool
 ) -> defaultdict[int, VersionTotals]:
-    """Return the totals of versions' played or rated matches, by version."""
+    """Return the totals of versions' played or rated matches outside the finals `sealed` (ids), by version."""
     table = match_players.c
     query = (
         select(
@@ -199,7 +202,7 @@ def total_matches(
 
 
 def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return the number of versions' faults by version and code, in order of codes."""
+    """Return the number of faults by version and code, in order of codes, outside the finals `sealed` (ids)."""
     query = (
         select(faults.c.version, faults.c.code, func.sum(faults.c.count))
         .join(matches, matches.c.id == faults.c.match)
@@ -216,7 +219,10 @@ def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[in
 def count_seat_results(
     connection: Connection, version: int, sealed: Sequence[int]
 ) -> Sequence[tuple[int, str, str, int]]:
-    """Return (slot of the version, slots by seat, surviving seats, count) of its rated games; slots, seats: digits."""
+    """Return (slot of the version, slots by seat, surviving seats, count) of its rated games; slots, seats: digits.
+
+    sealed: ids of finals whose matches are left out.
+    """
     query = (
         select(match_players.c.slot, games.c.seats, games.c.survivors, func.count())
         .join(games, games.c.match == match_players.c.match)
@@ -232,7 +238,8 @@ def sum_head_to_heads(
 ) -> dict[tuple[int, int], tuple[float, float, int, int]]:
     """Return (wins, losses, games, matches) in rated matches by pair of versions (one, other).
 
-    others: None: all that they met.
+    wins, losses: the games that `one` and `other` won; a draw among j counts 1/j for each. The games that a third
+    player won are in neither. others: None for all opponents. sealed: ids of finals whose matches are left out.
     """
     one, other = match_players.alias(), match_players.alias()
     query = (

@@ -435,7 +435,7 @@ def list_fault_samples(
 
 
 def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float, str]]:
-    """Return (time, reason) of a match's failed attempts, in order."""
+    """Return (time, reason) of a match's failed attempts, in the order in which they were stored."""
     columns = failed_attempts.c
     query = select(columns.failed_at, columns.reason).where(columns.match == match).order_by(columns.id)
     return [(at, reason) for at, reason in connection.execute(query)]

@@ -127,7 +127,10 @@ def insert_session(
     slots: Sequence[SessionSlot],
     chat: str = "off",
 ) -> int:
-    """Open a table session and return its id."""
+    """Open a table session of `user` at `timestamp` (in seconds since 1970), and return its id.
+
+    The other parameters are fields of TableSession.
+    """
     values = {
         "opened_by": user.id, "opened_at": timestamp, "rules": rules, "games": games, "move_time_s": move_time_s,
         "allow_spectators": allow_spectators, "is_public": is_public, "starts_itself": starts_itself, "chat": chat,

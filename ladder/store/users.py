@@ -194,7 +194,10 @@ def set_user_approved(connection: Connection, user_id: int) -> None:
 
 
 def delete_applicant(connection: Connection, user_id: int) -> None:
-    """Remove an account that isn't approved, and its sessions. The caller writes the audit log."""
+    """Remove an account that waits for approval, and all credentials of the user id. The caller writes the audit log.
+
+    The caller checks that the account waits: the credentials of an approved account would be deleted, too.
+    """
     connection.execute(delete(credentials).where(credentials.c.user_id == user_id))
     connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
 

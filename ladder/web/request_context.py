@@ -151,7 +151,7 @@ class RequestContext:
         return self.viewer.login
 
     def set_session_cookie(self, response: Response, issued: IssuedSecret) -> Response:
-        """Set the session cookie on a response, and return it."""
+        """Set the cookie with a session's secret on a response, and return it."""
         lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
         response.set_cookie(
             self.state.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"

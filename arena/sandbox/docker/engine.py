@@ -306,7 +306,10 @@ class Engine:
         self.events.forget(container)
 
     def cleanup_stale(self) -> int:
-        """Remove the containers and folders of dead processes of this host; return the number of containers."""
+        """Remove the containers and folders of dead processes of this host; return the number of containers.
+
+        Raises SandboxError if the engine can't be reached.
+        """
         ours = {"label": [OWNER_LABEL]}
         found = self.call(self.api.containers, all=True, filters=ours)
         containers = [each for each in found if not is_alive((each.get("Labels") or {}).get(OWNER_LABEL, ""))]

@@ -224,7 +224,8 @@ def _number(path: Path) -> int:
 def kill_members(folder: Path) -> None:
     """Kill all processes in a directory of the v2 tree and in its subdirectories. This never raises.
 
-    A directory of a v1 tree has the same processes as the v2 directory with its name.
+    This doesn't wait for their end, and does nothing where the file cgroup.kill is missing. A directory of a v1 tree
+    has the same processes as the v2 directory with its name.
     """
     with contextlib.suppress(OSError):
         write(folder / "cgroup.kill", "1")
@@ -368,7 +369,7 @@ def _detect_once() -> tuple[Hierarchy | None, HostProblem | None]:
 def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | None]:
     """Find a hierarchy and test it by making a group; return (hierarchy, None) or (None, problem). This never raises.
 
-    `proc` contains self/mountinfo and self/cgroup.
+    As `prepare` does, this may move this process. `proc` contains self/mountinfo and self/cgroup.
     """
     if sys.platform != "linux":
         return None, HostProblem("control groups need Linux")
@@ -411,7 +412,8 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
 def prepare(layout: Layout) -> Hierarchy:
     """Choose the directories below which groups are made, and enable the v2 controllers there.
 
-    Raises OSError if a file of a group can't be read or written.
+    `layout` must have a v2 tree. This may move this process, and all others of its directory, into a leaf. Raises
+    OSError if a file of a group can't be read or written.
     """
     assert layout.v2 is not None
     assert layout.v2_top is not None
@@ -468,9 +470,11 @@ def _detection_problem(error: Exception) -> HostProblem:
 
 
 def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tuple[str, str, bool]]:
-    """Return (name, value, whether the file may be missing) of the files of a group to write, in this order.
+    """Return the files to write in a group, in this order, as (name, value, whether the file may be missing).
 
-    `cores` is the machine's number of cores. Source: the kernel's cgroup-v2.rst and cgroup-v1/memory.rst.
+    controller: "pids", "memory" or "cpu". v1: whether the group is in a v1 tree. cores: the machine's number of cores;
+    for "cpu" the list is empty if the limit isn't below this number. Source: the kernel's cgroup-v2.rst and
+    cgroup-v1/memory.rst.
     """
     if controller == "pids":
         return [("pids.max", str(limits.processes), False)]

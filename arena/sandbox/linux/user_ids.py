@@ -22,7 +22,7 @@ LOCK_FILE = Path("/run/coup-arena.uids")
 
 
 class UserIdLease:
-    """A user id, which is also a group id, that is reserved until `release`."""
+    """A user id, which is also a group id, reserved on this machine until `release` or the end of this process."""
 
     def __init__(self, uid: int, descriptor: int) -> None:
         self.uid = uid
