@@ -106,12 +106,12 @@ def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> No
     """Source: shown.json, the output of commands of release 1.0, whose model gave other ratings.
 
     A release of grades by that model stays, but can't be computed again. The advice on a fault is this arena's,
-    and without a runner it estimates no time.
+    without a runner it estimates no time, and a trend depends on today.
     """
     upgrade_ladder(old, None, False, lambda line: None)
     shown = show(old)
     changed = missing(json.loads((EXAMPLES / "shown.json").read_text("utf-8")), shown)
-    rated = (".rating.value", ".win_rate_adjusted.value", ".advice", ".next_round_s")
+    rated = (".rating.value", ".win_rate_adjusted.value", ".advice", ".next_round_s", ".change_1d", ".change_7d")
     assert [path for path in changed if not path.endswith(rated)] == [".grades verify:one"]
     assert "rating model of an older arena" in shown["grades verify:one"][1]
     with closing(open_ladder(old)) as ladder:
