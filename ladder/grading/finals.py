@@ -469,7 +469,7 @@ def _queue_final(
 ) -> FinalState:
     """Publish a final's commitment as a file, then queue its matches; return its state. Raises LadderError.
 
-    The file comes first: once matches are queued, nobody can have drawn several keys.
+    The file comes first: staff can't have drawn several keys once matches are queued.
     """
     planned, tables = _plan_tables(ladder, final, versions)
     path = get_commitment_file(ladder, final.name)
