@@ -279,7 +279,8 @@ def test_a_press_counts_for_the_button_on_which_it_began(window: Callable[..., A
     output: dict[str, Any] = {}
     again: list[Callable[[], None]] = []
     with serve_tables("person", "bot", "bot") as there:
-        page, sent = asked(window, there, turn, output=output, again=again, cards=["duke"], drawn=[])
+        turns = [turn | {"question": f"Turn {number}?"} for number in range(20)]
+        page, sent = asked(window, there, *turns, output=output, again=again, cards=["duke"], drawn=[])
 
         def frame(missed: int) -> None:
             """Let a frame arrive, and wait until the page shows it."""
@@ -290,6 +291,7 @@ def test_a_press_counts_for_the_button_on_which_it_began(window: Callable[..., A
 
         buttons = page.locator(".moves .move:enabled, .own-cards .choice")
         for place in range(buttons.count()):
+            page.get_by_text(f"Turn {place}?").wait_for()
             page.locator(".moves:not(.early)").wait_for()
             frame(1)
             button = buttons.nth(place)
@@ -299,15 +301,14 @@ def test_a_press_counts_for_the_button_on_which_it_began(window: Callable[..., A
             focused = "(button) => button === document.activeElement"
             assert button.evaluate(focused)
             page.mouse.up()
-            page.locator(".moves.early").wait_for(state="attached")
-            page.locator(".moves:not(.early) .move").first.wait_for()  # of the next request
+            page.get_by_text(f"Turn {place + 1}?").wait_for()  # the request after the answer
             assert sent[-1]["answer"] == {"id": place, "choice": (9, *range(1, 10))[place], "say": ""}
         page.locator(".moves:not(.early)").wait_for()
         buttons.nth(1).hover()
         page.mouse.down()
-        turn["id"] = 100
+        turns[len(sent)].update(id=100, question="Another?")
         frame(1)
-        page.locator(".moves.early").wait_for()
+        page.get_by_text("Another?").wait_for()
         page.locator(".moves:not(.early)").wait_for()
         page.mouse.up()
         buttons.nth(2).click()

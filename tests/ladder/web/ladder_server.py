@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -40,8 +41,12 @@ class LadderServer:
     def get(self, path: str, session: str, timeout: float = 60) -> str:
         """Return the text of a page for a signed-in user. Raises HTTPError."""
         request = urllib.request.Request(self.url + path, headers={"Cookie": f"session={session}"})
-        with urllib.request.urlopen(request, timeout=timeout) as answered:
-            return str(answered.read().decode())
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as answered:
+                return str(answered.read().decode())
+        except urllib.error.HTTPError as refused:
+            refused.close()  # pytest keeps it in a cycle, and the garbage of one test would fail another one
+            raise
 
     def json(self, path: str, session: str) -> object:
         return json.loads(self.get(f"/api{path}", session))

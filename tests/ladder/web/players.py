@@ -58,7 +58,8 @@ class ServedTables:
             with urllib.request.urlopen(request, timeout=60) as answered:
                 status, text = answered.status, answered.read()
         except urllib.error.HTTPError as refused:
-            status, text = refused.code, refused.read()
+            with refused:
+                status, text = refused.code, refused.read()
         assert status == code, text
         return json.loads(text)
 

@@ -31,8 +31,7 @@ def code(server: LadderServer, path: str, session: str) -> int:
     try:
         server.get(path, session)
     except HTTPError as refused:
-        with refused:
-            return refused.code
+        return refused.code
     return 200
 
 
