@@ -218,8 +218,12 @@ def view_bot(
     number = {version.id: version.number for version in versions}
     playing = known.active_version_id or asked.id
     text = store.find_latest_snapshot(connection)
-    table = None if text is None else Standings.from_json(text)
-    row = None if table is None else next((row for row in table.items if row.version == known.active_version_id), None)
+    standings = None if text is None else Standings.from_json(text)
+    row = (
+        None
+        if standings is None
+        else next((row for row in standings.items if row.version == known.active_version_id), None)
+    )
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
     reports = None  # which need the records, so not for viewers that may not see them
     if viewer.can_view(BotPage, "fault_reports", known.login):
@@ -230,8 +234,8 @@ def view_bot(
         owner=known.login,
         is_reference=known.is_reference,
         standing=None if row is None else hide_fields(row, viewer, known.login),
-        ranked_total=0 if table is None else len(table.items),
-        fair_win_rate=None if table is None else table.fair_win_rate,
+        ranked_total=0 if standings is None else len(standings.items),
+        fair_win_rate=None if standings is None else standings.fair_win_rate,
         trend=(compute_trends(connection, rates, context.now) if rates else {}).get(name, Trend()),
         limit_ms=context.limit_ms,
         throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
@@ -246,7 +250,7 @@ def view_bot(
         recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
         head_to_head=list_opponents(context, playing),
         wins_by_seat=seat_win_rates(context, playing),
-        play_style=view_bot_style(context, playing, known.login, None if table is None else table.play_style),
+        play_style=view_bot_style(context, playing, known.login, None if standings is None else standings.play_style),
         rating_history=tuple(
             DailyRating(
                 row["day"],

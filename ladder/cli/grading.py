@@ -166,20 +166,20 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
 def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
     """Print a final's progress and the next command or, once it is revealed, its results and how to verify them."""
     state = grading.get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
-    table = state.standings
+    standings = state.standings
     if as_json:
         print_json(state)
-    elif table is None:
+    elif standings is None:
         print_note(
             f"the final {name}: {state.played} of {format_count(state.matches, 'match', 'es')} played, {state.progress}"
         )
         step = f"run {ladder.path}" if state.state != "complete" else f"final reveal {ladder.path} {name}"
         print_note(f"next: arena ladder {step}")
     else:
-        print_parts(standings_table(table))
-        games = f"{format_count(table.games, 'game')} in {format_count(table.matches, 'match', 'es')}"
-        print_parts(f"\n{games}; win rates in %, fair: {100 * table.fair_win_rate:.0f}")
-        if have_no_intervals(row.win_rate_adjusted for row in table.items):
+        print_parts(standings_table(standings))
+        games = f"{format_count(standings.games, 'game')} in {format_count(standings.matches, 'match', 'es')}"
+        print_parts(f"\n{games}; win rates in %, fair: {100 * standings.fair_win_rate:.0f}")
+        if have_no_intervals(row.win_rate_adjusted for row in standings.items):
             print_parts(NO_INTERVALS)
         for match, why in state.abandoned:
             print_parts(f"Match {match} wasn't played: {escape_control(why)}")

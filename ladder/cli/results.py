@@ -73,18 +73,18 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
         open_ladder_or_exit(folder) as ladder,
         ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as context,
     ):
-        table = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
-    if not table.matches and not table.items:
+        standings = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
+    if not standings.matches and not standings.items:
         advice = f"no matches have been rated yet; play some: arena ladder run {folder}"
         print_note("no matches were rated by that day" if at else advice)
     if as_json:
-        print_json(table)
+        print_json(standings)
     elif as_csv:
-        print_text(_csv(table))
-    elif table.items:
-        print_parts(standings_table(table, context.now if at is None else table.created_at))
-        print_parts("", *_list_standings_notes(table))
-        if not table.isolated:
+        print_text(_csv(standings))
+    elif standings.items:
+        print_parts(standings_table(standings, context.now if at is None else standings.created_at))
+        print_parts("", *_list_standings_notes(standings))
+        if not standings.isolated:
             print_parts(TRUSTED)
 
 

@@ -188,11 +188,11 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     if not final.shows_results:
         return state
     measured = _evaluate_final(ladder, context.connection, final)
-    table = standings_for_reader(context, _rank_participants(measured.table))
-    state = replace(state, standings=table)
+    standings = standings_for_reader(context, _rank_participants(measured.standings))
+    state = replace(state, standings=standings)
     if not final.revealed:
         return state
-    best = _list_podium(context.connection, table)
+    best = _list_podium(context.connection, standings)
     podium, owners = tuple(row for row, _ in best), tuple(name_owner(version, context.viewer) for _, version in best)
     decisive: list[int] = []
     if len(podium) > 1:
@@ -233,20 +233,20 @@ def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) 
     return measured
 
 
-def _rank_participants(table: Standings) -> Standings:
+def _rank_participants(standings: Standings) -> Standings:
     """Return a final's standings in order: rating, adjusted win rate, time of submission; reference bots last."""
 
     def order(row: StandingsRow) -> tuple[object, ...]:
         adjusted = round(row.win_rate_adjusted.value, 6) if row.win_rate_adjusted else 0.0
         return row.is_reference, not row.games, -round(row.rating.value, 6), -adjusted, row.submitted_at
 
-    rows = sorted(table.items, key=order)
-    return replace(table, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
+    rows = sorted(standings.items, key=order)
+    return replace(standings, items=tuple(replace(row, position=number) for number, row in enumerate(rows, 1)))
 
 
-def _list_podium(connection: Connection, table: Standings) -> list[tuple[StandingsRow, store.Version]]:
+def _list_podium(connection: Connection, standings: Standings) -> list[tuple[StandingsRow, store.Version]]:
     """Return the best three participants of a final's standings, without bots of suspended users."""
-    rows = [row for row in _rank_participants(table).items if row.games and not row.is_reference]
+    rows = [row for row in _rank_participants(standings).items if row.games and not row.is_reference]
     suspended = list_suspended(connection)
     ranked = ((row, store.get_version_by_id(connection, row.version)) for row in rows)
     return list(islice((each for each in ranked if each[1].owner_id not in suspended), 3))
@@ -280,7 +280,7 @@ def _plan_extra_round(
     is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
     if is_full or any(match.outcome != store.PLAYED for match in matches):
         return final, []
-    rows = _rank_participants(_evaluate_final(ladder, connection, final).table).items
+    rows = _rank_participants(_evaluate_final(ladder, connection, final).standings).items
     tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
     order = [*tied, *(row for row in rows if row not in tied)]
     versions = _versions(connection, final)
@@ -320,7 +320,7 @@ def reveal_final_results(
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
         measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
-        podium = _list_podium(connection, measured.table)
+        podium = _list_podium(connection, measured.standings)
     champion = podium[0][0].version if podium else None
 
     def act(connection: Connection) -> store.Final:

@@ -401,7 +401,7 @@ def compute_grades_from(ladder: Ladder, connection: Connection, basis: GradingIn
     )
     possible = sum(baseline.points for baseline in basis.baselines)
     names = tuple(each.name for each in basis.baselines)
-    isolates, games = ladder.play.sandbox.isolates, newest[0].table.games
+    isolates, games = ladder.play.sandbox.isolates, newest[0].standings.games
     return Grades(basis.title, basis.scope, possible, names, rows, basis.waiting, isolates, games)
 
 

@@ -99,13 +99,13 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
         text = None if snapshot is None else snapshot[1]
     if text is None:
         return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
-    table = Standings.from_json(text)
+    standings = Standings.from_json(text)
     if day is not None and snapshot is not None:
-        table = replace(
-            table, items=tuple(map(StandingsRow.from_columns, store.rating_points_of_day(connection, snapshot[0])))
+        standings = replace(
+            standings, items=tuple(map(StandingsRow.from_columns, store.rating_points_of_day(connection, snapshot[0])))
         )
-    moved = compute_trends(connection, table.win_rates, context.now if day is None else table.created_at)
-    return standings_for_reader(context, table, sort, moved)
+    moved = compute_trends(connection, standings.win_rates, context.now if day is None else standings.created_at)
+    return standings_for_reader(context, standings, sort, moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def view_standings_page(
     search: filters by bot name and owner's pseudonym, for staff also by the owner's login, name and section. section:
     filters by the owner's section, "" for all; ignored for viewers that may not see sections.
     """
-    table = view_standings(context, sort, day)
+    standings = view_standings(context, sort, day)
     word = search.casefold().strip()
     people = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
     within = {owner.login for owner in people if owner.section == section}
@@ -152,12 +152,12 @@ def view_standings_page(
 
     matching = [
         row
-        for row in table.items
+        for row in standings.items
         if word in searched(row).casefold() and (not section or not people or row.owner in within)
     ]
     end = first - 1 + rows
     whole = StandingsPage(
-        replace(table, items=tuple(matching[first - 1 : end])),
+        replace(standings, items=tuple(matching[first - 1 : end])),
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
@@ -175,15 +175,15 @@ def list_own_bots(context: ViewContext) -> tuple[str, ...]:
 
 
 def standings_for_reader(
-    context: ViewContext, table: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+    context: ViewContext, standings: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
 ) -> Standings:
     """Return standings as the viewer may see them, in the order of SORTS[sort]. moved: trends by bot."""
-    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in table.items]
+    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in standings.items]
     return replace(
-        hide_fields(table, context.viewer),
+        hide_fields(standings, context.viewer),
         items=tuple(hide_fields(row, context.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
-        collusion=None if table.collusion is None else hide_fields(table.collusion, context.viewer),
-        play_style=None if table.play_style is None else hide_fields(table.play_style, context.viewer),
+        collusion=None if standings.collusion is None else hide_fields(standings.collusion, context.viewer),
+        play_style=None if standings.play_style is None else hide_fields(standings.play_style, context.viewer),
         isolated=context.isolated,
         revision=context.revision,
     )

@@ -81,7 +81,7 @@ class StandingsUpdater:
         self._voids = 0
         self._findings: computation.CollusionReport | None = None
         self._style: computation.FieldStyle | None = None
-        self.table: computation.Standings | None = None
+        self.standings: computation.Standings | None = None
         self.fit: Fit | None = None
         self._incomplete = False  # whether the last read of results was interrupted
         self._seats = RatedResultColumns()
@@ -89,7 +89,7 @@ class StandingsUpdater:
     @property
     def decided(self) -> bool:
         """Return whether the leader's win rate is, with 98 % probability or more, within 2 points of the best one."""
-        return self.table is not None and self.table.verdict is not None and self.table.verdict.decided
+        return self.standings is not None and self.standings.verdict is not None and self.standings.verdict.decided
 
     def update(self) -> int:
         """Update and store the standings if matches or versions have changed; return their number of games."""
@@ -109,26 +109,26 @@ class StandingsUpdater:
 
         contestants = database.read_with_retry(read)
         known = (self._seats.ended, self._voids, tuple((each.id, each.is_active) for each in contestants))
-        if known != self._known or self.table is None:
+        if known != self._known or self.standings is None:
             self._compute(contestants, now)
             self._known = known
-            assert self.table is not None
-            day, table = time.strftime("%Y-%m-%d", time.gmtime(now)), self.table.to_json()
+            assert self.standings is not None
+            day, text = time.strftime("%Y-%m-%d", time.gmtime(now)), self.standings.to_json()
             ended = self._seats.ended
-            points = [row.to_columns() for row in self.table.items]
-            database.write(lambda connection: store.save_snapshot(connection, day, now, ended, table, points))
-        assert self.table is not None
-        return self.table.games
+            points = [row.to_columns() for row in self.standings.items]
+            database.write(lambda connection: store.save_snapshot(connection, day, now, ended, text, points))
+        assert self.standings is not None
+        return self.standings.games
 
     def _compute(self, contestants: list[store.Version], now: float) -> None:
-        """Fit all matches of the contestants into `table`. now: the time that the table shows.
+        """Fit all matches of the contestants into `standings`. now: the time that the standings show.
 
         Collusion and play styles, which are slow, are computed again only when the games have grown by a part.
         """
         known, matches = self._seats, self._seats.matches(contestants)
         seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
-        table, self.fit = computation.compute_standings(
+        standings, self.fit = computation.compute_standings(
             contestants,
             find_predecessors(contestants),
             forfeits=known.forfeits,
@@ -138,13 +138,13 @@ class StandingsUpdater:
             timestamp=now,
             start=self._start,
         )
-        if self._findings is None or not 1 <= table.games / max(1, self._findings.games) < MIN_GROWTH:
+        if self._findings is None or not 1 <= standings.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = computation.find_collusion_suspects(contestants, self.fit)
             playing = [each.id for each in contestants if each.is_active]
             self._style = self._ladder.database.read_with_retry(
-                lambda connection: mean_field_style(connection, playing, table.games)
+                lambda connection: mean_field_style(connection, playing, standings.games)
             )
-        self.table = replace(table, collusion=self._findings, play_style=self._style)
+        self.standings = replace(standings, collusion=self._findings, play_style=self._style)
         self._start = self.fit.start
 
 
@@ -211,11 +211,11 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     before = None if snapshot is None else computation.Standings.from_json(snapshot)
     updater = StandingsUpdater(ladder)
     updater.update()
-    assert updater.table is not None, "update makes it"
-    after = updater.table
+    assert updater.standings is not None, "update makes it"
+    after = updater.standings
     old, new = (
-        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in table.items} if table else {}
-        for table in (before, after)
+        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in standings.items} if standings else {}
+        for standings in (before, after)
     )
     changes = []
     largest = 0.0
@@ -271,14 +271,14 @@ class Evaluation:
     faulty: by version id, the number of games with a fault. places: by version id, its index in the fit.
     """
 
-    table: computation.Standings
+    standings: computation.Standings
     fit: "Fit"
     faulty: dict[int, int]
     places: dict[int, int]
 
     def row(self, version: int) -> computation.StandingsRow | None:
         """Return a version's row of the standings, None if it wasn't evaluated."""
-        return next((row for row in self.table.items if row.version == version), None)
+        return next((row for row in self.standings.items if row.version == version), None)
 
     def lead(self, version: int, other: int) -> Estimate | None:
         """Return the difference of two versions' win rates; None if either has none."""
@@ -308,7 +308,7 @@ def evaluate_versions(
         contestants, predecessors = [replace(each, is_active=True) for each in chosen], {}
     kind = store.RATED if final is None else store.FINAL
     seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
-    table, fitted = computation.compute_standings(
+    standings, fitted = computation.compute_standings(
         contestants,
         predecessors,
         forfeits=seats.forfeits,
@@ -319,4 +319,4 @@ def evaluate_versions(
         ranks_references=final is None,
     )
     places = {each.id: place for place, each in enumerate(contestants)}
-    return Evaluation(table, fitted, store.faulty_games(connection, kind, final, moment), places)
+    return Evaluation(standings, fitted, store.faulty_games(connection, kind, final, moment), places)

@@ -191,8 +191,8 @@ def term(games: int = 1_000_000, bots: int = 500) -> Term:
         _, read = measure_cpu(
             lambda: ladder.database.read_with_retry(lambda connection: connection.execute(rows).all())
         )
-        fold = StandingsUpdater(ladder)
-        _, batch = measure_cpu(fold.update)
+        updater = StandingsUpdater(ladder)
+        _, batch = measure_cpu(updater.update)
         save_one_by_one(ladder, draw, bots, 100, text)
-        _, again = measure_cpu(fold.update)
+        _, again = measure_cpu(updater.update)
     return Term(batch, again, read)

@@ -30,15 +30,15 @@ def require_sound(ladder: Ladder, quiet: bool = True) -> None:
     assert found == [], found
     if not quiet:
         return
-    fold = StandingsUpdater(ladder)
-    fold.update()
-    assert fold.table is not None
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    assert updater.standings is not None
     if board is None:
-        assert fold.table.games == 0
+        assert updater.standings.games == 0
         return
     output = Standings.from_json(board)
-    assert (output.games, output.matches) == (fold.table.games, fold.table.matches)
-    stored_rows, new_rows = (sorted(table.items, key=lambda row: row.version) for table in (output, fold.table))
+    assert (output.games, output.matches) == (updater.standings.games, updater.standings.matches)
+    stored_rows, new_rows = (sorted(each.items, key=lambda row: row.version) for each in (output, updater.standings))
     assert [counts(row) for row in stored_rows] == [counts(row) for row in new_rows]
     apart = max(
         (

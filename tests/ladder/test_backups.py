@@ -33,10 +33,10 @@ def ladder(place: Place, url: str | None) -> Iterator[Ladder]:
 
 
 def shares(ladder: Ladder) -> list[Any]:
-    fold = StandingsUpdater(ladder)
-    fold.update()
-    assert fold.table is not None
-    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in fold.table.items]
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    assert updater.standings is not None
+    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in updater.standings.items]
 
 
 def test_a_restored_ladder_holds_the_same(ladder: Ladder, place: Place) -> None:

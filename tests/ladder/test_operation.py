@@ -147,7 +147,7 @@ def test_retention_removes_records_and_logs_and_keeps_results(ladder: Ladder) ->
     """Source: the template of ladder.toml: records for 400 days, logs for 60."""
     now = ladder.clock()
     old, middling, new = (play(ladder, 3, at=now - days * DAY) for days in (401, 61, 59))
-    before, table = rows(ladder), table_of(ladder)
+    before, standings = rows(ladder), list_standings(ladder)
     assert count_expired(ladder) == PruneResult(records=3, logs=6)
     assert prune_expired(ladder) == PruneResult(records=3, logs=6)
     after = rows(ladder)
@@ -156,15 +156,15 @@ def test_retention_removes_records_and_logs_and_keeps_results(ladder: Ladder) ->
     for name in before.keys() - {"records", "logs", "standings_snapshots", "events", "rating_history"}:
         assert after[name] == before[name]
     assert old
-    assert table_of(ladder) == table
+    assert list_standings(ladder) == standings
     assert prune_expired(ladder) == PruneResult(records=0, logs=0)
 
 
-def table_of(ladder: Ladder) -> list[object]:
-    fold = StandingsUpdater(ladder)
-    fold.update()
-    assert fold.table is not None
-    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in fold.table.items]
+def list_standings(ladder: Ladder) -> list[object]:
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    assert updater.standings is not None
+    return [(row.bot, row.rating.value, row.games, row.rank_range) for row in updater.standings.items]
 
 
 def test_the_records_of_a_final_stay(ladder: Ladder) -> None:

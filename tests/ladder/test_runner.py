@@ -60,16 +60,16 @@ def test_a_submission_is_checked_plays_and_is_rated(ladder: Ladder, tmp_path: Pa
     assert "no such model" in str(steps_of(ladder, "broken"))
     assert len([event for event in events if isinstance(event, MatchFinished)]) == 6
     with ladder.database.read() as connection:
-        table = Standings.from_json(find_latest_snapshot(connection) or "")
+        standings = Standings.from_json(find_latest_snapshot(connection) or "")
         assert {bot.name: bot.active_version_id is not None for bot in all_bots(connection)} == {
             "broken": False,
             "one": True,
             "turtle": True,
             "two": True,
         }
-    assert {row.bot for row in table.items} == {"one", "two", "turtle"}
-    assert (table.matches, table.games) == (6, 12)
-    assert sum(row.games for row in table.items) == 2 * 12
+    assert {row.bot for row in standings.items} == {"one", "two", "turtle"}
+    assert (standings.matches, standings.games) == (6, 12)
+    assert sum(row.games for row in standings.items) == 2 * 12
 
 
 def steps_of(ladder: Ladder, bot: str) -> list[str]:
@@ -81,17 +81,17 @@ def steps_of(ladder: Ladder, bot: str) -> list[str]:
 
 def test_an_updated_fold_equals_a_new_one(playing: Ladder) -> None:
     play(playing, 3)
-    fold = StandingsUpdater(playing)
-    fold.update()
+    updater = StandingsUpdater(playing)
+    updater.update()
     for _ in range(6):
         play(playing, 1)
-        fold.update()
+        updater.update()
         assert rebuild_standings(playing).same
     new = StandingsUpdater(playing)
     new.update()
-    assert fold.table is not None
-    assert new.table is not None
-    for one, other in zip(fold.table.items, new.table.items, strict=True):
+    assert updater.standings is not None
+    assert new.standings is not None
+    for one, other in zip(updater.standings.items, new.standings.items, strict=True):
         assert one.rating.value == pytest.approx(other.rating.value, abs=1e-9)
         assert (one.version, one.games, one.matches) == (other.version, other.games, other.matches)
 

@@ -119,7 +119,7 @@ def test_the_key_is_committed_to_before_and_revealed_after(ladder: Ladder, tmp_p
 
 def test_a_final_is_played_while_the_ladder_is_frozen(held: Ladder) -> None:
     _, measured = grading.reveal_final_results(held, "last", "teacher")
-    assert {row.bot: row.games for row in measured.table.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
+    assert {row.bot: row.games for row in measured.standings.items} == {"a": 20, "b": 20, "one": 20, "two": 20}
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_void_match_counts_in_no_grade(tmp_path: Path) -> None:
         with ladder.database.read() as connection:
             played = store.list_final_matches(connection, stored(ladder, "last").id)
         set_void(ladder, played[0].id, True, "teacher", "a power cut")
-        assert grading.reveal_final_results(ladder, "last", "teacher")[1].table.matches == len(played) - 1
+        assert grading.reveal_final_results(ladder, "last", "teacher")[1].standings.matches == len(played) - 1
         assert grading.get_final_state(ladder, "last").void == (played[0].id,)
         assert grading.export_final(ladder, "last", tmp_path / "out") == len(played)
         for match, void in ((0, False), (1, True)):

@@ -59,23 +59,23 @@ def play_all_pairs(ladder: Ladder, times: int, wins: dict[str, int], bots: str =
     play(ladder, *((f"{x}{y}", wins.get(f"{x}{y}", 3)) for _ in range(times) for x, y in combinations(bots, 2)))
 
 
-def folded(ladder: Ladder) -> StandingsUpdater:
-    fold = StandingsUpdater(ladder)
-    fold.update()
-    return fold
+def update_standings(ladder: Ladder) -> StandingsUpdater:
+    updater = StandingsUpdater(ladder)
+    updater.update()
+    return updater
 
 
 def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladder: Ladder) -> None:
     """The criterion is 2 points of win rate with 98 %."""
     best = dict.fromkeys(("ab", "ac", "ad"), 6)
     play_all_pairs(ladder, 1, best)
-    assert not folded(ladder).decided
+    assert not update_standings(ladder).decided
     play_all_pairs(ladder, 20, best)
-    fold = folded(ladder)
-    assert fold.decided
-    assert fold.table is not None
-    assert fold.table.verdict is not None
-    assert fold.table.verdict.leader == "a@1"
+    updater = update_standings(ladder)
+    assert updater.decided
+    assert updater.standings is not None
+    assert updater.standings.verdict is not None
+    assert updater.standings.verdict.leader == "a@1"
     assert (
         "a@1 leads: with 98 % certainty, no other version wins over 2 points more."
         in Term(ladder.path).arena("standings").out
@@ -85,19 +85,19 @@ def test_a_ladder_is_decided_when_its_leader_surely_is_as_good_as_the_best(ladde
 def test_findings_are_computed_again_only_after_enough_games(ladder: Ladder) -> None:
     """In a large field that takes seconds, so it isn't done at each update."""
     play_all_pairs(ladder, 6, {})
-    fold = folded(ladder)
-    assert fold.table is not None
-    assert fold.table.collusion is not None
-    first = fold.table.collusion
+    updater = update_standings(ladder)
+    assert updater.standings is not None
+    assert updater.standings.collusion is not None
+    first = updater.standings.collusion
     assert first.games == 36 * GAMES
     play(ladder, ("ab", 3))
-    fold.update()
-    assert fold.table.collusion is first
+    updater.update()
+    assert updater.standings.collusion is first
     play(ladder, ("cd", 3))
-    fold.update()
-    assert fold.table.collusion.games == 38 * GAMES
+    updater.update()
+    assert updater.standings.collusion.games == 38 * GAMES
     with ladder.database.read() as connection:
-        assert Standings.from_json(store.find_latest_snapshot(connection) or "") == fold.table
+        assert Standings.from_json(store.find_latest_snapshot(connection) or "") == updater.standings
 
 
 def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladder: Ladder) -> None:
@@ -105,9 +105,9 @@ def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladde
     for days, wins in ((0, 6), (6, 2), (7, 1)):
         ladder.clock = lambda days=days: (20_000.5 + days) * DAY_S
         play_all_pairs(ladder, 6, {"ab": wins})
-        table = folded(ladder).table
-        assert table is not None
-        shares.append({row.bot: row.win_rate_adjusted.value for row in table.items if row.win_rate_adjusted})
+        standings = update_standings(ladder).standings
+        assert standings is not None
+        shares.append({row.bot: row.win_rate_adjusted.value for row in standings.items if row.win_rate_adjusted})
     moved = Standings.from_json(text_of(ladder))
     term = Term(ladder.path)
     output = {row["bot"]: row["trend"] for row in term.json("standings", "--at", "2024-10-11")["items"]}
@@ -124,13 +124,13 @@ def test_standings_show_changes_of_win_rates_since_yesterday_and_last_week(ladde
 def test_old_standings_snapshots_stay_the_same(ladder: Ladder) -> None:
     """Their rows are then numbers, one row for each version, without JSON."""
     play_all_pairs(ladder, 6, {"ab": 6})
-    folded(ladder)
+    update_standings(ladder)
     term = Term(ladder.path)
     new = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert new["items"][0]["win_rate_adjusted"]["low"] is not None
     ladder.clock = lambda: 20_001.5 * DAY_S
     play_all_pairs(ladder, 6, {"ab": 1})
-    folded(ladder)
+    update_standings(ladder)
     old = term.json("standings", "--at", "2024-10-04", "--show-logins")
     assert old == {**new, "revision": old["revision"]}
     kept = ladder.database.read_with_retry(lambda connection: [row[1] for row in connection.execute(select(*BOARDS))])
@@ -144,7 +144,7 @@ def text_of(ladder: Ladder) -> str:
 
 def test_only_staff_can_filter_by_section(ladder: Ladder) -> None:
     play_all_pairs(ladder, 2, {})
-    folded(ladder)
+    update_standings(ladder)
     people = [store.User(f"owner-of-{name}", name, f"pseudonym of owner-of-{name}", section="A") for name in "bd"]
     ladder.database.write(lambda connection: store.save_users(connection, people, 3.0))
     for viewer, bots, sections in (
@@ -162,7 +162,7 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
     """Requested: a pseudonymous table with several sortable columns (Gradescope). It fits in 80 columns."""
     play_all_pairs(ladder, 6, {"ab": 6, "ac": 6, "ad": 6})
     play(ladder, ("bc", 6))
-    folded(ladder)
+    update_standings(ladder)
     term = Term(ladder.path)
     for sort in ("rank", "win_rate", "games", "faults", "name", "age", "trend"):
         assert sorted(row["bot"] for row in term.json("standings", "--sort", sort)["items"]) == list("abcd")
@@ -181,16 +181,16 @@ def test_pseudonymous_standings_have_several_sortable_columns(ladder: Ladder) ->
 
 def test_collusion_is_reported_only_to_staff(ladder: Ladder) -> None:
     play_all_pairs(ladder, 6, {})
-    fold = folded(ladder)
-    assert fold.table is not None
+    updater = update_standings(ladder)
+    assert updater.standings is not None
     from dataclasses import replace
 
     from ladder.standings.computation import CollusionSuspects
     from ladder.store import save_snapshot
 
     pair = CollusionSuspects(("owner-of-a", "owner-of-b"), True, 120, 20, (10.0, 60.0), (30.0, 30.5), 0.0004)
-    assert fold.table.collusion is not None
-    output = replace(fold.table, collusion=replace(fold.table.collusion, suspects=(pair,))).to_json()
+    assert updater.standings.collusion is not None
+    output = replace(updater.standings, collusion=replace(updater.standings.collusion, suspects=(pair,))).to_json()
     ladder.database.write(lambda connection: save_snapshot(connection, "2999-01-01", 5.0, 10**6, output))
     term = Term(ladder.path)
     words = term.arena("standings", "--show-logins").out
@@ -213,7 +213,9 @@ def test_collusion_is_found_from_results_alone(ladder: Ladder) -> None:
     for _ in range(20):
         wins = {f"{x}{y}": draw.choice([2, 3, 4]) for x, y in combinations("abcdefgh", 2)}
         play_all_pairs(ladder, 1, wins | {"cd": 6}, "abcdefgh")
-    table = folded(ladder).table
-    assert table is not None
-    assert table.collusion is not None
-    assert [(each.owners, each.one_way) for each in table.collusion.suspects] == [(("owner-of-d", "owner-of-c"), True)]
+    standings = update_standings(ladder).standings
+    assert standings is not None
+    assert standings.collusion is not None
+    assert [(each.owners, each.one_way) for each in standings.collusion.suspects] == [
+        (("owner-of-d", "owner-of-c"), True)
+    ]
