@@ -198,10 +198,10 @@ def plan_matches(
 ) -> MatchPlan:
     """Plan matches so that every bot plays equally many.
 
-    `games` is the minimum in total; it is rounded up to whole rounds, in each of which every bot plays
-    seats / gcd(bots, seats) matches of `match_games` games. `owners`: a number for each bot; bots with the same owner
-    never meet. None: every bot may meet every other.
-    Raises ValueError, whose message names the allowed values, if these counts make no plan possible.
+    `games` is the minimum in total; it is rounded up to whole rounds, in each of which every bot plays seats /
+    gcd(bots, seats) matches of `match_games` games. `owners`: a number for each bot; bots with the same owner never
+    meet. None: every bot may meet every other. Raises ValueError, whose message names the allowed values, if these
+    counts make no plan possible.
     """
     _require_valid_counts(bots, seats, games, match_games)
     if owners is not None:

@@ -59,9 +59,8 @@ def require_unchanged(bots: Sequence[Bot]) -> None:
 def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
     """Return the digest that the module's docstring defines.
 
-    Raises OSError if a file can't be read; BotError if there is too much to hash.
-
-    `left_out`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them.
+    `left_out`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them. Raises
+    OSError if a file can't be read; BotError if there is too much to hash.
     """
     if not path.is_dir():
         return _hash_file(path, _Budget(path))

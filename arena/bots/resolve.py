@@ -483,8 +483,7 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     """Return the sorted names of modules that a bot imports from outside of its folder and the standard library.
 
     This reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
-    imports
-    count: those in a `try` or a function may be optional. Unreadable files are skipped.
+    imports count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """
     modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
     words = [*bot.argv, *(module + end for module in modules for end in (".py", "/__main__.py"))]

@@ -141,8 +141,7 @@ def _make_finding(what: str, level: Severity, problem: sandbox.HostProblem | str
 
 
 def _check_sandboxes(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
-    """Yield whether untrusted bots can play here, what `--sandbox auto` uses, each isolating sandbox, and control
-    groups."""
+    """Yield findings on untrusted bots, `--sandbox auto`, each isolating sandbox, and control groups."""
     works = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
     refused = {name: sandbox.untrusted_problem(sandbox.SandboxChoice(name)) for name in works}
     safe = [name for name, problem in refused.items() if problem is None]

@@ -198,8 +198,7 @@ class _Game:
         self.plan: list[tuple[coup.MoveOrForfeit, ...]] = []
 
     def play(self) -> None:
-        """Play the game to its end, also after every wanted kind of request was sent, and send the bot all of its
-        lines."""
+        """Play the game to its end, also after all wanted requests, and send the bot all of its lines."""
         table, seat = self.table, self.seat
         state = coup.deal_game(table.spec.settings.rules, self.seats, self.chance, 0)
         seating = table.spec.seatings[self.number % len(table.spec.seatings)]

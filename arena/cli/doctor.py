@@ -58,8 +58,8 @@ def sandbox() -> None:
 def image() -> None:
     """Build and list images, one for each language.
 
-    Without a LANGUAGE a command applies to all. rust and go only
-    build bots; native builds bots in C and C++, and runs compiled bots and shell scripts.
+    Without a LANGUAGE a command applies to all. rust and go only build bots; native builds bots in C and C++, and runs
+    compiled bots and shell scripts.
     """
 
 

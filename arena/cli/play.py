@@ -193,8 +193,7 @@ def _open_table(
     """Yield a table with built and tested bots, and remove what was built when the context ends.
 
     given: the options' values; named: the names of those that the user gave. persons: seats to leave free. debug: the
-    bot
-    that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises the errors of a run.
+    bot that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises a run's errors.
     """
     asked = RunOptions.from_options(tuple(named), given)
     if debug is not None:

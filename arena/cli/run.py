@@ -189,9 +189,7 @@ def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConf
 def load_named_bots(arguments: Sequence[str], sandbox: str, models: bool = False) -> tuple[Bot, ...]:
     """Return the bots of command-line arguments, and print remarks on them.
 
-    Raises BotError if an argument names no bot that can be loaded.
-
-    models: whether language models may be among them.
+    models: whether language models may be among them. Raises BotError if an argument names no bot that can be loaded.
     """
     bots, remarks = load_bots(arguments, programs_of(sandbox), models=models)
     for remark in remarks:
@@ -598,8 +596,10 @@ def play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> Non
 
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
-    """Print a run's results in the wanted format, then the skipped bots. problem: why the run ended early, None if it
-    didn't."""
+    """Print a run's results in the wanted format, then the skipped bots.
+
+    problem: why the run ended early, None if it didn't.
+    """
     standings, models = this.progress.standings(), []
     if any(bot.is_model for bot in this.config.bots):
         models = import_models().report_calls(folder.path)

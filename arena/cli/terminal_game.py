@@ -243,8 +243,7 @@ class InteractiveGame:
         return bool(news)
 
     def _print_request(self) -> list[MoveOption]:
-        """Print what has happened, the table if it has changed, and the question; return the options in the order
-        printed."""
+        """Print the news, the table if it has changed, and the question; return the options in the printed order."""
         screen, view = self._screen, self._view
         news = self._print_news()
         table = view.table(screen.columns)

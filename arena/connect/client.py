@@ -283,8 +283,10 @@ class _ConnectedProgram:
             tries += 1
 
     def _make_socket(self) -> connect:
-        """Return a connection to the table that isn't open yet. A known program continues after the lines that it has
-        received."""
+        """Return a connection to the table that isn't open yet.
+
+        A known program continues after the lines that it has received.
+        """
         if self._fresh:
             self._count = 0
         return _NoRedirectConnection(

@@ -457,8 +457,7 @@ class _MutableState:
         return self.end_action(pending, then)
 
     def resolve(self, pending: ActionMove, past: FailedChallenge) -> Phase:
-        """Carry out the effect of an action that nothing has stopped. An effect that needs another decision returns its
-        phase."""
+        """Carry out the effect of an action; return the next phase, which may be a decision that the effect needs."""
         row = row_of(self.rules, pending)
         target = pending.target
         robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS

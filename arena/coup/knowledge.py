@@ -470,8 +470,10 @@ class Knowledge:
             self._hide(seat, self._roles[event.role], event.denies)
 
     def _follow_exchange(self, seat: int, event: Exchanged) -> None:
-        """Account for another seat's exchange: the cards that it returned to the deck are unknown, or the claimed role
-        is among them."""
+        """Account for another seat's exchange.
+
+        The cards that it returned to the deck are unknown, or the claimed role is among them.
+        """
         if self._rules.exchange_return is not ExchangeReturn.CLAIMED_ROLE or self._replaced:
             self._replace_unseen(seat, min(event.count, 2 - len(self._up[seat])))
             return

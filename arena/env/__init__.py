@@ -1,5 +1,4 @@
-"""Coup as an environment for reinforcement learning, as PettingZoo and Gymnasium have it. This package needs the extra
-`env`.
+"""Coup as an environment for reinforcement learning, as PettingZoo and Gymnasium have it.
 
 from arena.env import env
 
@@ -10,8 +9,8 @@ for agent in game.agent_iter():
     over = terminated or truncated
     game.step(None if over else game.action_space(agent).sample(observation["action_mask"]))
 
-Observations are computed only from the engine's views. Only `Opponent` uses bots (`arena.local`). This package must not
-know processes or pipes.
+Observations are computed only from the engine's views. Only `Opponent` uses bots (`arena.local`). This package needs
+the extra `env`, and must not know processes or pipes.
 """
 
 try:

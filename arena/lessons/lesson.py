@@ -127,8 +127,7 @@ class Course:
                 raise LessonError(f"step {number}: {problem}") from None
 
     def _play_step(self, step: Mapping[str, Any]) -> Iterator[Table]:
-        """Play one step of a lesson's script, and yield what the learner sees of it: a table without a player's move,
-        or a task."""
+        """Play a step of a lesson's script, and yield what the learner sees: a table or, at their own move, a task."""
         if "player" not in step:
             yield self._part(step)
             return

@@ -178,12 +178,11 @@ class ModelClient:
         self._changed.set()
 
     async def _ask(self, call: Call[T]) -> T:
-        """Return a call's value, from the journal if the same call was made before, else by requests until one is
-        answered.
+        """Return a call's value, from the journal if the same call was made before, else from the provider.
 
-        Each request is admitted by limits and budget, and its use is in the journal before the next one, also if it
-        fails or is
-        cancelled. Raises CallsStoppedError if the provider fails for too long or the budget is used up.
+        Requests are repeated until one is answered. Each is admitted by limits and budget, and its use is in the
+        journal before the next one, also if it fails or is cancelled. Raises CallsStoppedError if the provider fails
+        for too long or the budget is used up.
         """
         player, body = call.player, _encode_body(call)
         settings = player.settings

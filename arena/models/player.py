@@ -70,10 +70,10 @@ class ModelSeat:
             raise SandboxError(why) from problem
 
     def _decide(self, peer: ScriptPeer) -> Message:
-        """Return the reply to the open request. An unusable answer is asked for again once, then a default move is
-        played.
+        """Return the reply to the open request.
 
-        A single legal move is played without a call.
+        An unusable answer is asked for again once, then a default move is played. A single legal move is played without
+        a call.
         """
         view = self._view
         if len(view.request["legal"]) == 1:

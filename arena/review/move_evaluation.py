@@ -122,12 +122,11 @@ class MoveEvaluator:
     def _evaluate(
         self, game: Any, options: list[Move], start: Callable[[Any, Move], None], sitting: Any, margin: float | None
     ) -> tuple[Any, ...]:
-        """Return a decision's values: move made, best move, win probability, its error, gain given away, its error,
-        margin, odds.
+        """Return (move made, best move, win probability, its error, gain given away, its error, margin, odds).
 
         options: the move made, then its alternatives. The gain is measured on other deals than those that chose the
-        best move,
-        so that it isn't inflated by the choice. The odds that a challenged claim is true are None for other requests.
+        best move, so that the choice doesn't inflate it. The odds that a challenged claim is true are None for other
+        requests.
         """
         margin = self._strategist.MARGIN if margin is None else margin
         played = list(self._play_out(game, options, start, sitting, FIRST_DEALS))

@@ -80,8 +80,11 @@ class WinProbabilityCurve:
 
 @dataclass(frozen=True, slots=True)
 class MistakePattern:
-    """A common feature of costly decisions. cost: wins lost by it in a hundred lost games, with a 95 % interval that
-    assumes independent games. A game counts with its first such decision: a better move there changes what follows."""
+    """A common feature of costly decisions.
+
+    cost: wins lost by it in a hundred lost games, with a 95 % interval that assumes independent games. A game counts
+    with its first such decision: a better move there changes what follows.
+    """
 
     text: str
     count: int
@@ -368,8 +371,10 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
 
 
 def _make_decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
-    """Return the recorded and the new choice of one request in words. choice: an index into its legal moves, None for a
-    fault."""
+    """Return the recorded and the new choice of one request in words.
+
+    choice: an index into its legal moves, None for a fault.
+    """
     seating = next(game.seating for game in record.games if game.game == each.game)
     names = [record.header.bots[bot] for bot in seating]
     words = [describe_move(move, names) for move in request["legal"]]

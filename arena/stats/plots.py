@@ -235,8 +235,7 @@ def _axis(height: int, scale: Scale) -> str:
 
 
 def _render_row(place: int, row: PlotRow, scale: Scale) -> str:
-    """Return a row of a plot as SVG: its label, one or two points with their intervals, and a star for a clear
-    difference."""
+    """Return a row of a plot as SVG: label, one or two points with intervals, and a star for a clear difference."""
     middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
     parts = [f"<text x='{scale.left - 10}' y='{middle + 4}' text-anchor='end'>{escape_html(row.label)}</text>"]
     for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):

@@ -130,8 +130,7 @@ class Cases:
         self._add_calls(game)
 
     def _add_calls(self, game: GameTables) -> None:
-        """Add the use of a game's calls: of each decision, and of each player in the whole game. Unknown amounts become
-        NaN."""
+        """Add the use of calls, of each decision and of each player in the game; unknown amounts are NaN."""
         whole: dict[str, dict[str, float]] = {}
         player_of = {decision.move: decision.player for decision in game.decisions}
         for move, lines in game.calls.items():

@@ -121,8 +121,10 @@ class Statement(Row):
 
 @dataclass(slots=True, kw_only=True)
 class CallRow:
-    """A call of the journal, which has the texts. done: as in the journal, without its reason. used: whether a decision
-    of the counted games rests on it; if not, deal, condition and move are null.
+    """A call of the journal, which has the texts.
+
+    done: as in the journal, without its reason. used: whether a decision of the counted games rests on it; if not,
+    deal, condition and move are null.
     """
 
     call: int
@@ -348,10 +350,10 @@ class _GameReader:
     def _add_reaction(
         self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool
     ) -> None:
-        """Add a reaction to a claim and, if it challenges, the challenge. chance: that the claim was true by what the
-        seat knew.
+        """Add a reaction to a claim and, if it challenges, the challenge.
 
-        counted: whether this challenge was the one that the table saw.
+        chance: that the claim was true by what the seat knew. counted: whether this challenge was the one that the
+        table saw.
         """
         claim.reactions.append(
             Reaction(seat=row["seat"], player=row["player"], chance_true=chance, challenged=challenges)

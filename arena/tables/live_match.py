@@ -405,9 +405,7 @@ class RecordFolder:
     def save(self, record: referee.Record, logs: ProcessLogs = ()) -> Path:
         """Write the record, and logs as (bot, process, bytes); return the record's file.
 
-        Raises OSError if a file can't be written.
-
-        An earlier version of the record is replaced atomically.
+        An earlier version of the record is replaced atomically. Raises OSError if a file can't be written.
         """
         (self.folder / "records").mkdir(exist_ok=True)
         (self.folder / "logs").mkdir(exist_ok=True)

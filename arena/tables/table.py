@@ -513,8 +513,7 @@ class LiveTable:
             self._loop.call_soon_threadsafe(self._handle_event, event)
 
     def _handle_event(self, event: live_match.MatchEvent) -> None:
-        """Update the views by an event of the referee's thread, and show them. Events after the match's end are
-        ignored."""
+        """Update the views by an event of the referee's thread, and show them; ignore it after the match's end."""
         playing = self._playing
         if playing is None or self._dealt is None:
             return
@@ -566,8 +565,10 @@ class LiveTable:
                 self._disconnect_if_over(slot.guest)
 
     def _handle_line(self, bot: int, line: live_match.LineReceived) -> None:
-        """Pass on the referee's line: to a program as it is, to a person as a change of the view, with a time limit if
-        it asks."""
+        """Pass the referee's line on, to a program as it is, to a person as a change of the view.
+
+        A person that is asked gets a time limit.
+        """
         slot = self.slots[bot]
         if slot.kind == "program":
             slot.lines.add(line.data.decode().rstrip("\n"))

@@ -225,8 +225,7 @@ class DaskExecutor(WorkerExecutor):
             raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(error)}") from error
 
     def _watch(self) -> None:
-        """Poll the scheduler until the executor closes, in a thread of its own; report when it is lost and when it is
-        back."""
+        """Poll the scheduler until the executor closes, in a thread of its own; report its loss and its return."""
         while not self._closing.wait(_POLL_S):
             try:
                 if self._client.status == "closed":
@@ -265,8 +264,10 @@ class DaskExecutor(WorkerExecutor):
         self._workers, self._width = len(offers), sum(offers.values())
 
     def _read_admissions(self, offers: dict[str, int]) -> None:
-        """Read which of the asked workers are admitted. offers: their slots by address. A refused one is asked again
-        later."""
+        """Read which of the asked workers are admitted; a refused one is asked again later.
+
+        offers: their slots by address.
+        """
         for address in [*self._asked, *self._refused]:
             if address not in offers:  # the worker has left: a call restricted to it would never run
                 self._refused.pop(address, None)

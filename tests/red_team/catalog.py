@@ -46,13 +46,14 @@ class Probes:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A hostile bot. `faults`: it is charged with at least one of these; empty if it is harmless; with a "" among them
-    it may also be charged with nothing. `perhaps`: faults that may be added to those.
+    """A hostile bot.
 
-    `saw` maps each value that the bot reports to (lowest, highest), None for no bound; bounds in `frozen` hold only
-    where the sandbox freezes. `contains` must be in the fault's detail or the bot's standard error. `hurts` names the
-    tiers in which the opponent suffers. `bounded`: without a control group it may hurt the host. `another_user`:
-    without isolation it reaches all processes of its user.
+    `faults`: it is charged with at least one of these; empty if it is harmless; with a "" among them it may also be
+    charged with nothing. `perhaps`: faults that may be added to those. `saw` maps each value that the bot reports to
+    (lowest, highest), None for no bound; bounds in `frozen` hold only where the sandbox freezes. `contains` must be in
+    the fault's detail or the bot's standard error. `hurts` names the tiers in which the opponent suffers. `bounded`:
+    without a control group it may hurt the host. `another_user`: without isolation it reaches all processes of its
+    user.
     """
 
     attack: str

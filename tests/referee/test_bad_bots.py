@@ -50,10 +50,7 @@ SHORT_START = referee.Timing(start_ms=300)  # for the one that never greets
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The faults of a program. `codes`: those of both games; `perhaps`: those that chance may add.
-
-    `preset`: the rules.
-    """
+    """The faults of a program: `codes` of both games; `perhaps`, which chance may add. `preset`: the rules."""
 
     codes: frozenset[str]
     forfeits: bool

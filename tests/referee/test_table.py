@@ -116,9 +116,7 @@ def chosen(reply: process.Reply) -> int | None:
 def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
     box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
-    """A referee that wakes from its poll 50 ms late can't know when the answer came; the deadline itself is in
-    time.
-    """
+    """The deadline itself is in time. A referee that wakes 50 ms late can't know when the answer came."""
     clock.on = {3: lambda: box.says(choice(1)), 4: lambda: clock.passes(WALL_S + late_s)}
     reply = exchange(table, seat, clock)
     if counts:

@@ -114,9 +114,7 @@ def test_the_page_for_one_bot_is_the_same_bytes_whatever_it_could_not_know() -> 
 def test_the_page_of_a_review_is_the_same_bytes_whatever_the_bot_could_not_know(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """This includes the curve, the costly decisions and their patterns. The sent seeds differ as well, and are made
-    equal.
-    """
+    """Nor do the curve, the costly decisions and their patterns differ. The sent seeds do, and are made equal."""
 
     def seeded(record: Record, bot: int) -> list[SentLine]:
         return [

@@ -360,8 +360,9 @@ input()
 
 
 def test_the_limit_of_processes_is_the_programs_own(kind: Kind, files: Path, needs: Needs) -> None:
-    """Rows 1 and 16: the box's keeper doesn't count. Without groups a few more, and root as a plain process may
-    fork without limit.
+    """Rows 1 and 16: the box's keeper doesn't count.
+
+    Without groups a few more count, and root as a plain process may fork without limit.
     """
     needs("a limit", "nothing bounds its processes" if not kind.groups and kind.name == "process" else None)
     with running(kind.sandbox, python(FORKS, files), Limits(processes=20)) as box:

@@ -66,9 +66,7 @@ def line_of(box: BubblewrapBox) -> bytes:
 
 @pytest.mark.parametrize("name", ["two  spaces", "a\ttab", "a\nline", "not\udcff utf-8"])
 def test_a_name_that_garbles_bwraps_message_voids_nothing(sandbox: BubblewrapSandbox, files: Path, name: str) -> None:
-    """A program that can't be executed is at fault whatever its name; the message is a line
-    that can be written into a record.
-    """
+    """Whatever its name, the program is at fault, and the message is a line that can be written into a record."""
     (files / name).write_text("#!/no/such/interpreter\n")
     (files / name).chmod(0o755)
     with pytest.raises(ProgramError, match="the interpreter that its #! line names is missing") as problem:
@@ -154,8 +152,9 @@ def test_a_path_that_is_too_long_only_in_the_copy_is_the_programs_fault(files: P
 
 
 def test_swapped_out_memory_counts_against_the_own_limit(tmp_path: Path) -> None:
-    """cgroup-v1/memory.rst: memory and swap together have a limit, at which the group's own program is killed. Where a
-    machine swaps, that isn't the machine's kill, which would void the match.
+    """cgroup-v1/memory.rst: a group that exceeds the limit of memory and swap together has its own program killed.
+
+    Where a machine swaps, that isn't the machine's kill, which would void the match.
     """
     unified, memory = tmp_path / "unified", tmp_path / "memory"
     kernel = {"cgroup.freeze": "0\n", "cgroup.kill": ""}
@@ -242,8 +241,9 @@ def test_a_watch_forgets_the_dead_but_not_their_time() -> None:
 
 
 def test_process_1_is_out_of_reach(sandbox: BubblewrapSandbox, files: Path) -> None:
-    """Row 48: it has the program's user, so by its mem file the program could rewrite it: report any exit code while it
-    plays on, and undo its death with bwrap's.
+    """Row 48: process 1 has the program's user, so the program could rewrite it by its mem file.
+
+    It could report any exit code while it plays on, and undo its death with bwrap's.
     """
     code = """
 import os

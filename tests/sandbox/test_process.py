@@ -368,8 +368,9 @@ print(len(os.listdir("/dev/fd")) - before, os.listdir(scratch))
 
 @pytest.mark.parametrize("spare", [0, 3])
 def test_running_out_of_descriptors_is_a_sandbox_error(scratch: Path, tmp_path: Path, spare: int) -> None:
-    """EMFILE; half-made pipes and folders are undone without a spare descriptor. It runs in another process: the limit
-    would affect this one's other threads too.
+    """EMFILE: half-made pipes and folders are undone without a spare descriptor.
+
+    It runs in another process: the limit would affect this one's other threads too.
     """
     ran = subprocess.run(
         [sys.executable, "-c", SCARCE, str(scratch), str(tmp_path), str(spare)],

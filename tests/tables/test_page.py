@@ -429,8 +429,9 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
 
 
 def test_a_question_with_one_move_answers_itself_and_the_end_can_be_had_at_once(window: Callable[..., Any]) -> None:
-    """But only on a turn: of other questions the hidden cards decide how many moves there are. A player who is out
-    watches the rest of the game, or finishes it.
+    """This is so only on a turn: of other questions the hidden cards decide how many moves there are.
+
+    A player who is out watches the rest of the game, or finishes it.
     """
     prove = {"kind": "prove", "question": "You have no duke to show.", "options": [option(1, "decline", [(0, None)])]}
     turn = {"kind": "turn", "question": "Your turn", "options": [option(1, "a", [(0, None)])]}

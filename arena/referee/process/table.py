@@ -183,8 +183,7 @@ class SeatPoller:
                 meter.freeze()
 
     def _take_reply(self, seat: Seat, meter: Meter) -> Reply:
-        """Return what a seat's time or line amounts to, once the seat is done: a reply, a malformed line, a time-out or
-        an exit.
+        """Return a seat's reply, malformed line, time-out or exit, once the seat is done.
 
         A line that came late counts if only the referee, which slept too long, may be late.
         """

@@ -74,10 +74,10 @@ class BubblewrapSandbox(ChildSandbox):
             return self._start(program, limits, undo)
 
     def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
-        """Make a box step by step, and start its program. `undo` has what to undo of the steps so far if one of them
-        fails.
+        """Make a box step by step, and start its program.
 
-        Raises ProgramError for what the program's author can fix, SandboxError for this machine's fault.
+        `undo` gets what to undo if a later step fails. Raises ProgramError for what the program's author can fix,
+        SandboxError for this machine's fault.
         """
         try:
             launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone

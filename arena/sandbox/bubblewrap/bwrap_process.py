@@ -108,9 +108,8 @@ class BwrapProcess:
     def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
         """Wait until bwrap has executed the program `command`, and store its pid.
 
-        Raises ProgramError if it can't be executed, SandboxError if the box fails or takes too long.
-
-        `present`: its file exists, so ENOENT means that the interpreter is missing.
+        `present`: its file exists, so ENOENT means that the interpreter is missing. Raises ProgramError if it can't be
+        executed, SandboxError if the box fails or takes too long.
         """
         begin = time.monotonic()
         while (waited := time.monotonic() - begin) < within_s:

@@ -138,9 +138,8 @@ class Cgroup:
     def remove(self, timeout_s: float = CLOSE_MS / 1000) -> None:
         """Kill all processes, wait for their end, remove the directories, close the files. This never raises.
 
-        Idempotent.
-
-        `retry_removals`, or else `cleanup_stale`, removes directories that the kernel empties after the time-out.
+        A second call does nothing. `retry_removals`, or else `cleanup_stale`, removes directories that the kernel
+        empties after the time-out.
         """
         if not self._descriptors:
             return

@@ -627,8 +627,9 @@ def test_a_user_id_is_held_once_and_freed(tmp_path: Path) -> None:
 
 
 def test_only_a_real_prefix_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The folder above bin/ may be a home, or the root folder: /bin/sh must not show it. Row 67: any path may be named,
-    another bot's program too, so a lone file must be on PATH.
+    """The folder above bin/ may be a home, or the root folder: /bin/sh must not show it.
+
+    Row 67: any path may be named, another bot's program too, so a lone file must be on PATH.
     """
     home, jdk = tmp_path / "home", tmp_path / "jdk"
     for prefix in (home, jdk):

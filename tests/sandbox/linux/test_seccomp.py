@@ -99,9 +99,7 @@ def test_a_blocked_call_fails_whatever_its_arguments(rule: linux.Rule, arch: str
 @pytest.mark.parametrize("arch", linux.ARCHES)
 @each("rule", [rule for rule in linux.RULES if rule.tests])
 def test_an_argument_is_judged_by_its_low_half(rule: linux.Rule, arch: str) -> None:
-    """AF_VSOCK
-    1 << 32 once passed a 64-bit comparison of isolate.
-    """
+    """A rule on AF_VSOCK | 1 << 32 once passed a 64-bit comparison of isolate."""
     number = rule.number(arch)
     assert number is not None
     for test in rule.tests:
