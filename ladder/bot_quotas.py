@@ -10,7 +10,7 @@ from ladder.ladder import Ladder
 
 
 def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
-    """Return the bots of users that count for their quota: not those of suspended or withdrawn users."""
+    """Return the bots of a user or team, by ids of users, without those of suspended or withdrawn users."""
     out = {owner.id for owner in store.all_users(connection) if owner.suspended or owner.withdrawn}
     return [
         bot
@@ -19,14 +19,16 @@ def bots_of_party(connection: Connection, party: Collection[int]) -> list[store.
     ]
 
 
+def bots_in_quota(connection: Connection, party: Collection[int]) -> list[store.BotRecord]:
+    """Return the bots that use up the quota of a user or team: those of `bots_of_party` that aren't disabled."""
+    return [bot for bot in bots_of_party(connection, party) if find_disabling(connection, bot) is None]
+
+
 def list_surplus_bots(
     ladder: Ladder, connection: Connection, joining: Collection[int], party: Collection[int]
 ) -> list[store.BotRecord]:
     """Return the newest bots of users that join a party, by their ids, beyond its quota, without disabled ones."""
-    theirs, own = (
-        [bot for bot in bots_of_party(connection, ids) if find_disabling(connection, bot) is None]
-        for ids in (party, set(joining).difference(party))
-    )
+    theirs, own = (bots_in_quota(connection, ids) for ids in (party, set(joining).difference(party)))
     free = max(0, ladder.settings.quotas.max_bots_per_user - len(theirs))
     return sorted(own, key=lambda bot: bot.id)[free:]
 

@@ -11,7 +11,7 @@ from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submis
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder import store
-from ladder.bot_quotas import bots_of_party, find_disabling
+from ladder.bot_quotas import bots_in_quota, bots_of_party, find_disabling
 from ladder.bots.pages import BotPage, RemainingQuota
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline
@@ -21,7 +21,7 @@ from ladder.settings import LadderError, LadderSettings
 from ladder.users import SIGNED_UP, TAKE_OVER_FIRST, is_pseudonym, list_signed_up
 from ladder.view_context import ViewContext
 
-_NAMING = 'Use another name: --name NAME, or the field "Name of the bot" on the page.'
+_NAMING = "Give the bot another name."
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
 def _get_only_bot_name(connection: Connection, login: str) -> str:
     """Return the name of a user's or team's only bot, or one for a first. Raises LadderError if there are several."""
     owner = get_user(connection, login)
-    own = [bot.name for bot in bots_of_party(connection, store.get_party(connection, owner))]
+    own = [bot.name for bot in bots_in_quota(connection, store.get_party(connection, owner))]
     if len(own) > 1:
         raise LadderError(
-            f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, with --name."
+            f"the user has several bots: {', '.join(map(escape_control, own))}.\nSubmit this one alone, by its name."
         )
     return own[0] if own else "-".join(owner.pseudonym.split())
 
@@ -150,7 +150,7 @@ def _store_submission(
     bundle, received = new.bundle, now if new.received_at is None else new.received_at
     acting = get_acting_user(connection, new.login)
     owner, party = acting.id, store.get_party(connection, acting)
-    bots = [] if new.name else bots_of_party(connection, party)
+    bots = [] if new.name else bots_in_quota(connection, party)
     name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
     known = find_bot_ignoring_case(connection, name)
     _require_own_name(connection, acting, name, known, settings)
@@ -267,7 +267,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     result = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
         suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
-        can_add_bot=len(bots) < quotas.max_bots_per_user,
+        can_add_bot=len(bots_in_quota(connection, party)) < quotas.max_bots_per_user,
         remaining=max(0, quotas.max_submissions_per_day - today),
         limit=quotas.max_submissions_per_day,
         resets_at=begins + DAY_S,
@@ -368,10 +368,10 @@ def describe_party(login: str, party: Collection[int]) -> str:
 
 
 def _check_bots(connection: Connection, party: Collection[int], settings: LadderSettings) -> None:
-    names = [bot.name for bot in bots_of_party(connection, party)]
+    names = [bot.name for bot in bots_in_quota(connection, party)]
     most = settings.quotas.max_bots_per_user
     if len(names) >= most:
         raise LadderError(
             f"the quota of {format_count(most, 'bot')} for a user or team is used up: {', '.join(names)}.\n"
-            f'Submit a version of one of them: --name NAME, or the field "Name of the bot" on the page.'
+            "Submit a version of one of them, by its name."
         )

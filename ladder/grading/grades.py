@@ -538,7 +538,7 @@ def _draft_release(
             f'"{escape_control(name)}" isn\'t a valid name for a release.\nUse 1 to 40 letters, digits, "-" and "_".'
         )
     if (final is None) == (deadline is None):
-        raise LadderError("a release needs one final or one deadline.\nGive --final or --deadline.")
+        raise LadderError("a release needs one final or one deadline.\nName one of them.")
     of = ("deadline", deadline) if deadline is not None else ("final", str(final))
     at = ladder.clock()
     with ladder.database.read() as connection:
@@ -611,7 +611,7 @@ def _require_new_release(connection: Connection, name: str, same: set[_Scope], r
     if before and not reason:
         raise LadderError(
             f'grades of the {" ".join(before[-1].scope)} were released before, as "{before[-1].name}".\n'
-            "Give the reason for the regrade."
+            "Give a reason, which all users see."
         )
 
 

@@ -166,8 +166,8 @@ def add_members(
             continue
         if was not in (None, team) and not move:
             raise LadderError(
-                f"{escape_control(user.login)} is in the team {escape_control(was)}.\nNo user joined. Move the "
-                "user: --move"
+                f"{escape_control(user.login)} is in the team {escape_control(was)}.\n"
+                "No user joined. Choose to move users who are in another team."
             )
         others = [row for row in rows if row.login == user.login and (row != old or was != team)]
         if any(at < (row.left_at or row.joined_at) for row in others):

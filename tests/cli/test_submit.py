@@ -129,7 +129,7 @@ def test_errors_have_one_or_two_lines(place: Place) -> None:
             ((server.url, bot, "--token-file", reads), 2, "doesn't contain a token"),
             ((server.url[7:], bot, "--token-file", file), 2, "the address must begin with https://"),
             ((server.url, large, "--token-file", file), 2, "the limit is 16 MB"),
-            ((server.url, bot, "--token-file", file, "--name", "a@b"), 2, "--name NAME"),
+            ((server.url, bot, "--token-file", file, "--name", "a@b"), 2, "Give the bot another name"),
             ((server.url, bot, "--token-file", file, "--name", "ada", "--no-wait"), 0, "/bots/ada/"),
         ):
             ran = place.call("submit", *words)

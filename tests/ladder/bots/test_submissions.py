@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Connection, case, update
 
 from ladder import store
-from ladder.bots import submit_bot, submit_folder, view_bot
+from ladder.bots import disable_bot, get_remaining_quota, submit_bot, submit_folder, view_bot
 from ladder.clock import format_local_time, parse_time
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
@@ -84,6 +84,19 @@ def test_a_submission_without_a_name_is_the_next_version_of_the_only_bot(ladder:
     assert submit_bot(ladder, path, "ada", name="second").version_ref == "second@1"
     with pytest.raises(LadderError, match="formula"):
         submit_bot(ladder, path, "ada")
+
+
+def test_a_disabled_bot_leaves_its_owner_the_quota(ladder: Ladder, tmp_path: Path) -> None:
+    """Else a user whom a team's quota had cost the only bot couldn't play again, even after leaving the team."""
+    hand_in(ladder, "ada", "first")
+    (path := tmp_path / "second.py").write_text(PY)
+    with pytest.raises(LadderError, match=r"quota of 1 bot .* is used up: first"):
+        submit_bot(ladder, path, "ada", name="second")
+    disable_bot(ladder, "first", "prof", "it hangs")
+    with ladder.reading(Viewer("ada")) as context:
+        assert get_remaining_quota(ladder, context).can_add_bot
+    assert submit_bot(ladder, path, "ada").version_ref == "second@1"
+    assert submit_bot(ladder, path, "ada", name="first").disabled_reason == "it hangs"
 
 
 def test_each_subfolder_is_submitted_for_the_login_in_its_name(ladder: Ladder, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_release_has_a_unique_name_and_a_regrade_needs_a_reason(ladder: Ladder
     grading.release_grades(ladder, "one", "teacher", None, deadline="first")
     cases: tuple[tuple[str, dict[str, str], str | None, str], ...] = (
         ("one", {"deadline": "first"}, "again", "is released already"),
-        ("two", {"deadline": "first"}, None, 'before, as "one".\nGive the reason'),
+        ("two", {"deadline": "first"}, None, 'before, as "one".\nGive a reason'),
         ("../x", {"deadline": "first"}, "x", "isn't a valid name"),
         ("two", {}, "x", "one final or one deadline"),
         ("two", {"deadline": "second"}, "x", "has no deadline"),

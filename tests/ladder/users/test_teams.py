@@ -505,7 +505,7 @@ def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) ->
 def test_the_commands_report_their_effects(ladder: Ladder, tmp_path: Path) -> None:
     term, file = Term(ladder.path), tmp_path / "groups.csv"
     assert "2 joined a team, 0 left one" in term.arena("teams join", "Red", "ada", "bob", "--reason", "they asked").err
-    assert "--move" in term.arena("teams join", "Blue", "bob", "--reason", "x", code=2).err
+    assert "Choose to move" in term.arena("teams join", "Blue", "bob", "--reason", "x", code=2).err
     done = term.json("teams join", "Blue", "bob", "eve", "--move", "--reason", "x")
     assert done == {"joined": 2, "left": 1, "cancelled": 0}
     file.write_text("login,team\neve,Green\n")
