@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, WebSocket
@@ -119,7 +119,8 @@ def new(request: CurrentContext) -> Response:
     """Show the form that opens a table."""
     allowed = request.ladder.last_settings.tables.chat
     modes = [mode for mode in ChatMode if allowed is not ChatMode.OFF and limit_chat_mode(mode, allowed) is mode]
-    return render_form(request, "new_table.html", rulesets=list_rulesets(request.ladder), modes=modes)
+    pace = request.ladder.last_settings.tables.pace
+    return render_form(request, "new_table.html", rulesets=list_rulesets(request.ladder), modes=modes, pace=pace)
 
 
 @tables_router.post("/tables", include_in_schema=False)
@@ -132,15 +133,17 @@ def open_by_form(
     is_public: Annotated[bool, Form()] = False,
     allow_spectators: Annotated[bool, Form()] = False,
     chat: Annotated[ChatMode, Form()] = ChatMode.OFF,
+    pace: Annotated[Literal["slow", "normal", "fast", "instant"], Form()] = "normal",
 ) -> Response:
-    """Open a table for its opener and free seats, and redirect to it: bots are chosen there."""
+    """Open a table for its opener and free seats, and redirect to it: there the page sends the pace to the table."""
     count_try(request, "table")
     wanted = OpenTableRequest(
         rules=rules, games=games, move_time_s=max(5, move_time_s) if move_time_s else None, has_own_seat=True,
         user_seats=usual_seats(get_rules(request.ladder, rules)) - 1, allow_spectators=allow_spectators,
         is_public=is_public, starts_itself=False, chat=chat,
     )  # fmt: skip
-    return RedirectResponse(f"/tables/{open_session(request.ladder, wanted, request.actor).session.id}/play", 303)
+    id = open_session(request.ladder, wanted, request.actor).session.id
+    return RedirectResponse(f"/tables/{id}/play#{pace}", 303)
 
 
 @tables_router.post("/tables/quick", include_in_schema=False)

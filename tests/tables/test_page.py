@@ -24,13 +24,13 @@ def window(browser: Reader) -> Iterator[Callable[..., Any]]:
     """Give a function that opens a person's page; an error in the page fails the test."""
     contexts = []
 
-    def begin(there: TableServer, secret: str | None, **options: Any) -> Any:
+    def begin(there: TableServer, secret: str | None, hash_: str = "", **options: Any) -> Any:
         contexts.append(browser.browser.new_context(**options))
         contexts[-1].set_default_timeout(WAIT_MS)
         page = contexts[-1].new_page()
         page.on("console", lambda message: browser.wrong.append(message.text))
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
-        page.goto(there.url.replace("ws", "http") + ("/" if secret is None else f"/?secret={secret}"))
+        page.goto(there.url.replace("ws", "http") + ("/" if secret is None else f"/?secret={secret}") + hash_)
         return page
 
     yield begin
@@ -100,7 +100,8 @@ def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], ax
         there.slots[2].free = True
         strength = {"name": HOSTILE, "rank": [1, 3], "rating": [24.1, 22.9, 25.3]}
         there.table.bots = [strength, {"name": "honest@3", "rank": [], "rating": None}]
-        opener, looker = window(there, "secret0"), window(there, None)
+        opener, looker = window(there, "secret0", "#slow"), window(there, None)
+        looker.get_by_text("pace: slow").wait_for()
 
         def click(name: str) -> SlotChange:
             opener.get_by_role("button", name=name).click()

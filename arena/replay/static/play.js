@@ -73,6 +73,10 @@ function connect() {
     state.sent = null; // answers given meanwhile were lost
     live = false;
     if (remembered("pace")) send({ pace: remembered("pace") });
+    const pace = location.hash.slice(1); // chosen on the form that opened the table
+    if (!PACES.includes(pace)) return;
+    send({ table_pace: pace });
+    history.replaceState(null, "", location.pathname + location.search);
   };
   socket.onmessage = (event) => take(JSON.parse(event.data));
   socket.onclose = (event) => closed(event.code, event.reason);

@@ -209,7 +209,9 @@ def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site:
 
 def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTables) -> None:
     """The opener adds a bot and removes a place; a guest comes by the link. A player who left has one replay only."""
-    assert site.post("/tables", site.session("ada"), rules="coup", is_public="false", allow_spectators="true")[0] == 303
+    form = {"rules": "coup", "is_public": "false", "allow_spectators": "true", "pace": "fast"}
+    status, address, _ = site.post("/tables", site.session("ada"), **form)
+    assert (status, address.partition("#")[2]) == (303, "fast")
     with closing(open_ladder(site.served.folder)) as ladder:
         id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, False)))
         link = f"{site.url}/tables/{id}/join?link={ladder.invitation_code(id)}"
