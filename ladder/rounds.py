@@ -1,4 +1,4 @@
-"""Schedule a ladder's rounds: assign the active versions to tables, and balance which of them meet.
+"""Plan a ladder's rounds: assign the active versions to tables, and balance which of them meet.
 
 In a round every active version plays once. Remaining slots are filled in order:
 

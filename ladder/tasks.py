@@ -22,7 +22,7 @@ from arena.workers import CallTimeoutError, ExecutorLostError, WorkerDiedError, 
 from ladder import store
 from ladder.clock import DAY_S
 from ladder.ladder import Ladder
-from ladder.round_scheduler import RoundScheduler
+from ladder.round_queue import RoundQueue
 from ladder.runner_events import AttemptFailed, RunnerEvent, WorkerRefused
 from ladder.worker import MAX_REVIEW_S, ReviewJob, Task, VersionCheckJob
 
@@ -51,7 +51,7 @@ class TaskSource:
         self._runner = runner
         self._width = width
         self._left = matches
-        self._rounds = RoundScheduler(ladder)
+        self._rounds = RoundQueue(ladder)
         self._running: dict[Task, None] = {}
         self._unsaved: Task | None = None  # has ended, but its result isn't in the database yet
         self._retries: list[Task] = []  # with the archives that the worker lacked
@@ -186,7 +186,7 @@ class TaskSource:
             task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None and may_review and (review := self._claim_review(connection)) is not None:
                 return review
-            if task is None and not frozen and self._rounds.queue(connection):
+            if task is None and not frozen and self._rounds.queue_next(connection):
                 task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
             if task is None:
                 return None

@@ -135,10 +135,10 @@ ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.ref
   ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
   ladder.standings ladder.bots
 ladder.runner_events: arena.workers ladder.ladder
-ladder.round_scheduler: arena.schedule ladder.store ladder.rounds ladder.ladder
+ladder.round_queue: arena.schedule ladder.store ladder.rounds ladder.ladder
 ladder.challenges: arena.escaping ladder.store ladder.settings ladder.clock ladder.ladder ladder.bots
 ladder.tasks: arena.escaping arena.workers arena.referee arena.bots arena.run ladder.store ladder.worker ladder.clock
-  ladder.ladder ladder.runner_events ladder.round_scheduler
+  ladder.ladder ladder.runner_events ladder.round_queue
 ladder.team_invitations: arena.escaping arena.formatting ladder.store ladder.settings ladder.ladder ladder.bot_quotas
   ladder.users
 ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena.run ladder.store ladder.settings

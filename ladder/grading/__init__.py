@@ -1,6 +1,7 @@
 """Finals, grades and their releases."""
 
-from ladder.grading.final_states import BaselineResult, FinalList, FinalState, list_finals, summarize_final
+from ladder.grading.baselines import BaselineResult
+from ladder.grading.final_states import FinalList, FinalState, list_finals, summarize_final
 from ladder.grading.finals import (
     EXTRA_ROUNDS,
     FINAL_GAMES,

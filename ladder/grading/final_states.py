@@ -1,4 +1,4 @@
-"""Show finals: their progress and, once revealed, their results and keys; and the results of baselines."""
+"""Show finals: their progress and, once revealed, their results and keys."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,25 +9,6 @@ from ladder import store
 from ladder.permissions import PUBLIC_VIEWER, Viewer
 from ladder.standings.computation import Standings, StandingsRow
 from ladder.view_context import ViewContext, paginate
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineResult:
-    """The result of one baseline for one version. threshold, value and its interval (low, high) are in percent.
-
-    points: those earned, of `max_points`. inconclusive: whether the threshold lies within the interval.
-    """
-
-    baseline: str
-    passed: bool
-    points: float
-    max_points: float
-    threshold: float | None
-    value: float | None
-    low: float | None
-    high: float | None
-    inconclusive: bool
-    explanation: str
 
 
 @dataclass(frozen=True, slots=True)

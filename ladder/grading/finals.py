@@ -1,15 +1,11 @@
-"""Hold finals with verifiable deals, and compare versions with baselines.
+"""Hold finals with verifiable deals.
 
     made        versions are chosen, the key is drawn, its SHA-256 is published, all matches are queued
     played      by the ladder's runners, also while it is frozen
     revealed    once all matches have ended: the standings are shown, and the key, so that anyone can verify the deals
 
 The key decides tables, seats and every card, also of the extra matches that break a tie.
-
-A baseline compares a measurement with its threshold. A version beats a bot if the 95 % interval of the difference of
-adjusted win rates is above 0. Games in common are too few, and at a table of four they depend as much on the others.
-Faults are counted plainly: after 240 games without one, the interval still reaches 1.6 %. A rate is compared by its
-value; if the threshold is inside the interval, the result is marked as inconclusive."""
+"""
 
 import json
 import os
@@ -27,8 +23,7 @@ from threading import Lock
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
-from arena.formatting import format_count, format_interval
-from arena.rating import Estimate, win_rate_interval
+from arena.formatting import format_count
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
 from ladder import store
@@ -42,7 +37,6 @@ from ladder.deadlines import (
 from ladder.exports import make_empty_folder
 from ladder.grading.final_states import (
     DECIDING,
-    BaselineResult,
     FinalList,
     FinalState,
     list_finals,
@@ -52,7 +46,7 @@ from ladder.grading.final_states import (
 )
 from ladder.ladder import Ladder, transaction
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.settings import Baseline, Deadline, LadderError
+from ladder.settings import Deadline, LadderError
 from ladder.standings import Evaluation, evaluate_versions, standings_for_reader
 from ladder.standings.computation import Standings, StandingsRow
 from ladder.view_context import ViewContext
@@ -549,104 +543,3 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.F
 
 def _versions(connection: Connection, final: store.Final) -> list[store.Version]:
     return [store.get_version_by_id(connection, version) for version in final.versions]
-
-
-def evaluate_baseline(
-    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
-) -> BaselineResult:
-    """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
-    if baseline.beats is not None:
-        return _judge_lead(baseline, version, measured, other)
-    if baseline.min_games is not None:
-        return _judge_games(baseline, baseline.min_games, version, measured)
-    assert baseline.min_win_rate_percent is not None
-    return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, measured)
-
-
-def failed_baseline_result(baseline: Baseline, words: str) -> BaselineResult:
-    """Return the result of a baseline that couldn't be measured."""
-    return _make_result(baseline, False, None, None, words)
-
-
-def _judge_lead(
-    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
-) -> BaselineResult:
-    """Return whether the version's win rate is above the baseline's bot, `other`, with the whole interval of its
-    lead."""
-    if other is None:
-        return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
-    if other.bot == version.bot:
-        return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
-    lead = measured.lead(version.id, other.id)
-    if lead is None:
-        return failed_baseline_result(baseline, "no games yet")
-    if lead.low is None:
-        return _make_result(baseline, False, 0.0, lead, "too few games for an interval")
-    passed = lead.low > 0
-    way = "ahead of" if lead.value > 0 else "behind"
-    words = f"{abs(100 * lead.value):.1f} points {way} {other.version_ref} ({format_interval(lead, to=' to ')})"
-    return _make_result(baseline, passed, 0.0, lead, words)
-
-
-def _judge_games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
-    """Return whether the version has played enough games, with a small enough share of faulty ones."""
-    row = measured.row(version.id)
-    played = 0 if row is None else row.games
-    faulty = measured.faulty.get(version.id, 0)
-    words = f"{played} of {format_count(games, 'required game')}"
-    if baseline.max_fault_percent is None:
-        return _make_result(baseline, played >= games, None, None, words)
-    if not played:
-        return _make_result(baseline, False, baseline.max_fault_percent, None, words)
-    estimate = Estimate(faulty / played, *win_rate_interval(faulty, played))
-    passed = played >= games and 100 * estimate.value < baseline.max_fault_percent
-    words = f"{words}, {100 * estimate.value:.1f} % with a fault"
-    return _make_result(baseline, passed, baseline.max_fault_percent, estimate, words)
-
-
-def _judge_win_rate(
-    baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation
-) -> BaselineResult:
-    """Return whether the version's adjusted win rate is at least the threshold, in percent; inconclusive if its
-    interval is
-    not.
-    """
-    row = measured.row(version.id)
-    if row is None or row.win_rate_adjusted is None:
-        return failed_baseline_result(baseline, "no games yet")
-    estimate = row.win_rate_adjusted
-    interval = f" ({format_interval(estimate, to=' to ')})"
-    words = f"win rate {100 * estimate.value:.1f} %"
-    words += interval if estimate.low is not None else ", too few games for an interval"
-    passed = estimate.low is not None and 100 * estimate.value >= threshold
-    doubtful = (
-        estimate.low is not None and estimate.high is not None and 100 * estimate.low < threshold <= 100 * estimate.high
-    )
-    return _make_result(baseline, passed, threshold, estimate, words, doubtful)
-
-
-def _make_result(
-    baseline: Baseline,
-    passed: bool,
-    threshold: float | None,
-    estimate: Estimate | None,
-    words: str,
-    doubtful: bool = False,
-) -> BaselineResult:
-    """Return a baseline's result with rates in percent. words: what was measured."""
-
-    def percent(value: float | None) -> float | None:
-        return None if value is None else round(100 * value, 6)  # beyond, processors differ
-
-    return BaselineResult(
-        baseline=baseline.name,
-        passed=passed,
-        points=baseline.points if passed else 0.0,
-        max_points=baseline.points,
-        threshold=threshold,
-        value=None if estimate is None else percent(estimate.value),
-        low=None if estimate is None else percent(estimate.low),
-        high=None if estimate is None else percent(estimate.high),
-        inconclusive=doubtful,
-        explanation=words,
-    )

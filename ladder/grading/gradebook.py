@@ -25,7 +25,7 @@ from statistics import mean, median
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from arena.rating import Estimate
-from ladder.grading.final_states import BaselineResult
+from ladder.grading.baselines import BaselineResult
 from ladder.store import ERASED
 from ladder.users import UserSummary
 

@@ -20,8 +20,14 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.rating import RATING_MODEL, Estimate
 from ladder import deadlines, store
-from ladder.grading.final_states import BaselineResult
-from ladder.grading.finals import FINAL_NAME, evaluate_baseline, failed_baseline_result, reveal_final_results
+from ladder.grading.baselines import (
+    describe_baseline,
+    describe_baseline_result,
+    evaluate_baseline,
+    failed_baseline_result,
+    require_baseline_bots,
+)
+from ladder.grading.finals import FINAL_NAME, reveal_final_results
 from ladder.grading.gradebook import (
     Grade,
     GradeChange,
@@ -194,7 +200,7 @@ def collect_grading_inputs(
 
     Raises LadderError if a baseline names an unknown bot.
     """
-    _require_baseline_bots(connection, settings)
+    require_baseline_bots(connection, settings.baselines)
     scope = _GradingScope(connection, settings, now, final, limit)
     moment = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
     fit = tuple(version.id for version in store.accepted_versions(connection)) if final is None else ()
@@ -293,17 +299,6 @@ def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
         return ""
     spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
     return f"extended until {deadlines.format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
-
-
-def _require_baseline_bots(connection: Connection, settings: LadderSettings) -> None:
-    bots = {bot.name: bot for bot in store.all_bots(connection)}
-    for baseline in settings.baselines:
-        if baseline.beats is not None and baseline.beats not in bots:
-            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
-            raise LadderError(
-                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}" that doesn\'t exist.\n'
-                f"The reference bots are {references}."
-            )
 
 
 def _explain_missing_version(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
@@ -432,7 +427,7 @@ def _make_grade(
         win_rate_adjusted=None if row is None else _round_estimate(row.win_rate_adjusted),
         games=0 if row is None else row.games,
         baselines=marks,
-        reason="; ".join(map(_describe_baseline_result, marks)),
+        reason="; ".join(map(describe_baseline_result, marks)),
         points_before_penalty=before,
         late_penalty=penalty,
         late_days_spent=candidate.spent if candidate.own else 0,
@@ -471,12 +466,6 @@ def _describe_lateness(
         off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
         costs.append(f"{format_count(days, 'day')} at {percent:g} %{capped}: {off}")
     return [f"{grade.late}: {', '.join(costs)}"]
-
-
-def _describe_baseline_result(each: BaselineResult) -> str:
-    outcome = "passed" if each.passed else "not passed"
-    doubt = ", inconclusive: the threshold is inside the interval" if each.inconclusive else ""
-    return f"{each.baseline}: {outcome}, {each.explanation}{doubt}"
 
 
 def _make_empty_grade(line: UserGradingInputs, basis: GradingInputs) -> Grade:
@@ -751,7 +740,8 @@ def _list_changes(connection: Connection, before: StoredRelease, after: StoredRe
     had, has = ({each.name: each for each in inputs.baselines} for inputs in (old, new))
     for name in dict.fromkeys(chain(had, has)):
         if had.get(name) != has.get(name):
-            yield f'the baseline "{name}": now {_asked(has.get(name))}, before {_asked(had.get(name))}'
+            now, earlier = (describe_baseline(each.get(name)) for each in (has, had))
+            yield f'the baseline "{name}": now {now}, before {earlier}'
     if old.penalty_percent_per_day != new.penalty_percent_per_day:
         yield f"{new.penalty_percent_per_day:g} % deducted a day, {old.penalty_percent_per_day:g} before"
     if old.max_penalty_percent != new.max_penalty_percent:
@@ -766,21 +756,6 @@ def _list_changes(connection: Connection, before: StoredRelease, after: StoredRe
     for label, matches in (("void since", void - void_before), ("no longer void", void_before - void)):
         if matches:
             yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
-
-
-def _asked(baseline: Baseline | None) -> str:
-    if baseline is None:
-        return "none"
-    values = baseline.model_dump(exclude={"name", "points"}, exclude_none=True)
-    return f"{baseline.points:g} points for {' and '.join(_REQUIREMENTS[name].format(values[name]) for name in values)}"
-
-
-_REQUIREMENTS = {
-    "beats": "beating {}",
-    "min_games": "at least {} games",
-    "max_fault_percent": "faults in less than {:g} % of games",
-    "min_win_rate_percent": "a win rate of at least {:g} %",
-}
 
 
 def _time(timestamp: float | None) -> str:

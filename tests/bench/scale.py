@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ladder.round_scheduler import RoundScheduler
+from ladder.round_queue import RoundQueue
 from ladder.standings import StandingsUpdater
 from tests.bench import web
 from tests.bench.ladder import fill, measure_cpu, new_ladder, real_record, save_one_by_one
@@ -36,9 +36,9 @@ def main(bots: int, rounds: int = 4) -> None:
         for path in ("/", "/standings", "/bots", "/bots/bot7"):
             web.PATHS = (path,)
             print_time(path, web.measure(ladder)[0].drawn)
-        scheduler = RoundScheduler(ladder)
+        scheduler = RoundQueue(ladder)
         for name in ("first round", "next round"):
-            print_time(name, measure_cpu(lambda: ladder.database.write(scheduler.queue))[1])
+            print_time(name, measure_cpu(lambda: ladder.database.write(scheduler.queue_next))[1])
 
 
 if __name__ == "__main__":

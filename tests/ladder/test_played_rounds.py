@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select, update
 from ladder.bots import BotPage, view_bot
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
-from ladder.round_scheduler import RoundScheduler
+from ladder.round_queue import RoundQueue
 from ladder.store import METADATA, get_version_by_id
 from tests.ladder.classes import hand_in, make_ladder
 
@@ -37,12 +37,12 @@ def page_of(ladder: Ladder, ids: set[int]) -> BotPage:
 
 
 def play_rounds(
-    ladder: Ladder, rounds: RoundScheduler, slow: set[int], count: int, took_us: int = SLOW_US
+    ladder: Ladder, rounds: RoundQueue, slow: set[int], count: int, took_us: int = SLOW_US
 ) -> list[set[int]]:
     """Queue rounds, mark them as played, and return the versions of each."""
 
     def act(connection: Connection) -> set[int]:
-        rounds.queue(connection)
+        rounds.queue_next(connection)
         table = select(matches.c.id).where(matches.c.status == "queued").order_by(matches.c.id)
         ended = connection.scalar(select(func.max(matches.c.end_sequence))) or 0
         played: set[int] = set()
@@ -72,14 +72,14 @@ def versions(ladder: Ladder) -> list[int]:
 def test_a_bot_at_4_ms_of_500_plays_as_often_as_bots_that_answer_at_once(ladder: Ladder) -> None:
     """It takes forty times as long as the others, but the ladder allows it."""
     thinks = set(versions(ladder)[-1:])
-    played = play_rounds(ladder, RoundScheduler(ladder), thinks, 30, took_us=4_000 * REQUESTS)
+    played = play_rounds(ladder, RoundQueue(ladder), thinks, 30, took_us=4_000 * REQUESTS)
     assert all(thinks <= field for field in played)
     assert page_of(ladder, thinks).throttle_reason is None
 
 
 def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    played = play_rounds(ladder, RoundScheduler(ladder), slow, 40)
+    played = play_rounds(ladder, RoundQueue(ladder), slow, 40)
     assert [bool(slow & field) for field in played] == [True, *[True, False] * 19, True]
     assert all(len(field) >= 12 for field in played), "no round leaves out another"
     page = page_of(ladder, slow)
@@ -92,7 +92,7 @@ def test_a_slow_version_plays_every_second_round_and_its_page_shows_it(ladder: L
 
 def test_a_version_that_begins_to_hang_is_slow_after_its_first_match(ladder: Ladder) -> None:
     """A mean over hundreds of matches would show it only after hundreds more."""
-    rounds, slow = RoundScheduler(ladder), set(versions(ladder)[-2:])
+    rounds, slow = RoundQueue(ladder), set(versions(ladder)[-2:])
     play_rounds(ladder, rounds, set(), 6)
     played = play_rounds(ladder, rounds, slow, 3, took_us=2_000_000 * REQUESTS)
     assert [bool(slow & field) for field in played] == [True, True, False]
@@ -100,23 +100,23 @@ def test_a_version_that_begins_to_hang_is_slow_after_its_first_match(ladder: Lad
 
 def test_a_new_runner_knows_the_slow_versions(ladder: Ladder) -> None:
     slow = set(versions(ladder)[-2:])
-    play_rounds(ladder, RoundScheduler(ladder), slow, 4)
-    assert not slow & play_rounds(ladder, RoundScheduler(ladder), slow, 1)[0]
+    play_rounds(ladder, RoundQueue(ladder), slow, 4)
+    assert not slow & play_rounds(ladder, RoundQueue(ladder), slow, 1)[0]
 
 
 def test_a_running_runner_queues_the_rounds_of_a_new_one(ladder: Ladder) -> None:
-    old = RoundScheduler(ladder)
+    old = RoundQueue(ladder)
     play_rounds(ladder, old, set(), 7)
 
-    def tables(rounds: RoundScheduler) -> list[int]:
+    def tables(rounds: RoundQueue) -> list[int]:
         with ladder.database.engine.connect() as connection, connection.begin() as both:
             before = connection.scalar(select(func.max(matches.c.id)))
-            rounds.queue(connection)
+            rounds.queue_next(connection)
             seats = select(match_players.c.version).where(match_players.c.match > before)
             found = list(connection.scalars(seats.order_by(match_players.c.match, match_players.c.slot)))
             both.rollback()
         return found
 
-    met = [(rounds._met, rounds._played) for rounds in (old, RoundScheduler(ladder)) if tables(rounds)]
+    met = [(rounds._met, rounds._played) for rounds in (old, RoundQueue(ladder)) if tables(rounds)]
     assert met[0] == met[1]
-    assert tables(old) == tables(RoundScheduler(ladder)) != []
+    assert tables(old) == tables(RoundQueue(ladder)) != []

@@ -21,7 +21,7 @@ from ladder.grading import create_final, number_owners
 from ladder.home import view_account
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.round_scheduler import RoundScheduler
+from ladder.round_queue import RoundQueue
 from ladder.rounds import no_round_reason, plan_next_round
 from ladder.settings import LadderError
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team, list_surplus_bots
@@ -292,7 +292,7 @@ def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
         alone = [login for login in people if draw.random() < 0.2]
         leave_teams(ladder, alone, "teacher", "x")
         now = current(ladder)
-        field = ladder.database.read_with_retry(RoundScheduler(ladder)._list_entrants)
+        field = ladder.database.read_with_retry(RoundQueue(ladder)._list_entrants)
         playing = {each.id: each for each in ladder.database.read_with_retry(store.active_versions)}
     party = {id: id if each.is_reference else now.get(each.login, each.login) for id, each in playing.items()}
     assert max(list(party.values()).count(name) for name in party.values()) > 4

@@ -1,6 +1,6 @@
 """Queue a ladder's rounds, as `ladder.rounds` plans them.
 
-A round consists of tables of all active versions. Past meetings are counted once over all matches, then
+Past meetings are counted once over all matches, then
 incrementally, so a round costs the same after a million games as after a thousand.
 """
 
@@ -17,8 +17,8 @@ from ladder.rounds import RECENT_MATCHES, Entrant, is_slow, no_round_reason, pla
 _MAX_TIMED_MATCHES = 5000  # the newest matches from which a new runner finds slow versions
 
 
-class RoundScheduler:
-    """Plan and queue rounds for one runner; several runners may queue rounds of the same ladder."""
+class RoundQueue:
+    """The rounds that one runner queues; several runners may queue rounds of the same ladder."""
 
     def __init__(self, ladder: Ladder) -> None:
         self._ladder = ladder
@@ -28,7 +28,7 @@ class RoundScheduler:
         self._ended = 0  # the end_sequence of the last match whose times were read
         self._spent: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=RECENT_MATCHES))
 
-    def queue(self, connection: Connection) -> int:
+    def queue_next(self, connection: Connection) -> int:
         """Queue the next round; return the number of its matches, 0 if there is an `idle_reason`."""
         self._count_meetings(connection)
         self._read_times(connection)

@@ -1,0 +1,171 @@
+"""Compare versions with the baselines of a ladder, which give points.
+
+A baseline compares a measurement with its threshold. A version beats a bot if the 95 % interval of the difference of
+adjusted win rates is above 0. Games in common are too few, and at a table of four they depend as much on the others.
+Faults are counted plainly: after 240 games without one, the interval still reaches 1.6 %. A rate is compared by its
+value; if the threshold is inside the interval, the result is marked as inconclusive.
+"""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from arena.formatting import format_count, format_interval
+from arena.rating import Estimate, win_rate_interval
+from ladder import store
+from ladder.settings import Baseline, LadderError
+from ladder.standings import Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineResult:
+    """The result of one baseline for one version. threshold, value and its interval (low, high) are in percent.
+
+    points: those earned, of `max_points`. inconclusive: whether the threshold lies within the interval.
+    """
+
+    baseline: str
+    passed: bool
+    points: float
+    max_points: float
+    threshold: float | None
+    value: float | None
+    low: float | None
+    high: float | None
+    inconclusive: bool
+    explanation: str
+
+
+def require_baseline_bots(connection: Connection, baselines: tuple[Baseline, ...]) -> None:
+    """Raise LadderError if a baseline names an unknown bot."""
+    bots = {bot.name: bot for bot in store.all_bots(connection)}
+    for baseline in baselines:
+        if baseline.beats is not None and baseline.beats not in bots:
+            references = ", ".join(sorted(escape_control(bot.name) for bot in bots.values() if bot.is_reference))
+            raise LadderError(
+                f'the baseline "{baseline.name}" names a bot "{escape_control(baseline.beats)}" that doesn\'t exist.\n'
+                f"The reference bots are {references}."
+            )
+
+
+def evaluate_baseline(
+    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
+) -> BaselineResult:
+    """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
+    if baseline.beats is not None:
+        return _judge_lead(baseline, version, measured, other)
+    if baseline.min_games is not None:
+        return _judge_games(baseline, baseline.min_games, version, measured)
+    assert baseline.min_win_rate_percent is not None
+    return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, measured)
+
+
+def failed_baseline_result(baseline: Baseline, reason: str) -> BaselineResult:
+    """Return the result of a baseline that couldn't be measured."""
+    return _make_result(baseline, reason)
+
+
+def _judge_lead(
+    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
+) -> BaselineResult:
+    """Return whether a version's win rate is above that of `other`, with the whole interval of the difference."""
+    if other is None:
+        return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
+    if other.bot == version.bot:
+        return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
+    lead = measured.lead(version.id, other.id)
+    if lead is None:
+        return failed_baseline_result(baseline, "no games yet")
+    if lead.low is None:
+        return _make_result(baseline, "too few games for an interval", threshold=0.0, estimate=lead)
+    direction = "ahead of" if lead.value > 0 else "behind"
+    text = f"{abs(100 * lead.value):.1f} points {direction} {other.version_ref} ({format_interval(lead, to=' to ')})"
+    return _make_result(baseline, text, passed=lead.low > 0, threshold=0.0, estimate=lead)
+
+
+def _judge_games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
+    """Return whether a version has played at least `games` games, with a small enough share of faulty ones."""
+    row = measured.row(version.id)
+    played = 0 if row is None else row.games
+    text, is_enough = f"{played} of {format_count(games, 'required game')}", played >= games
+    threshold = baseline.max_fault_percent
+    if threshold is None:
+        return _make_result(baseline, text, passed=is_enough)
+    if not played:
+        return _make_result(baseline, text, threshold=threshold)
+    faulty = measured.faulty.get(version.id, 0)
+    estimate = Estimate(faulty / played, *win_rate_interval(faulty, played))
+    text = f"{text}, {100 * estimate.value:.1f} % with a fault"
+    is_passed = is_enough and 100 * estimate.value < threshold
+    return _make_result(baseline, text, passed=is_passed, threshold=threshold, estimate=estimate)
+
+
+def _judge_win_rate(
+    baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation
+) -> BaselineResult:
+    """Return whether a version's adjusted win rate is at least the threshold, in percent."""
+    row = measured.row(version.id)
+    if row is None or row.win_rate_adjusted is None:
+        return failed_baseline_result(baseline, "no games yet")
+    estimate = row.win_rate_adjusted
+    text = f"win rate {100 * estimate.value:.1f} %"
+    if estimate.low is None or estimate.high is None:
+        return _make_result(baseline, f"{text}, too few games for an interval", threshold=threshold, estimate=estimate)
+    return _make_result(
+        baseline,
+        f"{text} ({format_interval(estimate, to=' to ')})",
+        passed=100 * estimate.value >= threshold,
+        threshold=threshold,
+        estimate=estimate,
+        inconclusive=100 * estimate.low < threshold <= 100 * estimate.high,
+    )
+
+
+def _make_result(
+    baseline: Baseline,
+    explanation: str,
+    *,
+    passed: bool = False,
+    threshold: float | None = None,
+    estimate: Estimate | None = None,
+    inconclusive: bool = False,
+) -> BaselineResult:
+    """Return a baseline's result. threshold: in percent. estimate: the measured rate, of 1."""
+    ends = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+    value, low, high = (None if end is None else round(100 * end, 6) for end in ends)  # beyond, processors differ
+    return BaselineResult(
+        baseline=baseline.name,
+        passed=passed,
+        points=baseline.points if passed else 0.0,
+        max_points=baseline.points,
+        threshold=threshold,
+        value=value,
+        low=low,
+        high=high,
+        inconclusive=inconclusive,
+        explanation=explanation,
+    )
+
+
+_REQUIREMENTS = {
+    "beats": "beating {}",
+    "min_games": "at least {} games",
+    "max_fault_percent": "faults in less than {:g} % of games",
+    "min_win_rate_percent": "a win rate of at least {:g} %",
+}
+
+
+def describe_baseline(baseline: Baseline | None) -> str:
+    """Return what a baseline requires, and its points; "none" without one."""
+    if baseline is None:
+        return "none"
+    values = baseline.model_dump(exclude={"name", "points"}, exclude_none=True)
+    return f"{baseline.points:g} points for {' and '.join(_REQUIREMENTS[name].format(values[name]) for name in values)}"
+
+
+def describe_baseline_result(result: BaselineResult) -> str:
+    """Return a result in words, as a grade's reason has it."""
+    outcome = "passed" if result.passed else "not passed"
+    doubt = ", inconclusive: the threshold is inside the interval" if result.inconclusive else ""
+    return f"{result.baseline}: {outcome}, {result.explanation}{doubt}"
