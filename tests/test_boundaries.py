@@ -389,7 +389,7 @@ def test_pydantic_is_for_the_wire_and_for_files_that_users_write() -> None:
         "arena.cli.submit",  # responses of a server
         "arena.compare.divergence",
         "arena.compare.report",
-        "ladder.grading.grades",  # content of a release, as JSON
+        "ladder.grading.grading_inputs",  # content of a release, as JSON
         "ladder.standings.computation",
         "arena.tables.websocket",  # the first line of a relay
         "ladder.bots.pages",

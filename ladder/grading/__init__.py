@@ -28,10 +28,10 @@ from ladder.grading.gradebook import (
     describe_open_grades,
     format_gradebook,
 )
-from ladder.grading.grades import (
+from ladder.grading.grades import get_grades
+from ladder.grading.releases import (
     ReproducedRelease,
     find_newest_release,
-    get_grades,
     get_published_grades,
     list_release_summaries,
     preview_release,
