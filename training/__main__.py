@@ -33,6 +33,8 @@ def main(folder: Path, start: Path | None, recorded: int, respond: bool, **optio
 
     The same command continues after an interruption, and ends with the same weights as without one.
     """
+    if respond and start is None:
+        raise click.UsageError("--respond needs --start.\nName the folder of the training to exploit.")
     learner = begin(folder, start, recorded, respond, **options)
     seats, iterations = learner.plan.games, learner.plan.iterations
     state, table = folder / "state.npz", folder / "curve.csv"

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from arena.local import play, sample
+from training.__main__ import main
 from training.export import export
 from training.inputs import Inputs
 from training.learner import Learner, Plan
@@ -81,3 +83,10 @@ def test_the_gradient_is_that_of_the_outputs() -> None:
     network.weights[4] -= 0.02
     lower = (network.forward(inputs)[-1] * wanted).sum()
     assert gradient[4] == pytest.approx((higher - lower) / 0.02, rel=0.01)
+
+
+def test_a_response_needs_a_training_to_exploit(tmp_path: Path) -> None:
+    ran = CliRunner().invoke(main, [str(tmp_path / "new"), "--respond"])
+    assert ran.exit_code == 2
+    assert "--respond needs --start" in ran.output
+    assert not (tmp_path / "new").exists()
