@@ -21,13 +21,13 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 # What runs at every request or observation.
 MODULES = [
-    *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal", "rng", "visibility")),
+    *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal_moves", "rng", "visibility")),
     "arena/env/encoder.py",
     *(
         f"arena/referee/{name}.py"
         for name in ("budget", "game_recorder", "log_markers", "messages", "move_payloads", "wire")
     ),
-    *(f"arena/referee/process/{name}.py" for name in ("clock", "judge", "match", "seat", "table")),
+    *(f"arena/referee/process/{name}.py" for name in ("clock", "judge", "match", "seat", "seat_poller")),
     "protocol/framing.py",
     "protocol/kits/coup_env.py",
 ]

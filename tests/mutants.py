@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SELECTED = "not boxes and not long and not clock"
 # Module: its files.
 FILES = {
-    "referee": "arena/referee/process/{match,table,seat}.py arena/referee/faults.py",
+    "referee": "arena/referee/process/{match,seat_poller,seat}.py arena/referee/faults.py",
     "clock": "arena/referee/process/clock.py",
     "judge": "arena/referee/process/judge.py",
     "knowledge": "arena/coup/knowledge.py",
@@ -38,9 +38,10 @@ FILES = {
 }
 # Module: the tests that reach it, those that notice most first.
 TESTS = {
-    "referee": "referee/test_{examples,faults,table,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py local",
-    "clock": "referee/test_{clock,own_time,table,seat,examples,faults}.py",
-    "judge": "referee/test_{judge,examples,faults,table,table_talk,own_time,bad_bots}.py",
+    "referee": "referee/test_{examples,faults,seat_poller,seat,table_talk,own_time,sent_lines,bad_bots,visibility}.py"
+    " local",
+    "clock": "referee/test_{clock,own_time,seat_poller,seat,examples,faults}.py",
+    "judge": "referee/test_{judge,examples,faults,seat_poller,table_talk,own_time,bad_bots}.py",
     "knowledge": "coup referee/test_{visibility,examples}.py",
     "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"
     " ladder/web/test_gate.py",

@@ -6,6 +6,17 @@ sandboxes' isolation.
 
 from arena.bots.archive import PROGRAM_STARTS, ArchiveError, pack, unpack
 from arena.bots.bot import Bot, BotError, relocate_bot
+from arena.bots.bot_loader import (
+    find_sample,
+    foreign_imports,
+    is_missing_kit,
+    is_older,
+    load_bots,
+    missing_bot_error,
+    normal_name,
+    require_unchanged_commands,
+    with_kit,
+)
 from arena.bots.build import (
     BuildError,
     BuildLogExcerpt,
@@ -21,17 +32,6 @@ from arena.bots.digest import MAX_BYTES, MAX_FILES, digest_of, files_of, is_chan
 from arena.bots.languages import BY_MARK, KITS, LANGUAGES, describe_idioms
 from arena.bots.manifest import IN_BOXES, MANIFEST, language_of, read_toml
 from arena.bots.portable_bot import MissingProgramError, PortableBot, make_portable
-from arena.bots.resolve import (
-    find_sample,
-    foreign_imports,
-    is_missing_kit,
-    is_older,
-    load_bots,
-    missing_bot_error,
-    normal_name,
-    require_unchanged_commands,
-    with_kit,
-)
 from arena.bots.scaffold import MODEL, NewBot, new_bot, shipped_files
 from arena.bots.submission_conversion import (
     MAX_UNPACKED_BYTES,

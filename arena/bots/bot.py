@@ -20,7 +20,7 @@ class Bot:
     name: unique among the bots of a run. path: of the file or the folder, absolute. argv: the command; the program is
     absolute, other words are as the author wrote them, relative to cwd; () for a language model. cwd: the working
     folder. build: the build command as the author wrote it, None without one. digest: of the bot's files, 64 hex
-    digits, see digest.py. kit: the language of its kit, see resolve.py; None without one.
+    digits, see digest.py. kit: the language of its kit, see bot_loader.py; None without one.
     """
 
     name: str

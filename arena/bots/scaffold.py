@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arena.bots.bot import BotError
+from arena.bots.bot_loader import kit_files, normal_name
 from arena.bots.languages import KITS, LANGUAGES
-from arena.bots.resolve import kit_files, normal_name
 from arena.escaping import escape_control
 from arena.samples import sample_folder
 from arena.sandbox import EXCLUDED_NAMES

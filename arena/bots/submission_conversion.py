@@ -35,10 +35,10 @@ from typing import IO, Any
 
 from arena.bots.archive import MAX_NAME_BYTES, PROGRAM_STARTS, ArchiveError, pack, unpack, unzip
 from arena.bots.bot import BotError, os_errors_as_bot_errors
+from arena.bots.bot_loader import NO_MODELS, normal_name
 from arena.bots.digest import digest_of
 from arena.bots.languages import COMPILED, RUNNERS
 from arena.bots.manifest import MANIFEST, read_manifest
-from arena.bots.resolve import NO_MODELS, normal_name
 from arena.escaping import escape_control
 from arena.sandbox import EXCLUDED_NAMES, scratch_folder
 

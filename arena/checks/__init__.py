@@ -18,7 +18,7 @@ from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckSt
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.endurance import Endurance
 from arena.checks.fault_signs import FaultContext
-from arena.checks.host import Finding, HostReport, Severity, check_host, try_sandboxes
+from arena.checks.host_check import Finding, HostReport, Severity, check_host, try_sandboxes
 from arena.checks.mistakes import MISTAKES, Diagnosis, diagnose_fault
 from arena.checks.request_features import explain_illegal_move, list_features
 from arena.checks.scripted_table import Timeouts, request_kinds

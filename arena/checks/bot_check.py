@@ -40,7 +40,7 @@ from arena.checks.bot_files import find_odd_file, list_files, list_siblings, rea
 from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep, excerpt
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
 from arena.checks.fault_signs import IDLE, FaultContext, cpu_share, growth, growth_advice, helper_process, parse_object
-from arena.checks.host import Severity
+from arena.checks.host_check import Severity
 from arena.checks.mistakes import diagnose_fault
 from arena.checks.request_features import list_features
 from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, Timeouts, request_kinds

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from arena.checks.fault_signs import FOREIGN
-from arena.checks.host import Finding
+from arena.checks.host_check import Finding
 from protocol import escape_bytes
 
 TRACEBACK, _KIT = b"Traceback (most recent call last):", b"coup_kit: "

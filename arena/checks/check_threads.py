@@ -13,7 +13,7 @@ from itertools import count
 from queue import SimpleQueue
 
 from arena.checks.bot_check import BotCheck, CheckSettings, CheckStep
-from arena.checks.host import Severity
+from arena.checks.host_check import Severity
 
 
 class _StoppedError(Exception):

@@ -34,7 +34,7 @@ from arena.coup.events import (
     Unproven,
 )
 from arena.coup.knowledge import NOTHING_KNOWN, CertainCards, CertainHand, Knowledge, concerning
-from arena.coup.legal import list_legal_moves, pick_default_move
+from arena.coup.legal_moves import list_legal_moves, pick_default_move
 from arena.coup.moves import (
     CHALLENGE,
     DECLINE,
@@ -77,7 +77,7 @@ from arena.coup.rules_text import (
     make_rules_object,
     rules_sections,
 )
-from arena.coup.ruleset_schema import (
+from arena.coup.ruleset_fields import (
     FIELD_BY_NAME,
     FIELDS,
     RULES_PAGE,

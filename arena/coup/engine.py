@@ -40,7 +40,7 @@ from arena.coup.events import (
     Sided,
     Unproven,
 )
-from arena.coup.legal import enemies, hand_of, row_of, seats_clockwise
+from arena.coup.legal_moves import enemies, hand_of, row_of, seats_clockwise
 from arena.coup.moves import (
     PASS,
     ActionMove,

@@ -26,7 +26,7 @@ from arena.coup.rules import (
     ShownCard,
     Talk,
 )
-from arena.coup.ruleset_schema import FIELD_BY_NAME, changed_fields, no_effect_reason, seat_counts
+from arena.coup.ruleset_fields import FIELD_BY_NAME, changed_fields, no_effect_reason, seat_counts
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from arena.coup import Ruleset, derive_key
-from arena.env import native
+from arena.env import native_games
 from arena.env.encoder import observation_fields
 from arena.env.game import EnvironmentGames
 from arena.env.python_games import PythonGames
@@ -94,20 +94,22 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         self.action_space = batch_space(self.single_action_space, games)
         self._rules, self._rows, self._all = first.rules, np.arange(games), np.ones(games, np.bool_)
         self._current: _Arrays | None = None
-        why = native.problem(first.rules, seats, self.opponents)
+        why = native_games.problem(first.rules, seats, self.opponents)
         if why and in_c:
             raise ValueError(f"these games can't be played in C: {why}")
         if why and in_c is None:
             warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {why}", stacklevel=2)
         self.in_c = not why and in_c is not False
         self._engine: Any = (
-            native.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
+            native_games.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
         )
         for row in range(games):
             self._engine.seed(row, os.urandom(32))
 
     def _tables(self) -> dict[str, Any]:
-        return native.make_tables(self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts)
+        return native_games.make_tables(
+            self._rules, self.seats, self.num_envs, self.action_words, self.opponents, self.facts
+        )
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -227,7 +229,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         """Raise ImportError for games in C where the arena isn't compiled, ValueError for a damaged state."""
         vars(self).update(state)
         if self.in_c:
-            self._engine = native.make_games(self._tables())
+            self._engine = native_games.make_games(self._tables())
             games, checksum = state["_engine"]
             if self._checksum(games) != checksum:
                 raise ValueError("the state is damaged, or of another batch")

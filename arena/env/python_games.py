@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.coup import draw_number
-from arena.env import native
+from arena.env import native_games
 from arena.env.encoder import observation_fields
 from arena.env.game import EnvironmentGames, Opponent
 from arena.local import name_bots, require_factories
@@ -24,7 +24,11 @@ class PythonGames:
     def __init__(self, first: EnvironmentGames, games: int, opponents: Sequence[Any], facts: bool) -> None:
         self._games = [copy.copy(first) for _ in range(games)]
         self._opponents = ["sample:honest" if each == "honest" else each for each in opponents]
-        bots = {str(at): bot for at, bot in enumerate(self._opponents) if bot != "random" and not native.is_policy(bot)}
+        bots = {
+            str(at): bot
+            for at, bot in enumerate(self._opponents)
+            if bot != "random" and not native_games.is_policy(bot)
+        }
         require_factories(name_bots(bots), "for several games,")
         self._bots: dict[tuple[int, int, int], Opponent] = {}  # by row, seat and opponent, once it is asked
         self._who = [[_LEARNER] * first.seats for _ in range(games)]
@@ -87,7 +91,7 @@ class PythonGames:
                 continue
             seat = game.asked[len(game.answers)]
             opponent = None if who[seat] == _LEARNER else self._opponents[who[seat]]
-            if opponent is not None and not native.is_policy(opponent):
+            if opponent is not None and not native_games.is_policy(opponent):
                 game.answer(seat, self._choose(row, seat, opponent))
                 continue
             self._seat[row] = arrays.seats[row] = seat

@@ -8,7 +8,7 @@ and scipy once there are enough matches for intervals.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from arena.rating.estimates import Estimate, RatedField, Strength
+from arena.rating.inputs_and_results import Estimate, RatedField, Strength
 from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
 
 if TYPE_CHECKING:

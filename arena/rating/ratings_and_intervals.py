@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from arena.rating.dispersion import estimate_dispersion
-from arena.rating.estimates import Estimate, LeaderAssessment, RatedField, Strength
+from arena.rating.inputs_and_results import Estimate, LeaderAssessment, RatedField, Strength
 from arena.rating.intervals import min_matches_for_intervals
 from arena.rating.laplace_approximation import Posterior, PosteriorErrors, Prior, find_posterior
 from arena.rating.matches import Floats, Ints, Matches, gather_matches, iterate_slices

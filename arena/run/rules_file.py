@@ -8,7 +8,7 @@
     limit_ms = 200
     memory_mb = 512
 
-This module must not know runs, bots or the command line. arena/coup/ruleset_schema.py defines the fields and their
+This module must not know runs, bots or the command line. arena/coup/ruleset_fields.py defines the fields and their
 values.
 
 Ambiguous files are rejected: unknown fields, values of the wrong type, fields without effect, rules that no number of

@@ -4,7 +4,7 @@ This package must not know terminals, files or pydantic, since each worker of a 
 counted one after the other: memory holds only the counts.
 """
 
-from arena.stats.counting import ALL, LOSSES, BotCounts, StatsAccumulator, count_play_styles
+from arena.stats.bot_counts import ALL, LOSSES, BotCounts, StatsAccumulator, count_play_styles
 from arena.stats.proportion import (
     LEVEL,
     Interval,

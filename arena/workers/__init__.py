@@ -3,16 +3,6 @@
 This package must not depend on the content of jobs. `arena.workers.cluster` does the same on the machines of a cluster.
 """
 
-from arena.workers.drive import (
-    MAX_FAILED_ATTEMPTS,
-    MAX_WORKER_DEATHS,
-    Idle,
-    JobCompleted,
-    JobFailed,
-    RetryingJobs,
-    WorkerMessages,
-    drive_jobs,
-)
 from arena.workers.executors import (
     CallTimeoutError,
     ExecutorLostError,
@@ -24,4 +14,14 @@ from arena.workers.executors import (
     assign_cores,
     limit_time,
     report_progress,
+)
+from arena.workers.jobs import (
+    MAX_FAILED_ATTEMPTS,
+    MAX_WORKER_DEATHS,
+    Idle,
+    JobCompleted,
+    JobFailed,
+    RetryingJobs,
+    WorkerMessages,
+    drive_jobs,
 )

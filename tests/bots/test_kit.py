@@ -1,4 +1,4 @@
-"""Bots that play with a kit outside of their folder. Source: arena/bots/resolve.py, docs/reference/bot-toml.md."""
+"""Bots that play with a kit outside of their folder. Source: arena/bots/bot_loader.py, docs/reference/bot-toml.md."""
 
 import hashlib
 import re

@@ -412,14 +412,14 @@ _ROWS = (
         89,
         "terminal escapes in names and text",
         _by(
-            "tests/bots/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
+            "tests/bots/test_bot_loader.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused",
             "tests/protocol/test_framing.py::test_shown_bytes_are_printable_and_short",
         ),
     ),
     _row(
         90,
         "format strings and formulas in exports",
-        _by("tests/bots/test_bots.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused"),
+        _by("tests/bots/test_bot_loader.py::test_a_name_that_would_harm_a_terminal_or_a_table_is_refused"),
     ),
     _row(
         91,
@@ -449,9 +449,11 @@ _ROWS = (
     _row(
         100,
         "commands in the manifest",
-        _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_is_refused_with_the_reason"),
+        _by("tests/bots/test_bot_loader.py::test_a_wrong_bot_toml_is_refused_with_the_reason"),
     ),
-    _row(101, "a huge manifest", _by("tests/bots/test_bots.py::test_a_wrong_bot_toml_is_refused_with_the_reason")),
+    _row(
+        101, "a huge manifest", _by("tests/bots/test_bot_loader.py::test_a_wrong_bot_toml_is_refused_with_the_reason")
+    ),
     _row(
         102,
         "files that change after the check",
@@ -495,8 +497,8 @@ _ROWS = (
         112,
         "a link to a file without end in the bot's folder",
         _by(
-            "tests/bots/test_bots.py::test_a_link_to_an_endless_file_costs_no_time",
-            "tests/bots/test_bots.py::test_a_file_with_more_bytes_than_its_size_is_refused",
+            "tests/bots/test_bot_loader.py::test_a_link_to_an_endless_file_costs_no_time",
+            "tests/bots/test_bot_loader.py::test_a_file_with_more_bytes_than_its_size_is_refused",
         ),
     ),
     _row(

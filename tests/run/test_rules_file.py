@@ -1,6 +1,6 @@
 """Tests of --rules with a name or a file, and of rulesets as plain data.
 
-Source: arena/run/rules_file.py, and arena/coup/ruleset_schema.py for the fields.
+Source: arena/run/rules_file.py, and arena/coup/ruleset_fields.py for the fields.
 """
 
 import json

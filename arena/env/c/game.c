@@ -1,4 +1,4 @@
-/* The rules of the presets `coup` and `inquisitor`, as arena.coup.engine and arena.coup.legal have them, and the
+/* The rules of the presets `coup` and `inquisitor`, as arena.coup.engine and arena.coup.legal_moves have them, and the
 observations of protocol/kits/coup_env.py. `events` counts the engine's events, because an event's number labels draws. */
 #include <stddef.h>
 

@@ -15,4 +15,4 @@ from arena.referee.process.judge import (
 )
 from arena.referee.process.match import play_match
 from arena.referee.process.seat import BoundedLog, MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut
-from arena.referee.process.table import SeatPoller
+from arena.referee.process.seat_poller import SeatPoller

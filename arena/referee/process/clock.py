@@ -34,9 +34,9 @@ class _Mark(NamedTuple):
 class Meter:
     """The meter of one bot process: it measures the process's time, and freezes it.
 
-    Times in s: `asked_at`, when the line was sent, and `look_at`, when to read next, by the table's clock; `allowed_s`,
-    the line's allowed time; `own_s`, its own time at the last reading, and `cpu_s`, the lower bound of that. `settled`:
-    no line is being charged. `frozen`: the process is frozen.
+    Times in s: `asked_at`, when the line was sent, and `look_at`, when to read next, by the poller's clock;
+    `allowed_s`, the line's allowed time; `own_s`, its own time at the last reading, and `cpu_s`, the lower bound of
+    that. `settled`: no line is being charged. `frozen`: the process is frozen.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Meter:
         self.settled = True
 
     def start(self, now: float, allowed_s: float) -> None:
-        """Begin to charge a line that was sent at `now`, in s of the table's clock, and may take `allowed_s`."""
+        """Begin to charge a line that was sent at `now`, in s of the poller's clock, and may take `allowed_s`."""
         self.settled = False
         self._mark = None
         self._moved_ns = -1

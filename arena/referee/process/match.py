@@ -41,7 +41,7 @@ from arena.referee.move_payloads import LegalMoves, make_legal_moves
 from arena.referee.process.clock import RunQueueClock
 from arena.referee.process.judge import FaultVerdict, SubstitutedMove, exit_fault, judge_reply
 from arena.referee.process.seat import MalformedLine, ProcessExited, Reply, ReplyReceived, Seat, TimedOut
-from arena.referee.process.table import Ask, SeatPoller
+from arena.referee.process.seat_poller import Ask, SeatPoller
 from arena.referee.record import Record
 from arena.referee.settings import MatchSettings, Timing
 from arena.referee.table_talk import SayError, read_say
@@ -129,7 +129,7 @@ class _Match:
         if any(timing.ponder != settings.timing.ponder for timing in spec.timings):
             raise ValueError("all bots of a match may ponder, or none: freezing follows the match settings")
         own = any(player.timing.own for player in self.players)
-        self.table = SeatPoller(clock, own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits)
+        self.poller = SeatPoller(clock, own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits)
         self.logs: list[tuple[int, int, bytes]] = []
         self.fault_samples: dict[tuple[int, str], FaultSample] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
@@ -141,7 +141,7 @@ class _Match:
     def play(self) -> MatchResult:
         spec = self.spec
         games = tuple(self.play_games())
-        self.table.finish(wire.MATCH_OVER)
+        self.poller.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
         header = spec.header
@@ -160,7 +160,7 @@ class _Match:
 
     def close(self) -> None:
         with closing(self.waits):
-            self.table.close()
+            self.poller.close()
 
     # -- processes
 
@@ -170,14 +170,14 @@ class _Match:
         if not absent:
             return
         began = self.clock()
-        self.table.freeze_idle()  # the running bots, since starting the others takes long
+        self.poller.freeze_idle()  # the running bots, since starting the others takes long
         started = [(player, seat) for player in absent if (seat := self.start_process(player)) is not None]
         for player, _ in started:
             player.sent = hello(self.spec, player.bot)
         if self.watch is not None:
             self.watch.asked([player.bot for player, _ in started])
         asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
-        replies = self.table.exchange(asks)
+        replies = self.poller.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
             why = self.hello_problem(player, reply)
             if why is not None:
@@ -196,7 +196,7 @@ class _Match:
             player.absent = ProcessExited("start_failed", detail=str(problem))
             return None
         player.seat = seat
-        self.table.add(seat, player.timing.own)
+        self.poller.add(seat, player.timing.own)
         return seat
 
     def hello_problem(self, player: _Player, reply: Reply) -> str | None:
@@ -229,7 +229,7 @@ class _Match:
             peak = seat.box.peak_bytes()
             if peak is not None:
                 self.peaks[player.bot] = max(peak, self.peaks[player.bot] or 0)
-            self.table.remove(seat)
+            self.poller.remove(seat)
             self.logs.append((player.bot, player.processes, seat.capture.render()))
 
     # -- one game
@@ -314,7 +314,7 @@ class _Game:
         watch = self.match.watch
         if watch is not None:
             watch.asked([player.bot for player, _, _ in asked])
-        replies = iter(self.match.table.exchange(asks))
+        replies = iter(self.match.poller.exchange(asks))
         if watch is not None:
             watch.answered()
         self.match.requests += len(asks)
@@ -396,7 +396,7 @@ class _Game:
             self.record_fault(player, wrong, None)
             wrong = FaultVerdict("out_of_lives", None, None)
         if player.seat is not None:
-            self.match.table.freeze_idle()  # the others, since ending a process may take long
+            self.match.poller.freeze_idle()  # the others, since ending a process may take long
             self.report_strays(player, player.seat)
             self.match.end_process(player)
         self.record_fault(player, wrong, format_move(FORFEIT))

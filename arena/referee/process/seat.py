@@ -1,11 +1,11 @@
 """Manage the conversation with one bot over the pipes of its box, and capture its standard error.
 
-A seat is idle or has one open line (a request, or the hello) that waits for its answer. The table calls `receive` when
+A seat is idle or has one open line (a request, or the hello) that waits for its answer. The poller calls `receive` when
 bytes are readable. The seat splits them into lines; the first one that answers the open line is the answer, every other
 line is unsolicited. A seat whose stream ended or broke a limit stays `gone`. This module must not know deadlines, CPU
 time or what a line means to the game.
 
-Replies: one class for each way in which a request can end. The table makes them, and judge.py reads them. `own_s` is
+Replies: one class for each way in which a request can end. The poller makes them, and judge.py reads them. `own_s` is
 the time of the line by the match's clock, in s (clock.py).
 
 A bounded log keeps the beginning and the end of standard error, with log markers, and counts the dropped bytes between
@@ -243,7 +243,7 @@ class Seat:
         except OSError:
             data = b""
         if not data:
-            self.leave("closed")  # or exited: the table checks the process
+            self.leave("closed")  # or exited: the poller checks the process
             return
         self._received += len(data)
         if (

@@ -495,7 +495,7 @@ def test_process_1_gives_a_program_no_way_to_the_daemon(sandbox: DockerSandbox, 
 
 
 def test_forged_ends_do_not_block_the_referee(sandbox: DockerSandbox, folder: Path) -> None:
-    """Source: box.py: nothing of a box blocks; table.py: a referee suspended for 5 s voids the match."""
+    """Source: box.py: nothing of a box blocks; seat_poller.py: a referee suspended for 5 s voids the match."""
     lie = "import os, time; os.write(os.open('/proc/1/fd/3', os.O_WRONLY), {}); print(1); time.sleep(60)"
     for said in ("b'x' + b'\\\\n'", "bytes(60000)"):
 

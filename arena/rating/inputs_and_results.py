@@ -1,4 +1,4 @@
-"""Define what a rating takes and returns: the rated bots; strengths, estimates, the leader's assessment, collusion."""
+"""Define what a rating takes and returns: rated bots, estimates, strengths, and the assessment of the leader."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field

@@ -1,14 +1,14 @@
-"""Run the bots of one table: their processes, and one poll over all their pipes.
+"""Poll the pipes of all seats of a match: send lines, wait for the replies, and charge the time.
 
 Everything happens in the match's thread. `exchange` sends a line to several seats at once, starts all clocks at the
 same instant, and returns when each has answered, is gone, or is out of time; the clock is read right after the poll,
 before any parsing. The deadline of a seat is absolute: output that doesn't answer doesn't move it. Standard error is
-read whenever the table polls. Between two exchanges nothing is read: `exchange` begins by reading unsolicited output.
+read at every poll. Between two exchanges nothing is read: `exchange` begins by reading unsolicited output.
 
-Ownership: a seat owns the conversation with one bot (seat.py), a meter its time (clock.py), the table the poll. No
+Ownership: a seat owns the conversation with one bot (seat.py), a meter its time (clock.py), the poller the poll. No
 module writes another's fields. `exchange` returns one `Reply` value (seat.py) for each seat.
 
-    table --- poll, descriptors
+    poller --- poll, descriptors
       |--- seat   box, number, waiting, answer, gone, strays
       `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, settled, frozen
 
@@ -54,7 +54,7 @@ _new = tuple.__new__  # faster than the constructor of a named tuple
 
 
 class SeatPoller:
-    """The seats of a table, which are polled together.
+    """The seats of a match, which are polled together.
 
     `clock` returns seconds and must be monotonic. `own`: seats are charged their own time instead of wall time, and may
     use `cores` at once. `ponder`: they may run between two requests. `waited_ns` returns the referee's total wait for a
@@ -84,7 +84,7 @@ class SeatPoller:
         self._meters: dict[Seat, Meter] = {}
 
     def add(self, seat: Seat, own: bool | None = None) -> None:
-        """Begin to poll a seat's pipes. `own`: whether the seat is charged own time; None: as the table."""
+        """Begin to poll a seat's pipes. `own`: whether the seat is charged own time; None: as the poller."""
         charges_own = self._charges_own if own is None else own
         meter = self._meters[seat] = Meter(seat.box, charges_own, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):

@@ -1,4 +1,4 @@
-"""Loading the bots of `arena run BOT...`. Source: its help, and the docstring of arena/bots/resolve.py."""
+"""Loading the bots of `arena run BOT...`. Source: its help, and the docstring of arena/bots/bot_loader.py."""
 
 import hashlib
 import json

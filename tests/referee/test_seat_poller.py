@@ -1,4 +1,4 @@
-"""Tests of one exchange of the table: pipes without a process, and a clock whose readings the test sets."""
+"""Tests of one exchange of a poller: pipes without a process, and a clock whose readings the test sets."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -90,15 +90,15 @@ def seat(box: PipeBox) -> process.Seat:
 
 
 @pytest.fixture
-def table(seat: process.Seat, clock: Readings) -> process.SeatPoller:
+def poller(seat: process.Seat, clock: Readings) -> process.SeatPoller:
     made = process.SeatPoller(clock, ponder=True)
     made.add(seat)
     return made
 
 
-def exchange(table: process.SeatPoller, seat: process.Seat, clock: Readings) -> process.Reply:
+def exchange(poller: process.SeatPoller, seat: process.Seat, clock: Readings) -> process.Reply:
     clock.count = 0
-    (reply,) = table.exchange([(seat, seat.number + 1, b"{}\n", WALL_S)])
+    (reply,) = poller.exchange([(seat, seat.number + 1, b"{}\n", WALL_S)])
     return reply
 
 
@@ -114,11 +114,11 @@ def chosen(reply: process.Reply) -> int | None:
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.0, True), (0.001, False), (0.049, False), (0.0625, True)])
 def test_an_answer_that_is_read_after_its_deadline_counts_only_if_the_referee_overslept(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The deadline itself is in time. A referee that wakes 50 ms late can't know when the answer came."""
     clock.on = {3: lambda: box.says(choice(1)), 4: lambda: clock.passes(WALL_S + late_s)}
-    reply = exchange(table, seat, clock)
+    reply = exchange(poller, seat, clock)
     if counts:
         assert chosen(reply) == 1
     else:
@@ -138,51 +138,51 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
 ) -> None:
     """With own time: the answer came while the referee was in its poll, and had no core to read it."""
     waits_ns = [0]
-    table = process.SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
-    table.add(seat)
+    poller = process.SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
+    poller.add(seat)
 
     def starves() -> None:
         clock.passes(polled_s)
         waits_ns[0] = round(waited_s * 1e9)
 
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1)), 6: starves}
-    reply = exchange(table, seat, clock)
+    reply = exchange(poller, seat, clock)
     assert chosen(reply) == 1
     assert reply.own_s == pytest.approx(own_s)
 
 
 def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: it waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
-    table = process.SeatPoller(clock, own=True, ponder=True)
-    table.add(seat)
+    poller = process.SeatPoller(clock, own=True, ponder=True)
+    poller.add(seat)
     waits_s = iter([0, 0, 3, 3])
     box.tasks = lambda: {1: CpuUsage(0, next(waits_s) * 10**9)}
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1))}
-    assert chosen(exchange(table, seat, clock)) == 1
+    assert chosen(exchange(poller, seat, clock)) == 1
     clock.on = {4: lambda: clock.passes(1.0), 5: lambda: box.says(choice(1, 2)), 6: lambda: clock.passes(1 / 64)}
-    reply = exchange(table, seat, clock)
+    reply = exchange(poller, seat, clock)
     assert chosen(reply) == 1
     assert reply.own_s == pytest.approx(1 / 64)
 
 
 def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: the answer lay there for 250 ms, while another referee blocked the kernel's list of groups."""
-    table = process.SeatPoller(clock, own=True, ponder=True)
-    table.add(seat)
+    poller = process.SeatPoller(clock, own=True, ponder=True)
+    poller.add(seat)
 
     def is_busy() -> None:
         box.says(choice(1))
         clock.passes(0.25)
 
     clock.on = {4: lambda: clock.passes(1.0), 5: is_busy}
-    reply = exchange(table, seat, clock)
+    reply = exchange(poller, seat, clock)
     assert chosen(reply) == 1
     assert reply.own_s == 1.0
 
 
 @pytest.mark.parametrize(("late_s", "counts"), [(0.03125, False), (0.0625, True)])
 def test_a_late_referee_reads_the_pipe_before_a_timeout(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings, late_s: float, counts: bool
 ) -> None:
     """The deadline has passed before the poll is entered: up to 50 ms are the bot's, more are the referee's."""
 
@@ -191,12 +191,12 @@ def test_a_late_referee_reads_the_pipe_before_a_timeout(
         clock.passes(WALL_S + late_s)
 
     clock.on = {3: sleeps}
-    reply = exchange(table, seat, clock)
+    reply = exchange(poller, seat, clock)
     if counts:
         assert chosen(reply) == 1
         box.says(choice(1))
         clock.on = {3: lambda: box.says(choice(0, 2))}
-        assert chosen(exchange(table, seat, clock)) == 0
+        assert chosen(exchange(poller, seat, clock)) == 0
         assert seat.stray_count == 1, "a second answer is free only to a request that timed out"
     else:
         assert reply == process.TimedOut(WALL_S)
@@ -206,11 +206,11 @@ def test_only_silent_seats_time_out_after_a_late_wake(clock: Readings) -> None:
     """With one deadline for two seats, the referee wakes 30 ms after it."""
     boxes = PipeBox(), PipeBox()
     seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
-    table = process.SeatPoller(clock, ponder=True)
+    poller = process.SeatPoller(clock, ponder=True)
     for seat in seats:
-        table.add(seat)
+        poller.add(seat)
     clock.on = {3: lambda: boxes[0].says(choice(1)), 5: lambda: clock.passes(WALL_S + 0.03125)}
-    first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
+    first, second = poller.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert chosen(first) == 1
     assert second == process.TimedOut(WALL_S)
 
@@ -219,34 +219,34 @@ def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
     """A seat that writes again 1 s later, while another one thinks, is charged until its answer."""
     boxes = PipeBox(), PipeBox()
     seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
-    table = process.SeatPoller(clock, own=True, ponder=True)
+    poller = process.SeatPoller(clock, own=True, ponder=True)
     for seat in seats:
-        table.add(seat)
+        poller.add(seat)
 
     def writes_again() -> None:
         clock.passes(1.0)
         boxes[0].says(b"again\n")
 
     clock.on = {5: lambda: boxes[0].says(choice(1)), 8: writes_again, 11: lambda: boxes[1].says(choice(2))}
-    first, second = table.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
+    first, second = poller.exchange([(seat, 1, b"{}\n", WALL_S) for seat in seats])
     assert (chosen(first), chosen(second)) == (1, 2)
     assert isinstance(first, process.ReplyReceived)
     assert first.own_s < 0.5
 
 
 def test_a_line_sent_unasked_is_not_the_answer(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """SPEC.md: it is dropped, even if it has the number of the next request."""
     box.says(choice(1))
     clock.on = {3: lambda: box.says(choice(2))}
-    assert chosen(exchange(table, seat, clock)) == 2
+    assert chosen(exchange(poller, seat, clock)) == 2
     assert seat.take_strays() == (1, choice(1).strip())
     assert seat.take_strays() == (0, b"")
 
 
 def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """It was sent before the end; the next request finds the process dead."""
 
@@ -258,12 +258,12 @@ def test_an_answer_in_the_pipe_of_a_process_that_has_died_counts(
 
     box.ends = dies
     clock.on = {number: lambda: clock.passes(0.0625) for number in range(4, 20)}
-    assert chosen(exchange(table, seat, clock)) == 1
-    assert exchange(table, seat, clock) == process.ProcessExited("exited", Exit(3, None))
+    assert chosen(exchange(poller, seat, clock)) == 1
+    assert exchange(poller, seat, clock) == process.ProcessExited("exited", Exit(3, None))
 
 
 def test_an_answer_before_the_output_was_closed_counts(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     read, box.output = os.dup(box.output), box.output  # the fixture closes the one, the bot the other
 
@@ -273,18 +273,18 @@ def test_an_answer_before_the_output_was_closed_counts(
         box.output = read
 
     clock.on = {3: closes}
-    assert chosen(exchange(table, seat, clock)) == 1
+    assert chosen(exchange(poller, seat, clock)) == 1
 
 
-def test_the_end_of_standard_error_is_kept(box: PipeBox, table: process.SeatPoller, seat: process.Seat) -> None:
+def test_the_end_of_standard_error_is_kept(box: PipeBox, poller: process.SeatPoller, seat: process.Seat) -> None:
     """It shows the author why the bot died, and the referee isn't polling when it ends a process."""
     os.write(box.errors, b"KeyError: 'duke'\n")
-    table.remove(seat)
+    poller.remove(seat)
     assert seat.capture.render() == b"KeyError: 'duke'\n"
 
 
 def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """A seat whose output was closed is removed; its standard error is read once more."""
     seat.leave("closed")
@@ -295,16 +295,16 @@ def test_standard_error_of_a_dead_process_is_read_before_its_fault_is_reported(
         return Exit(1, None)
 
     box.ends = ends
-    assert exchange(table, seat, clock) == process.ProcessExited("exited", Exit(1, None))
+    assert exchange(poller, seat, clock) == process.ProcessExited("exited", Exit(1, None))
     assert seat.capture.render() == b"bye\n"
 
 
 def test_the_output_limit_counts_from_each_request(
-    box: PipeBox, table: process.SeatPoller, seat: process.Seat, clock: Readings
+    box: PipeBox, poller: process.SeatPoller, seat: process.Seat, clock: Readings
 ) -> None:
     """SPEC.md: this many bytes between two requests. Exactly this many are allowed, one more is a flood."""
     for number in (1, 2, 3, 4):
         line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"
         clock.on = {3: lambda line=line + b"x" * (number == 4): box.says(line)}  # type: ignore[misc]
-        assert chosen(exchange(table, seat, clock)) == 0
+        assert chosen(exchange(poller, seat, clock)) == 0
         assert seat.gone == ("flood" if number == 4 else None)
