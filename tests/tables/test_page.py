@@ -123,7 +123,9 @@ def test_the_opener_arranges_the_places_by_clicks(window: Callable[..., Any], ax
         opener.get_by_role("combobox", name="Rules").select_option("inquisitor")
         wait_for(lambda: changes)
         assert changes.pop() == SlotChange(rules="inquisitor")
-        there.on(lambda: there.choose_rules("inquisitor"))
+        with opener.expect_event("load"):  # the page has its rules from the server
+            there.on(lambda: there.choose_rules("inquisitor"))
+        opener.locator(".arrange").first.wait_for()
         looker.get_by_text("Rules: inquisitor (the inquisitor replaces the ambassador)").wait_for()
         for width in (320, 1280):
             opener.set_viewport_size({"width": width, "height": 800})
@@ -141,18 +143,31 @@ def test_a_move_that_was_made_while_the_socket_was_down_can_be_made_again(window
         page.locator(".moves button.move").first.wait_for()
         question = page.locator(".question").inner_text()
         page.locator(".moves:not(.early)").wait_for()
-        page.evaluate(
-            """() => new MutationObserver(() => {
-                if (document.querySelector(".banner").textContent.includes("lost"))
-                    document.dispatchEvent(new KeyboardEvent("keydown", {key: "1"}));
-            }).observe(document.querySelector(".banner"), {childList: true, subtree: true, characterData: true})"""
+        on_change(
+            page,
+            """if (document.querySelector(".banner").textContent.includes("lost")) press("1");
+            if (document.querySelector(".question").textContent === "Waiting for the other players.") seen = true;""",
         )
         there.cut_people()
-        page.get_by_text("Waiting for the other players.").wait_for()
+        page.wait_for_function("() => seen")
         page.locator(".moves button.move").first.wait_for()
         assert page.locator(".question").inner_text() == question
 
 
+def on_change(page: Any, script: str) -> None:
+    """Run a script at each change of the page: a state that passes by itself can't be missed."""
+    page.evaluate(
+        """() => {
+            window.seen = null;
+            window.press = (key, more) => document.dispatchEvent(new KeyboardEvent("keydown", {key, ...more}));
+            const all = {childList: true, subtree: true, characterData: true};
+            new MutationObserver(() => { SCRIPT }).observe(document, all);
+        }""".replace("SCRIPT", script)
+    )
+
+
+# Clicks where there is such an element, one click directly after the other.
+CLICK = "(selectors) => selectors.forEach((selector) => document.querySelector(selector)?.click())"
 SEATED = """() => {
     const boxes = [...document.querySelectorAll(".seat:not(.own)")].map((seat) => seat.getBoundingClientRect());
     const apart = (one, other) => one.left > other.right - 1 || one.top > other.bottom - 1;
@@ -258,16 +273,23 @@ def test_a_request_that_has_just_arrived_ignores_clicks_and_keys(window: Callabl
     passing = {"kind": "challenge", "question": "Doubt?", "options": doubts}
     with serve_tables("person", "bot", "bot") as there:
         page, sent = asked(window, there, coup, passing, passing | {"question": "Done?"})
-        page.locator(".moves .move").first.dblclick(delay=0)
+        page.locator(".moves:not(.early)").wait_for()
+        page.evaluate(CLICK, [".moves .move"] * 2)
         page.get_by_text("Whom?").wait_for()
         assert sent == []
-        page.locator(".moves .move").first.dblclick()
-        page.get_by_text("Doubt?").wait_for()
-        page.keyboard.down("1")
         page.locator(".moves:not(.early)").wait_for()
-        page.keyboard.down("1")  # repeated
+        on_change(
+            page,
+            """if (!seen && document.querySelector(".question").textContent === "Doubt?") {
+                seen = true;
+                press("1");
+            }""",
+        )
+        page.evaluate(CLICK, [".moves .move"] * 2)
+        page.wait_for_function("() => seen")
+        page.locator(".moves:not(.early)").wait_for()
+        page.evaluate("press('1', {repeat: true})")
         assert len(sent) == 1
-        page.keyboard.up("1")
         page.keyboard.press("1")
         page.get_by_text("Done?").wait_for()
         assert len(sent) == 2
@@ -416,8 +438,8 @@ def test_targets_are_chosen_on_seats_and_lost_cards_on_cards(window: Callable[..
     }
     with serve_tables("person", "bot", "bot") as there:
         page, sent = asked(window, there, steal, lose, steal)
-        page.locator(".moves:not(.early) .move").first.click()
-        page.locator(".seat.aim").first.click(delay=0)
+        page.locator(".moves:not(.early)").wait_for()
+        page.evaluate(CLICK, [".moves .move", ".seat.aim .aimed"])
         assert sent == []
         page.locator(".moves:not(.early)").wait_for()
         page.locator(".seat.aim").nth(1).click()
@@ -459,9 +481,12 @@ def test_chat_is_written_by_keys_that_answer_no_question(
         second = window(there, "secret1", viewport={"width": 1280, "height": 800})
         for page in (first, second):
             page.locator(".felt").wait_for()
-        player = next(page for page in (first, second) if page.locator(".moves button.move").count())
+        asked = ".moves:not(.early) button.move"
+        wait_for(lambda: any(page.locator(asked).count() for page in (first, second)))
+        player = next(page for page in (first, second) if page.locator(asked).count())
         question = player.locator(".question").inner_text()
-        player.wait_for_timeout(500)
+        for page in (first, second):
+            on_change(page, "seen = document.querySelector('.bubble')?.textContent ?? seen")
         player.keyboard.press("/")
         player.keyboard.type("1" + HOSTILE)
         assert player.locator(".chat input").input_value() == "1" + HOSTILE
@@ -470,7 +495,7 @@ def test_chat_is_written_by_keys_that_answer_no_question(
         for page in (first, second):
             page.locator(".chat li").wait_for()
             assert "1<img src=x" in page.locator(".chat li").inner_text()
-            assert page.locator(".bubble").inner_text().startswith("1<img src=x")
+            assert page.evaluate("seen").startswith("1<img src=x")
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert axe(first) == []
         there.on(lambda: there.table.chat.keep([]))  # type: ignore[union-attr]
@@ -502,10 +527,13 @@ def test_events_are_shown_one_by_one_before_the_next_request(window: Callable[..
     with serve_tables("person", "bot", pace="slow") as there:
         page = window(there, "secret0", reduced_motion="no-preference")
         page.locator(".moves:not(.early) .move").first.wait_for()
+        # No event ends by itself.
+        page.evaluate("window.real = setTimeout; setTimeout = (act, ms) => ms > 500 ? 0 : real(act, ms); 0")
         page.keyboard.press("1")
         page.locator(".stage.busy .skip").wait_for()
         assert page.locator(".moves .move").count() == 0
         page.locator(".log .line").first.wait_for()
+        page.evaluate("setTimeout = real; 0")
         page.keyboard.press(" ")
         page.locator(".stage:not(.busy)").wait_for()
         page.get_by_role("button", name="Settings").click()
@@ -600,10 +628,10 @@ def test_sounds_are_offered_at_the_first_wait_and_differ(reader: Reader, tmp_pat
     for number, word in enumerate(("challenge", "lost")):
         shown = {**event, "event": word, "n": number}
         page.evaluate(show, {**waiting, "game": {**waiting["game"], "events": [shown]}})
-        page.wait_for_function("heard.length > 1")
+        page.wait_for_function("() => heard.length > 1")
         heard.append(page.evaluate("heard.splice(0)"))
     page.evaluate(show, {**frame, "game": {**frame["game"], "events": []}})
-    page.wait_for_function("heard.length > 1")
+    page.wait_for_function("() => heard.length > 1")
     heard.append(page.evaluate("heard.splice(0)"))
     assert len({*map(str, heard)}) == 3
     page.evaluate(show, {**waiting, "table": {**waiting["table"], "match": 99, "games": 7}})
