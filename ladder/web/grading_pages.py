@@ -52,6 +52,8 @@ def own(
     try:
         return replace(make_grades_page(ladder, context, final, deadline), published=handed)
     except LadderError:  # it may contain what only the machine's owner should know
+        if handed is not None:  # of a deadline that was removed
+            return grading.GradesPage(None, (), (), handed)
         raise LadderError("These grades don't exist.\nIf you expect them, ask the staff.") from None
 
 

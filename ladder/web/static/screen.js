@@ -11,6 +11,7 @@ function next() {
   const frame = part.querySelector("iframe");
   if (frame) frame.src = frame.dataset.src;
   part.scrollIntoView({ block: part.matches("tr") ? "center" : "start" });
+  history.replaceState(history.state + 1, ""); // a reload shows as many parts again
 }
 
 function all() {
@@ -54,14 +55,19 @@ frame?.addEventListener("load", ({ target: { contentDocument: replay } }) => {
   replay.addEventListener("replayend", () => setTimeout(feature, PAUSE_MS));
 });
 if (board) setInterval(refresh, REFRESH_MS);
-else document.documentElement.classList.add("staged");
+else {
+  document.documentElement.classList.add("staged");
+  const shown = history.state ?? 0;
+  history.replaceState(0, "");
+  for (let part = 0; part < shown; part += 1) next();
+}
 
 document.addEventListener("click", (event) => {
   const stage = event.target.dataset?.stage;
   if (stage) (stage === "all" ? all : next)();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.target.matches("button, a") || event.ctrlKey || event.metaKey) return;
+  if (board || event.target.matches("button, a") || event.ctrlKey || event.metaKey) return;
   if (event.key === "a") all();
   else if ([" ", "Enter", "ArrowDown", "ArrowRight", "PageDown"].includes(event.key)) next();
   else return;

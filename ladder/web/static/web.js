@@ -315,6 +315,13 @@ for (const button of document.querySelectorAll("[data-back]")) button.addEventLi
   history.back();
 });
 
+// A link to a page that takes long to compute shows progress until the page comes.
+for (const link of document.querySelectorAll("[data-slow]")) {
+  const bar = link.parentElement.querySelector("progress");
+  link.addEventListener("click", (event) => (bar.hidden = event.ctrlKey || event.metaKey));
+  addEventListener("pageshow", () => (bar.hidden = true)); // also after Back
+}
+
 // A button next to a link or token copies it.
 for (const text of navigator.clipboard ? document.querySelectorAll("[data-copy]") : []) {
   const button = document.createElement("button");

@@ -609,6 +609,12 @@ def test_a_participant_sees_only_their_grade(web: Pages, staff: TestClient, own:
     assert "Reason for the regrade: points for playing" in released
     assert "Is this grade wrong? Ask kay@uni.example." in released
     assert "Grades were released" in ada.get("/").text
+    settings.write_text(settings.read_text().replace('"over"', '"moved"'))
+    release_grades(web.ladder, "three", "staff", "the first one counts", deadline="moved", incomplete=True)
+    newest = ada.get("/grades").text
+    assert "<p>Reason: the first one counts</p>" in newest
+    assert 'Other released grades: <a href="/grades?deadline=over">deadline over</a></p>' in newest
+    assert "Reason for the regrade: points for playing" in ada.get("/grades?deadline=over").text  # also without it
     [grade] = ada.get("/api/grades").json()["grades"]["grades"]
     assert grade["user"]["login"] == "ada"
     without_version = web.visitor("bob").get("/grades").text
