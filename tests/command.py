@@ -43,7 +43,7 @@ LOADS_OF = {  # the first words of a command
     "ladder": ("ladder.bots", "ladder.tasks", "alembic.config", "arena.workers.cluster", "scipy.special"),
     "ladder serve": ("ladder.web", "ladder.web.staff_pages", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),
 }
-LIMIT_S = 120  # of every command that a test starts; on an idle machine none takes 10
+LIMIT_S = 300  # of every command that a test starts; on an idle machine none takes 10
 ROOT = Path(__file__).parents[1]
 SHOWN_BYTES = 10_000  # what /proc shows of a command's words and of its environment; it cuts off what is longer
 START = [sys.executable, "-P", "-W", "error", "-m"]
@@ -116,7 +116,7 @@ class Helper:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is for pytest
             )
-        self._socket.settimeout(60)
+        self._socket.settimeout(LIMIT_S)
         self._process.returncode = 0  # no process waits for it
         for end in (self._socket, self._process.stdin, self._process.stdout):
             atexit.register(end.close)  # type: ignore[union-attr]

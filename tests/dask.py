@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[1]
-LIMIT_S = 60
+LIMIT_S = 120
 
 
 def find_block(language: str, word: str) -> str:

@@ -14,7 +14,7 @@ from tests.cli_workspace import LIMIT_S, Place
 from tests.command import Command
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "commands are forked on Linux alone")
-SETTLES_S = 10.0  # the referee's thread still opens and closes files when the question is printed
+SETTLES_S = 60.0  # the referee's thread still opens and closes files when the question is printed
 ASKS = ["play", "a.py", "--sandbox", "process"]  # its first question has no end of line
 
 

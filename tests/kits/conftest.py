@@ -14,7 +14,7 @@ from arena.bots import load_bots
 from tests.kits.built import built
 from tests.kits.table import Kit
 
-LIMIT_S = 60
+LIMIT_S = 240
 
 
 @dataclass(frozen=True)

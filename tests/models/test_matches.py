@@ -9,7 +9,7 @@ import zlib
 from tests.cli_workspace import Place, Ran
 from tests.models.endpoint import KEY, Endpoint, Question, Reply, hang, model_folder, play, serving
 
-WAIT_S = 60
+WAIT_S = 240
 # It prints all that a bot can find of a key: its own environment.
 SPY = """
 import os, sys

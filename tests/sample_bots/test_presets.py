@@ -19,7 +19,7 @@ from tests.kits.built import built
 from tests.kits.table import KITS
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
-HURRY = Timing(limit_ms=4, bank_ms=60_000)  # a bot that thinks for half its free time thinks for 2 ms here
+HURRY = Timing(limit_ms=4, bank_ms=600_000)  # a bot that thinks for half its free time thinks for 2 ms here
 COMPILED = SAMPLES / "strategist_cpp"
 GAMES = None if "ARENA_SOAK" in os.environ else 1  # of a table, None: as many as it has seats
 BOTS = [COMPILED, *sorted(path for path in SAMPLES.iterdir() if path.suffix in (".py", ".js", ".sh"))]

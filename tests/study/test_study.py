@@ -14,7 +14,7 @@ from arena.stats import StatsAccumulator
 from tests.cli_workspace import Place
 from tests.models.endpoint import Endpoint, Question, Reply, model_folder, play, serving
 
-WAIT_S = 60
+WAIT_S = 240
 FILE = """
 players = ["a", "b", "c"]
 seats = 3

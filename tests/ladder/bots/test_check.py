@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[3]
 BAD = ROOT / "tests" / "bad_bots"
 PATIENT = MatchSettings(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
 QUICK = MatchSettings(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing
+GREETED = replace(QUICK, timing=replace(QUICK.timing, start_ms=60_000))
 PLAIN, BOXED = SandboxChoice("process"), SandboxChoice("bubblewrap")
 
 # As BOT, but its command is its manifest's: a box has another python.
@@ -175,7 +176,8 @@ def test_a_failed_step_rejects_a_version_with_a_visible_reason(
     tmp_path: Path, bot: str | Path, step: str, words: str
 ) -> None:
     file = write_bot(tmp_path, {"bot.py": bot}) if isinstance(bot, str) else bot
-    found = checked(replace(job_of(file), settings=QUICK if str(file).startswith(str(BAD / "silent")) else PATIENT))
+    settings = {BAD / "silent_at_start.py": QUICK, BAD / "silent.py": GREETED}.get(Path(file), PATIENT)
+    found = checked(replace(job_of(file), settings=settings))
     failed = failure(found)
     assert step in ("", failed.check)
     assert words.split("|")[0] in failed.message or any(word in failed.message for word in words.split("|"))

@@ -69,7 +69,7 @@ def serve_ladder(place: Place, folder: Path, *words: object, **environment: str)
             process.communicate(timeout=60)
 
 
-def wait_for(what: object, limit_s: float = 60) -> None:
+def wait_for(what: object, limit_s: float = 240) -> None:
     until = time.monotonic() + limit_s
     while not what():  # type: ignore[operator]
         assert time.monotonic() < until, "it took too long"
