@@ -6,7 +6,9 @@ import socket
 
 # Below those that the kernel assigns: otherwise another test could get the port before the server starts.
 LEAST, PORTS = 10_000, 20_000
-NUMBERS = itertools.count(os.getpid() * 16)  # so that processes that test at the same time have different ones
+NUMBERS = itertools.count(
+    os.getpid() * 1009
+)  # processes that test at the same time, with near ids, have different ones
 
 
 def free_port() -> int:

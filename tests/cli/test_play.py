@@ -16,6 +16,7 @@ from tests.cli.screen import Screen
 from tests.cli_workspace import ANSWER, ILLEGAL, Place, bot_text
 from tests.command import Command, completed
 from tests.disk import fill
+from tests.sandbox.talk import until
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = ROOT / "sample_bots"
@@ -40,6 +41,11 @@ def read_until(process: "subprocess.Popen[bytes]", pattern: bytes, said: bytes =
         assert got, said
         said += got
     return said
+
+
+def require_no_process(folder: Path) -> None:
+    """Wait until the kernel has ended all processes that were killed."""
+    until(lambda: not find_processes(folder), f"{find_processes(folder)} are left")
 
 
 def find_processes(folder: Path) -> list[str]:
@@ -149,7 +155,7 @@ def test_sigterm_leaves_no_process_no_build_and_a_complete_record(tmp_path: Path
         assert b"saved in game" in process.stdout.read()
     assert process.returncode == 130
     assert len(load_record(tmp_path).games) == 1
-    assert find_processes(tmp_path) == []
+    require_no_process(tmp_path)
     assert list(tmp_path.glob("*.building")) == []
 
 
@@ -173,10 +179,8 @@ def test_a_full_disk_does_not_end_the_match(tmp_path: Path, small_disk: Path) ->
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        while not (small_disk / "game").exists():
-            assert process.poll() is None
+        said = read_until(process, rb"\n> \Z")
         fill(small_disk / "filler")
-        said = b""
         for typed, expected in ((b"1\n" * 500, b"the next game; q: leave"), (b"\n1\n", b"Game 2 of 2")):
             process.stdin.write(typed)
             process.stdin.flush()
@@ -213,7 +217,7 @@ def test_the_third_ctrl_c_leaves_a_hanging_bot_and_keeps_the_earlier_games(tmp_p
     assert re.search(rb"The game isn't saved\.\n... waiting for [AB]; Ctrl-C again", said)
     assert b"saved in game" in rest
     assert len(load_record(tmp_path).games) == 1
-    assert find_processes(tmp_path) == []
+    require_no_process(tmp_path)
 
 
 def test_one_opponent_under_a_debugger_writes_to_a_file_while_the_table_is_shown(tmp_path: Path) -> None:
@@ -278,7 +282,7 @@ def test_ctrl_c_at_the_question_for_a_target_leaves_a_complete_record(screen: Sc
     screen.until("saved")
     assert screen.process.wait(60) == 130
     assert len(load_record(tmp_path).games) == 1
-    assert find_processes(tmp_path) == []
+    require_no_process(tmp_path)
 
 
 def test_a_closed_terminal_leaves_no_process_and_a_complete_record(screen: Screen, tmp_path: Path) -> None:
@@ -286,4 +290,4 @@ def test_a_closed_terminal_leaves_no_process_and_a_complete_record(screen: Scree
     screen.hang_up()
     screen.process.wait(60)
     assert len(load_record(tmp_path).games) == 1
-    assert find_processes(tmp_path) == []
+    require_no_process(tmp_path)

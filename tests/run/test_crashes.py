@@ -195,8 +195,7 @@ def test_a_run_has_as_many_workers_as_jobs(place: Place) -> None:
     def playing() -> int:
         return sum("one.py" in line and "arena.cli" not in line for line in place.processes())
 
-    place.wait(lambda: len(workers(process)) >= jobs and playing() >= jobs, process=process)
-    assert len(workers(process)) == playing() == jobs
+    place.wait(lambda: len(workers(process)) == playing() == jobs, process=process)
     process.terminate()
     assert place.end(process).code == 130
     place.require_nothing_left()

@@ -23,7 +23,7 @@ from arena.workers import ExecutorLostError, WorkerDiedError, WorkerRejectedErro
 from arena.workers.cluster import DaskExecutor, Tls
 from tests.dask import Cluster
 
-LIMIT_S = 60
+LIMIT_S = 120
 
 pytestmark = pytest.mark.needs("dask", None if importlib.util.find_spec("distributed") else "it isn't installed")
 
@@ -146,8 +146,9 @@ def test_a_worker_that_gets_sigterm_ends_its_call_at_once(cluster: Cluster, tmp_
         until(executor.width)
         began, cleaned = tmp_path / "began", tmp_path / "cleaned"
         text = (
-            f"import os, time\nif not os.path.exists({str(began)!r}):\n    open({str(began)!r}, 'x').close()\n"
-            f"    try:\n        time.sleep(60)\n    finally:\n        open({str(cleaned)!r}, 'x').close()"
+            f"import os, time\nif not os.path.exists({str(began)!r}):\n"
+            f"    try:\n        open({str(began)!r}, 'x').close()\n        time.sleep(60)\n"
+            f"    finally:\n        open({str(cleaned)!r}, 'x').close()"
         )
         call = executor.submit(exec, text)
         until(began.exists)
