@@ -3,6 +3,7 @@
 The keys of a lesson's file:
 
 - `title`, `about`: for the list of lessons. `players`: {name, cards} clockwise; the first begins, and "you" learns.
+- `deck`: the cards that an exchange draws first.
 - `steps`, in order. One with a `player` is a move in the notation of records, with a name as its target: `steal:Leo`.
   Other players pass until it is possible. `draws`: the card that replaces the one that is shown.
 - `title`, `say`: the heading and the text that the learner reads. A step with no player waits for the learner.
@@ -59,7 +60,7 @@ def make_lesson(data: Mapping[str, Any]) -> Lesson:
     names, cards = zip(*((player["name"], player["cards"]) for player in data["players"]), strict=True)
     if any(len(hand) != coup.COUP.hand for hand in cards):
         raise LessonError(f"each player has {coup.COUP.hand} cards")
-    course = Course(names, _StackedDeck([card for hand in cards for card in hand]))
+    course = Course(names, _StackedDeck([*(card for hand in cards for card in hand), *data.get("deck", ())]))
     parts = tuple(course.play(data["steps"]))
     return Lesson(data["title"], data["about"], course.table, parts)
 

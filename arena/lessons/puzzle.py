@@ -6,7 +6,7 @@ share of games that it won, and their number.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,8 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     shown = [f"**{texts[right]}** {shares[right]}", *(f"{texts[word]} {shares[word]}" for word in others[:_SHOWN])]
     gain = round(100 * (data["results"][right][0] - data["results"][others[0]][0]))
     results = f"It wins {gain} more of 100 games than the next best move. Games won: {', '.join(shown)}."
-    say = "\n\n".join(filter(None, (course.fill(reason), results, _MEASURED.format(games))))
+    reasons = " ".join(filter(None, (course.fill(reason), *_describe_threats(board, data["seat"], names))))
+    say = "\n\n".join(filter(None, (reasons, results, _MEASURED.format(games))))
     game = {**first["game"], "ask": None, "events": []}
     last = {"game": game, "hint": first["hint"], "title": f"The best move: {texts[right]}", "say": say}
     about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
@@ -86,3 +87,20 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
     if isinstance(phase, coup.BlockWindow):
         return "Block or pass?", reason
     return ("Bluffs" if bluff else "Actions"), reason
+
+
+def _describe_threats(board: coup.Board, you: int, names: Sequence[str]) -> Iterator[str]:
+    """Yield what the pending action does to you, and who can pay for a coup after it, as sentences."""
+    pending, coins = getattr(board.phase, "pending", None), list(board.coins)
+    rules = {row.action: row for row in coup.COUP.actions}
+    gain = 0
+    if pending is not None and board.actor != you:
+        if pending.action is coup.Action.ASSASSINATE and pending.target == you:
+            left = "you are out" if board.influence[you] == 1 else "you have one card left"
+            yield f"If the assassination succeeds, {left}."
+        gain = rules[pending.action].gain
+        coins[board.actor] += gain if pending.target is None else min(gain, coins[pending.target])
+    cost = rules[coup.Action.COUP].cost
+    rich = [names[seat] for seat, owned in enumerate(coins) if seat != you and board.influence[seat] and owned >= cost]
+    if rich:
+        yield f"{' and '.join(rich)} can {'then ' if gain else ''}pay for a coup."

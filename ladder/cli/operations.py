@@ -131,6 +131,9 @@ def init(folder: Path, references: tuple[str, ...], database: str | None, as_jso
             )
             print_note(f"SHA-256 of the key of all deals: {ladder.commitment}")
             print_note(f"next: arena ladder serve {folder}, then set the ladder up in the browser")
+            print_note(
+                f"for friends without accounts: public and allow_guests in {folder}/ladder.toml, or on that page"
+            )
             print_note(f"without pages: arena ladder users import {folder} roster.csv; arena ladder run {folder}")
 
 

@@ -291,16 +291,16 @@ const TABLE = `action.income={seat} takes income|action.foreign_aid={seat} takes
 action.steal={seat} steals from {target}|action.assassinate={seat} sends an assassin to {target}
 action.coup={seat} launches a coup against {target}|action.exchange={seat} exchanges
 action.examine={seat} examines {target}|action.convert={seat} changes sides
-action.convert.target={seat} converts {target}|action.embezzle={seat} embezzles the reserve
-action={seat} plays {action}|coins={seat} {delta}|challenge={seat} challenges|shown={seat} shows the {role}
-shown.kept={seat} shows the {role} and keeps it|shown_hand={seat} shows {roles}
-unproven={seat} doesn't show the {role}|unproven.not_duke={seat} concedes|lost={seat} loses the {role}
-exiled={seat} is out|block={seat} blocks as {role}|exchanged={seat} returns {count}
-exchanged.cards={seat} keeps {cards}|forfeit={seat} forfeits with {roles}|drafted={seat} has drafted
-drafted.cards={seat} has drafted {cards}|allegiances=the sides are {sides}|converted={target} is a {allegiance} now
-examined={seat} hands {target}'s card back|examined.role={seat} hands {target}'s {role} back
-examined.replaced={seat} has {target}'s card replaced|examined.replaced.role={seat} has {target}'s {role} replaced
-resolved.target_gone=it has no effect|resolved.actor_gone=it has no effect|say.hold={seat} says: I hold the {role}
+action.convert.target={seat} converts {target}|action.embezzle={seat} embezzles the reserve|action={seat} plays {action}
+coins={seat} {delta}|challenge={seat} challenges|shown={seat} shows the {role}
+shown.kept={seat} shows the {role} and keeps it|shown_hand={seat} shows {roles}|unproven={seat} doesn't show the {role}
+unproven.not_duke={seat} concedes|lost={seat} loses the {role}|exiled={seat} is out|block={seat} blocks as {role}
+exchanged={seat} returns {count}|exchanged.cards={seat} keeps {cards}|forfeit={seat} forfeits with {roles}
+drafted={seat} has drafted|drafted.cards={seat} has drafted {cards}|allegiances=the sides are {sides}
+converted={target} is a {allegiance} now|examined={seat} hands {target}'s card back
+examined.role={seat} hands {target}'s {role} back|examined.replaced={seat} has {target}'s card replaced
+examined.replaced.role={seat} has {target}'s {role} replaced|resolved.target_gone=the action ends, its target is out
+resolved.actor_gone=the action ends, its player is out|say.hold={seat} says: I hold the {role}
 say.lack={seat} says: I have no {role}|say.attack={seat} says: I will attack {target}
 say.spare={seat} says: I won't attack {target}|say.doubt={seat} says: {target} has no {role}
 say.text={seat} says: “{text}”`;

@@ -43,6 +43,7 @@ def test_hidden_cards_change_no_byte_of_a_lesson_before_they_are_shown() -> None
 def test_a_lesson_asks_only_for_the_answers_that_it_offers() -> None:
     asks = [part["game"]["ask"] for lesson in load_lessons() for part in lesson.parts if part["game"]["ask"]]
     assert not any("Challenge or block?" in ask["question"] or ask["blocks"] for ask in asks)
+    assert any(ask["question"].startswith("You drew") for ask in asks)  # an exchange is played, too
 
 
 BAD = [

@@ -100,7 +100,7 @@ def lobby(frame: dict[str, Any]) -> dict[str, Any]:
     return {"table": {**frame["table"], **table}, "game": None}
 
 
-# Words of headings and buttons that are broken within, and texts next to each other that overlap.
+# Words of headings and buttons that are broken within, texts that overlap or are cut off, and tools in two rows.
 WRONG = """() => {
     const texts = (element) => {
         const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -133,6 +133,11 @@ WRONG = """() => {
             if (next) wrong.push(`overlap: ${text} / ${next[0]}`);
         });
     }
+    const shown = [...document.querySelectorAll("header .tool, .self > *")].filter((each) => each.checkVisibility());
+    const box = (element) => element.getBoundingClientRect();
+    wrong.push(...shown.filter((each) => box(each).right > innerWidth).map((each) => `cut: ${each.textContent}`));
+    const tops = shown.filter((each) => each.matches(".tool")).map((each) => box(each).top);
+    if (new Set(tops).size > 1) wrong.push("two rows of tools");
     return wrong;
 }"""
 

@@ -96,7 +96,7 @@ function draw() {
   const where = whereabouts(scene, index);
   const text = happening(scene, index);
   const panel = h("section", { class: "panel below", "aria-label": "the marks of the bar" }, marksLegend());
-  const beside = [review && reviewPanel(review, scene), highlightsPanel(), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
+  const beside = [review && reviewPanel(review, scene, home), highlightsPanel(), log(), answersPanel(scene, index), stderrPanel(scene, index), claimsPanel(scene, index), panel];
   const main = h("main", {}, h("div", { class: "place" }, felt(where, text)), h("div", { class: "beside" }, beside));
   const live = h("p", { class: "unseen", "aria-live": "polite" }, state.timer === null ? `${where}: ${text}` : "");
   render([header(), main, controls(`${where}: ${text}`), live, games(), helpDialog()], page);

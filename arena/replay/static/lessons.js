@@ -92,7 +92,10 @@ export function coachView({ coach, motion, option, rules }) {
 /** What a card does, as text. */
 function deeds({ allows, blocks }, actions) {
   const called = (action) => action.replace("_", " ");
-  const able = allows.map((action) => `${called(action)}: ${actions.find((row) => row.action === action && row.claim).effect}`);
+  const able = allows.map((action) => {
+    const { effect, cost } = actions.find((row) => row.action === action && row.claim);
+    return `${called(action)}: ${effect}${cost ? ` for ${cost} coins` : ""}`;
+  });
   return plain([...able, blocks.length ? `blocks ${blocks.map(called).join(", ")}` : null].filter(Boolean).join("; "));
 }
 

@@ -101,11 +101,7 @@ export class Motion {
     if (event.event === "coins") this.changes[event.seat] += event.delta;
     if (event.event === "lost") this.losses[event.seat] += 1;
     if (event.event === "block") this.parts[event.seat] = "blocker";
-    if (event.event === "challenge") {
-      this.parts[event.seat] = "challenger";
-      this.challenger = event.seat;
-    }
-    if (event.event === "unproven") event.by = this.challenger;
+    if (event.event === "challenge") this.parts[event.seat] = "challenger";
     if (event.event === "exiled" || event.event === "forfeit") this.gone.push(event.seat);
     if (this.lines.at(-1)?.step !== event.step) this.lines.push({ ...event, events: [], marks: [] });
     const line = this.lines.at(-1);
@@ -130,14 +126,8 @@ export class Motion {
 
   /** A part of a step as text, with the player's private facts. */
   text(events) {
-    const { seat } = this.game;
-    const caught = seat === null ? null : events.find((event) => event.event === "unproven" && [event.seat, event.by].includes(seat));
-    const shown = events.filter((event) => event.event !== "quiet" && event !== caught);
+    const shown = events.filter((event) => event.event !== "quiet");
     const parts = [stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, shown, this.names)];
-    if (caught) {
-      const card = caught.role === "not_duke" ? "a duke" : `no ${caught.role}`;
-      parts.unshift(`${this.names[caught.by]} caught ${this.names[caught.seat]}: ${card}`);
-    }
     const drew = events.flatMap((event) => (event.event === "exchanged" ? [] : (event.drew ?? [])));
     if (drew.length) parts.push(`you draw the ${drew.join(" and the ")}`);
     return parts.filter(Boolean).join(" · ").replace(/^you/, "You");

@@ -219,7 +219,7 @@ function header() {
       { class: "choices" },
       tool("Rules", () => find("#rules-box").showModal()),
       seated ? tool("Odds", () => send({ hint: true })) : null,
-      tool(alerts.volume ? "Sound on" : "Sound off", toggleSound, { "aria-pressed": String(alerts.volume > 0) }),
+      tool(alerts.volume ? "Sound on" : "Sound off", toggleSound, { class: "tool sound", "aria-pressed": String(alerts.volume > 0) }),
       tool("Settings", () => find("#settings").showModal()),
       seated && !state.coach && ["playing", "between"].includes(table.state) ? tool("Leave", leave) : null,
       tool("◐", shade, { "aria-label": "switch between dark and light" }),
@@ -299,7 +299,7 @@ function prompt() {
   return h(
     "div",
     { class: "prompt" },
-    h("div", { class: "asked" }, self(state), h("span", { class: late ? "timer late" : "timer" }, text), h("h2", { class: "question", "aria-live": "assertive" }, coached ? coach.title : question(state))),
+    h("div", { class: "asked" }, h("h2", { class: "question", "aria-live": "assertive" }, coached ? coach.title : question(state)), h("div", { class: "standing" }, h("span", { class: late ? "timer late" : "timer" }, text), self(state))),
     h("p", { class: "news", "aria-live": "polite" }, game && !(game.end && !motion.beat) && !motion.begins ? motion.sentence : ""),
     coach ? coachView(state) : h("p", { class: "tip" }, advice(state)),
     h("input", { class: "words", maxlength: 200, "aria-label": "Say this with your move", placeholder: "for example: hold duke, attack B", hidden: !seated || table.talk === "off" || table.state !== "playing" }),
@@ -318,7 +318,7 @@ function autoView() {
     { class: "auto", hidden },
     h("button", { class: "tool", hidden: !table.skip, onclick: () => send({ skip: true }) }, "Continue without absent players"),
     h("button", { class: "tool", title: INVOLVED, hidden: !canPassOn(state), "aria-pressed": String(state.passing), onclick: passOn }, "Pass until my turn"),
-    h("label", { class: "small muted", title: INVOLVED }, h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: always }), "always pass where I'm not involved, even if I could block"),
+    h("label", { class: "small muted", title: INVOLVED, hidden: !canPassOn(state) }, h("input", { type: "checkbox", checked: remembered("autopass") === "on", onchange: always }), "always, even if I could block"),
   );
 }
 

@@ -34,9 +34,9 @@ function costlyOf(review, match, game) {
   return review.costly_decisions.filter((one) => one.match === match.match && one.game === game.game);
 }
 
-/** The panel of a review at a game. */
-export function reviewPanel(review, scene) {
-  if (review.person) return ownPanel(review, scene);
+/** The panel of a review at a game. `home`: the address of the table and its name, or null. */
+export function reviewPanel(review, scene, home) {
+  if (review.person) return ownPanel(review, scene, home);
   const { match, game } = scene;
   const { bot, costly_decisions: costly, patterns, games, lost, caution } = review;
   const here = costlyOf(review, match, game);
@@ -61,19 +61,20 @@ export function reviewPanel(review, scene) {
 }
 
 /** The panel of a player's own games: what cost most, in words. */
-function ownPanel(review, scene) {
+function ownPanel(review, scene, home) {
   const here = costlyOf(review, scene.match, scene.game).slice(0, MAX_ADVICE);
   const gain = ({ cost }) => [cost.value, cost.low, cost.high].map((share) => Math.round(100 * share));
   const item = (one) => {
     const [more, low, high] = gain(one);
-    return h("li", { key: href(one) }, h("a", { href: href(one), onclick: () => scrollTo(0, 0) }, `Turn ${one.turn}`), h("p", {}, `${better(one, scene)}. `, h("span", { class: "muted" }, `About ${more} more wins in 100 games like this (${low} to ${high}).`)));
+    return h("li", { key: href(one) }, h("a", { href: href(one), onclick: () => document.querySelector(".felt").scrollIntoView() }, `Turn ${one.turn}`), h("p", {}, `${better(one, scene)}. `, h("span", { class: "muted" }, `About ${more} more wins in 100 games like this (${low} to ${high}).`)));
   };
   return h(
     "section",
-    { class: "panel highlights", "aria-labelledby": "review-title" },
+    { class: "panel highlights advice", "aria-labelledby": "review-title" },
     h("h2", { id: "review-title" }, "What you could do better"),
     here.length ? h("ul", {}, here.map(item)) : review.decisions ? h("p", {}, "No move of this game was clearly costly.") : null,
     h("p", { class: "muted small" }, review.caution),
+    home ? h("a", { href: home[0] }, "Play again at the table") : null,
   );
 }
 
