@@ -1,6 +1,7 @@
 """A table's slots: the settings that their players accept, and the connections of browsers and remote programs."""
 
 import asyncio
+import hmac
 import json
 import time
 from collections import deque
@@ -159,6 +160,19 @@ class Slot:
     number: int = -1  # it stays while other slots come and go; a new table numbers its slots from 0
     free: bool = False  # no person has it
 
+    def admit(self, client: TableClient) -> None:
+        """Connect a client that showed the slot's secret; it supersedes the slot's client before."""
+        if self.guest is not None:
+            self.guest.oust(Superseded())
+        self.guest, self.left_at = client, None
+
+    def release(self, client: TableClient, now: float) -> bool:
+        """Disconnect a client at `now`, a loop's time; the slot stays reserved. Return False if it was superseded."""
+        if self.guest is not client:
+            return False
+        self.guest, self.left_at = None, now
+        return True
+
     def is_present(self, recently: float) -> bool:
         """Return whether a bot has the slot, or a client that is connected or left after `recently`, a loop's time."""
         return self.kind == "bot" or self.guest is not None or (self.left_at is not None and self.left_at > recently)
@@ -212,6 +226,30 @@ class SlotChange:
     free: tuple[int, ...] = ()
     start: bool = False
     rules: str | None = None
+
+
+def find_slot(slots: Sequence[Slot], secret: str, kind: Literal["person", "program"]) -> int:
+    """Return the index of the slot of this kind with this secret. Raises KeyError if there is none."""
+    for index, slot in enumerate(slots):
+        if slot.kind == kind and slot.secret and hmac.compare_digest(slot.secret.encode(), secret.encode()):
+            return index
+    raise KeyError("no player has this secret")
+
+
+def read_slot_change(message: play.Message) -> SlotChange | None:
+    """Return the change of slots that a browser's message asks for; None if it is another message."""
+    match message:
+        case {"add": {"bot": str(name)}}:
+            return SlotChange(bots=(name,))
+        case {"add": {"place": True}}:
+            return SlotChange(place="person")
+        case {"add": {"program": True}}:
+            return SlotChange(place="program")
+        case {"remove": int(number)}:
+            return SlotChange(remove=(number,))
+        case {"rules": str(rules)}:
+            return SlotChange(rules=rules)
+    return None
 
 
 def describe_clock(timing: referee.Timing) -> play.Message | None:

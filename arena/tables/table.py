@@ -10,7 +10,6 @@ needs only the last. A program's lines go to its connection one by one. No frame
 a move changes no other client's frame before its window has closed."""
 
 import asyncio
-import hmac
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -25,11 +24,12 @@ from arena.tables.slots import (
     ProgramConnection,
     Slot,
     SlotChange,
-    Superseded,
     TableClient,
     TableClosed,
     TableSettings,
     describe_clock,
+    find_slot,
+    read_slot_change,
 )
 
 MATCH_OVER = '{"type":"match_over"}'
@@ -113,7 +113,7 @@ class LiveTable:
 
         manages: whether the client is the table's opener. Raises KeyError if no person's slot has the secret.
         """
-        slot = None if secret is None else self._find_slot(secret, "person")
+        slot = None if secret is None else find_slot(self.slots, secret, "person")
         client = TableClient(slot, login=login, manages=manages)
         self._add_client(client)
         return client
@@ -124,7 +124,7 @@ class LiveTable:
         If `after` is None, or lines after it are no longer kept, this is a new process: the referee takes the previous
         one as ended, and greets this one for the next game. Raises KeyError if no program's slot has the secret.
         """
-        number = self._find_slot(secret, "program")
+        number = find_slot(self.slots, secret, "program")
         slot = self.slots[number]
         if after is None or not slot.lines.reach(after):
             slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
@@ -145,9 +145,7 @@ class LiveTable:
         """Let a client watch or take its slot. It may be the one for which a match, or a rematch, has waited."""
         if client.slot is not None:
             slot = self.slots[client.slot]
-            if slot.guest is not None:
-                slot.guest.oust(Superseded())
-            slot.guest, slot.left_at = client, None
+            slot.admit(client)
             if slot.missed and not self.offer.person.timed:  # a return takes the seat back
                 self._clock.return_seat(slot)
             slot.again = slot.again or (slot not in self._seated and self.state in ("over", "void"))
@@ -160,9 +158,7 @@ class LiveTable:
     def part(self, client: TableClient) -> None:
         """Remove a client; its slot stays reserved."""
         self._clients.discard(client)
-        if client.slot is not None and self.slots[client.slot].guest is client:
-            self.slots[client.slot].guest = None
-            self.slots[client.slot].left_at = self._loop.time()
+        if client.slot is not None and self.slots[client.slot].release(client, self._loop.time()):
             self._loop.call_later(self._absence_s, self._notify_clients)
             self._loop.call_later(_RELOAD_S, self._rematch_if_all_want)
             if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
@@ -241,13 +237,6 @@ class LiveTable:
         """Return whether the table has a client."""
         return bool(self._clients)
 
-    def _find_slot(self, secret: str, kind: str) -> int:
-        for number, slot in enumerate(self.slots):
-            shown = (slot.secret or "").encode()
-            if slot.kind == kind and slot.secret and hmac.compare_digest(shown, secret.encode()):
-                return number
-        raise KeyError("no player has this secret")
-
     def _begin_if_all_joined(self) -> None:
         waits = self._changing or self._opener is not None or self._count_problem(len(self.slots))
         if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
@@ -320,16 +309,6 @@ class LiveTable:
                         self.slots[client.slot].again = True
                     self._start(other == "bots")
                 return True
-            case {"add": {"bot": str(name)}}:
-                change = SlotChange(bots=(name,))
-            case {"add": {"place": True}}:
-                change = SlotChange(place="person")
-            case {"add": {"program": True}}:
-                change = SlotChange(place="program")
-            case {"remove": int(number)}:
-                change = SlotChange(remove=(number,))
-            case {"rules": str(rules)} if self.state == "open":
-                change = SlotChange(rules=rules)
             case {"table_pace": str(pace)} if pace in play.PACES:
                 if client.manages and self._may_start(client):
                     self._pace = pace
@@ -337,8 +316,9 @@ class LiveTable:
                         slot.pace = None
                     self._notify_clients()
                 return True
-            case _:
-                return False
+        change = read_slot_change(message)
+        if change is None or (change.rules is not None and self.state != "open"):
+            return False
         if client.manages and self._may_start(client) and self._arrange is not None:
             now = self._loop.time()
             left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
