@@ -9,12 +9,9 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from statistics import median as median_of
-from statistics import quantiles
-from typing import Any
 
 from arena.bots import (
     IN_BOXES,
@@ -23,7 +20,6 @@ from arena.bots import (
     BotError,
     BuildError,
     BuildLogExcerpt,
-    BytecodeCache,
     build_all,
     build_in_box,
     build_log_path,
@@ -37,74 +33,27 @@ from arena.bots import (
 )
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.bot_files import find_odd_file, list_files, list_siblings, read_source
-from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep, excerpt
+from arena.checks.check_settings import CheckSettings
+from arena.checks.check_step import CheckStep, excerpt
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
 from arena.checks.fault_signs import IDLE, FaultContext, cpu_share, growth, growth_advice, helper_process, parse_object
 from arena.checks.host_check import Severity
 from arena.checks.mistakes import diagnose_fault
+from arena.checks.process_findings import ProcessFindings
 from arena.checks.request_features import list_features
-from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, Timeouts, request_kinds
-from arena.coup import PRESETS, Ruleset
-from arena.referee import FAULTS, MatchSettings, MatchSpec, Timing
-from arena.sandbox import ProgramError, Sandbox, SandboxChoice, programs_of
+from arena.checks.request_kinds import all_kinds, covering_rulesets, is_beyond, request_kinds
+from arena.checks.scripted_table import RARE_FORMS, Change, ReplyCounts, ScriptedTable, make_spec
+from arena.coup import Ruleset
+from arena.referee import FAULTS
+from arena.sandbox import ProgramError, programs_of
 from protocol import encode
 
-BUILD_S = 600  # limit of a build
-HELLO_S = Timing().start_ms / 1000  # default limit of a match
 _START_S = 1.0  # a bot that takes longer to start plays only the games needed for all kinds of requests
 SLOW_S = 3.0  # a later hello is reported as a note
-ENDURANCE_S = 60.0  # after which a slow bot isn't asked further
-PAUSE_S = 2.5  # once without a request: opponents that use their time bank take longer
-TIMEOUTS = Timeouts(Timing().limit_ms / 1000, Timing().bank_ms / 1000)  # default limits of a match
-LEAVE_S = 0.5  # as after match_over
 _LATE_EXIT = 9  # times LEAVE_S: a process that ends this late is only noted
 _MIN_REQUESTS = 60  # to the first process: a mistake may happen only at the fiftieth
 _MAX_GAMES = 12  # for one process
-_MIN_WAITS = 8
 _SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move this often, it looks like a mistake
-CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
-_REFUSED = (b"Read-only file system", b"EROFS")  # errors of programs after a refused write
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSettings:
-    """The settings of checks. `scratch`: a folder for builds; `rules`: the rulesets whose requests are tested.
-
-    `hello_s`, `timeouts`: how long the checker waits. `seats`: of a table, None for two or three. `clock`: returns
-    seconds; if it raises, the check ends. `lock`: held while boxes are started and closed. `silence_fails`: whether a
-    smoke test fails at a timeout; false if a match would wait longer. `build_s`: limit of a build. `leave_s`: how long
-    a process may run after the end of its input. `enough_s`: total response time of a process after which no further
-    game begins. `endurance_s`: after the other steps, how long one process plays on, up to the requests of a match; 0:
-    not at all. `pause_s`: how long that process is left alone once. `progress_s`: between two reports of progress.
-    `idle_s`: maximum silence without CPU time. `on_build`: called before a build. `bytecode`: the cache of compiled
-    modules. `root`: the folder of relative paths; if it is absolute, steps don't contain it.
-    """
-
-    sandbox: Sandbox
-    choice: SandboxChoice
-    scratch: Path
-    match_settings: MatchSettings = field(default_factory=MatchSettings)
-    rules: tuple[Ruleset, ...] = tuple(PRESETS.values())
-    hello_s: float = HELLO_S
-    timeouts: Timeouts = TIMEOUTS
-    seats: int | None = None
-    silence_fails: bool = True
-    build_s: float = BUILD_S
-    leave_s: float = LEAVE_S
-    enough_s: float = math.inf
-    idle_s: float = math.inf
-    endurance_s: float = 0.0
-    pause_s: float = 0.0
-    progress_s: float = 2.0
-    root: Path = Path()
-    clock: Callable[[], float] = time.monotonic
-    lock: AbstractContextManager[object] = field(default_factory=nullcontext)
-    on_build: Callable[[Bot], None] = lambda bot: None
-    bytecode: BytecodeCache = field(default_factory=BytecodeCache)
-
-    def quoted(self, printed: bytes) -> bytes:
-        """Return a program's output with paths below `root` made relative."""
-        return printed.replace(os.fsencode(self.root) + b"/", b"") if self.root.is_absolute() else printed
 
 
 def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:
@@ -142,22 +91,16 @@ class BotCheck:
     def __init__(self, settings: CheckSettings) -> None:
         self.settings = settings
         self.step = ""
+        self.findings = ProcessFindings()
         self.game = ""  # "NAME: " of the current ruleset while several are tested
-        self.times: list[float] = []
-        self.waits: dict[str, list[float]] = {}  # wall time of replies in s, by the kind of their request
         self.hello_s = 0.0
         self.shown_s = 0.0  # when progress was last reported, on the settings' clock
         self.fit = True  # whether no step before the run has failed
         self.siblings: frozenset[str] = frozenset()  # names in the bot's folder before it ran
         self.shares = False  # whether other bots run in the same folder at the same time
-        self.peak_bytes = 0  # maximum of all processes; 0 if unknown
-        self.uncalled: dict[bytes, None] = {}  # messages of the kit about methods that it never calls
         self.others: set[str] = set()  # kinds of request at which it didn't always choose the first legal move
-        self.refused: tuple[bytes, ...] = ()  # lines of standard error about a write that was refused
         self.by_hand = ""  # see CheckStep
         self.usage: Endurance | None = None  # of the latest process
-        self.traceback: tuple[bytes, ...] = ()  # the last lines of standard error of a process that printed a traceback
-        self.stderr_bytes = 0  # maximum of all processes, for each request
         self.is_stderr_reported = False
         self.is_replaying = False
 
@@ -186,7 +129,7 @@ class BotCheck:
             yield from self.check_every_kind()
             yield self.check_writes(self.siblings)
             yield from self.report_stderr()
-            yield self.report_times()
+            yield self.findings.report_times(self.hello_s, self.settings.match_settings)
             if self.settings.endurance_s:
                 yield from self.check_endurance()
                 yield from self.report_stderr()
@@ -286,7 +229,7 @@ class BotCheck:
         try:
             connection = BotConnection(box, limits, settings.clock, settings.quoted, settings.idle_s)
             try:
-                spec = _spec(rules, settings.match_settings, seats or settings.seats)
+                spec = make_spec(rules, settings.match_settings, seats or settings.seats)
                 table = ScriptedTable(connection, spec, settings.timeouts)
                 self.usage = Endurance(connection, settings.match_settings)
                 table.is_over = self.usage.measure
@@ -295,16 +238,7 @@ class BotCheck:
             except ConnectionBrokenError as broken:
                 raise _FailedError(self.fault_step(broken, table), broken.code) from None
             finally:
-                self.times += connection.times
-                for kind, wait in zip(table.counts.kinds, connection.waits, strict=False):
-                    self.waits.setdefault(kind, []).append(wait)
-                self.peak_bytes = max(self.peak_bytes, box.peak_bytes() or 0)
-                self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
-                lines = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
-                self.refused = (*self.refused, *lines)[-4:]
-                self.stderr_bytes = max(self.stderr_bytes, connection.stderr_bytes)
-                if TRACEBACK in (printed := connection.stderr()) and not self.traceback:
-                    self.traceback = printed
+                self.findings.add(connection, table.counts.kinds)
         finally:
             with settings.lock:
                 box.close()
@@ -329,8 +263,8 @@ class BotCheck:
             yield from self.check_unknown_input(table)
             self.step = "end of input"
             yield self.check_exit(table.connection)
-        if self.uncalled:
-            yield self.report_uncalled_methods()
+        if self.findings.uncalled:
+            yield self.findings.report_uncalled_methods()
         self.step = "standard output"
         yield self.check_output(table.connection)
         self.step = "same seeds"
@@ -448,19 +382,6 @@ class BotCheck:
             return self.make_step(Severity.FAIL, f"still runs {late}", help, connection)
         return self.ok("exits")
 
-    def report_uncalled_methods(self) -> CheckStep:
-        """Report methods with misspelt names, which the bot's kit lists on standard error."""
-        self.step = "methods"
-        names = [line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled]
-        known = [name for name in names if name.lower() in _METHODS]
-        what = "a method isn't part of the kit"
-        help = "spell method names as the kit does; otherwise the first legal move is played"
-        if known:
-            what = f"the kit never calls {known[0]}, because of its parameters or its result"
-            form = "(game *Game) *Move" if known[0][0].isupper() else "(Game game), which returns a Move"
-            help = f"give it the kit's signature: {known[0]}{form}"
-        return replace(self.make_step(Severity.WARN, what, help), stderr=tuple(self.uncalled)[:SHOWN_LINES])
-
     def check_output(self, connection: BotConnection) -> CheckStep:
         """Check that the bot printed only answers."""
         if not connection.stray_count:
@@ -486,8 +407,8 @@ class BotCheck:
         rows: dict[str, list[int]] = {}
         names = []
         first = self.settings.rules[0]
-        is_fast = self.hello_s < _START_S and sum(map(sum, self.waits.values())) < self.settings.enough_s
-        for rules in self.settings.rules if is_fast else _covering_rulesets(self.settings.rules):
+        is_fast = self.hello_s < _START_S and sum(map(sum, self.findings.waits.values())) < self.settings.enough_s
+        for rules in self.settings.rules if is_fast else covering_rulesets(self.settings.rules):
             self.game = f"{rules.name}: "
             with self.open_table(rules) as table:
                 table.greet(self.settings.hello_s)
@@ -511,7 +432,7 @@ class BotCheck:
             table.greet(self.settings.hello_s)
             for enough in (8, MATCH_REQUESTS, 3):
                 table.play(enough=enough, calm=enough > 8)
-        never = sorted(_all_kinds(self.settings.rules) - rows.keys())
+        never = sorted(all_kinds(self.settings.rules) - rows.keys())
         text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
             f"; never asked: {', '.join(never)}" if never else ""
         )
@@ -531,8 +452,10 @@ class BotCheck:
         self.step = "files"
         help = "write below the folder in the environment variable TMPDIR, never next to the program"
         files = sorted(list_siblings(self.bot) - siblings)
-        if self.settings.choice.isolates and self.refused:
-            return replace(self.make_step(Severity.NOTE, "the box rejected a write", help), stderr=self.refused)
+        if self.settings.choice.isolates and self.findings.refused:
+            return replace(
+                self.make_step(Severity.NOTE, "the box rejected a write", help), stderr=self.findings.refused
+            )
         if not self.settings.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
@@ -541,44 +464,21 @@ class BotCheck:
             return self.make_step(Severity.FAIL, f"the bot wrote next to its program: {what}", help)
         return self.ok("writes no files next to its program")
 
-    def report_times(self) -> CheckStep:
-        """Report response times and memory with their limits."""
-        self.step = "times"
-        times = sorted(self.times)
-        settings = self.settings.match_settings
-        timing = settings.timing
-        median, high = median_of(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
-        text = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
-        text += f"; hello after {self.hello_s * 1000:.0f} ms of {timing.start_ms} ms"
-        if self.peak_bytes:
-            text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
-        for kind, waits in self.waits.items():
-            low, usual, late = quantiles(waits, n=10)[::4] if len(waits) >= _MIN_WAITS else (0, 0, 0)
-            if usual * 1000 > max(timing.limit_ms, 2 * median) and low > 0.9 * usual and late < 1.1 * usual:
-                text = f"the replies of the kind {kind} took {low:.2f} to {late:.2f} s of wall time; {text}"
-                help = (
-                    "if the bot thinks until a fixed time, it counts in full on an idle machine: think for less than "
-                )
-                return self.make_step(Severity.WARN, text, f"{help}{timing.limit_ms} ms (clock.limit_ms)")
-        if high <= timing.limit_ms:
-            return self.ok(text)
-        left = timing.bank_ms / (high - timing.limit_ms)
-        help = f"end each search within limit_ms: {left:.0f} requests like the slowest use up a game's time bank"
-        return self.make_step(Severity.WARN, text, help)
-
     def report_stderr(self) -> Iterator[CheckStep]:
         """Report a traceback, or much output, on standard error, once."""
         self.step = "standard error"
-        if self.is_stderr_reported or not (self.traceback or self.stderr_bytes > _MUCH_STDERR):
+        if self.is_stderr_reported or not (self.findings.traceback or self.findings.stderr_bytes > _MUCH_STDERR):
             return
         self.is_stderr_reported = True
-        if self.traceback:
-            helper = helper_process(self.traceback)
-            found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.traceback)))
+        if self.findings.traceback:
+            helper = helper_process(self.findings.traceback)
+            found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.findings.traceback)))
             text = f"a traceback{f' of {helper}' * bool(helper)}, although each request had its reply: {found.message}"
-            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=excerpt(self.traceback))
-        if self.stderr_bytes > _MUCH_STDERR:
-            text = f"{self.stderr_bytes / 1000:,.0f} KB for each request, and writing that takes the bot's time"
+            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=excerpt(self.findings.traceback))
+        if self.findings.stderr_bytes > _MUCH_STDERR:
+            text = (
+                f"{self.findings.stderr_bytes / 1000:,.0f} KB for each request, and writing that takes the bot's time"
+            )
             yield self.make_step(
                 Severity.NOTE, text, "print less; the output of the bot's helper processes counts, too"
             )
@@ -678,7 +578,7 @@ class BotCheck:
         text = f"at request {number}: " if self.step == "endurance" or growth(seen) else self.game
         hint, advice = diagnose_fault(seen), ""
         first = self.settings.rules[0]
-        if self.game and seen.code in ("exited", "illegal_move", "timeout") and _is_beyond(seen.asked, first):
+        if self.game and seen.code in ("exited", "illegal_move", "timeout") and is_beyond(seen.asked, first):
             advice = f"\nif the bot plays only the rules {first.name}, check it with --rules {first.name}"
         if seen.code in _AT_REQUEST and not (seen.altered or seen.paused_s or growth(seen) or self.is_replaying):
             advice += self.look_again(table, seen)
@@ -705,44 +605,11 @@ class BotCheck:
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
 
 
-_UNCALLED = b"coup_kit: the kit never calls "
-_ALL = 100_000  # lines, more than are kept
 _MUCH_STDERR = 20_000  # bytes of standard error for each request
 _AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the content of a request may cause
 _MAX_UNMET = 3
 _DRAWN_AFTER = 12  # turns: too few to win
 _END_S = 0.6  # for a process to end after it has read a line
-
-
-def _spec(rules: Ruleset, settings: MatchSettings, seats: int | None) -> MatchSpec:
-    """Return the spec of a match in which the checked bot is number 0 and sits in each seat in turn."""
-    seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
-    names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
-    seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
-    return MatchSpec(0, CHECK_KEY, names, seatings, replace(settings, rules=rules))
-
-
-def _all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
-    return frozenset().union(*map(request_kinds, games))
-
-
-_METHODS = frozenset(kind.replace("_", "") for kind in _all_kinds(tuple(PRESETS.values())))  # of kits, in lower case
-
-
-def _is_beyond(request: dict[str, Any], rules: Ruleset) -> bool:
-    """Return whether a request has a kind, a role or an action that these rules don't have."""
-    known = {*map(str, rules.roles), *(str(row.action) for row in rules.actions)}
-    moves = request.get("legal", ())
-    words = {word for move in moves for word in (move.get("action"), move.get("block"), move.get("lose")) if word}
-    return request.get("kind", "turn") not in request_kinds(rules) or not words <= known
-
-
-def _covering_rulesets(games: Sequence[Ruleset]) -> list[Ruleset]:
-    """Return a few rulesets that together have all kinds of request, chosen greedily."""
-    few: list[Ruleset] = []
-    while left := _all_kinds(games) - _all_kinds(few):
-        few.append(max(games, key=lambda rules: len(request_kinds(rules) & left)))
-    return few
 
 
 def _error_step(name: str, problem: BotError) -> CheckStep:

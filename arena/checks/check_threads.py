@@ -12,7 +12,9 @@ from dataclasses import replace
 from itertools import count
 from queue import SimpleQueue
 
-from arena.checks.bot_check import BotCheck, CheckSettings, CheckStep
+from arena.checks.bot_check import BotCheck
+from arena.checks.check_settings import CheckSettings
+from arena.checks.check_step import CheckStep
 from arena.checks.host_check import Severity
 
 

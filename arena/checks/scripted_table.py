@@ -8,36 +8,22 @@ has covered enough, the opponents forfeit."""
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from arena import coup, referee
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.fault_signs import parse_object
 from arena.checks.request_features import list_features
+from arena.checks.request_kinds import request_kinds
 from protocol import encode
 
 _MAX_SIMULATED_PHASES = 40
 _CALM = 0.95  # the share of harmless moves in a calm game
 _ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE)
 PAUSE_AT = 20  # the number of a request
+CHECK_KEY = bytes(range(32))  # every bot plays with the same cards against the same opponents
 _OVERRIDES = 2  # per game: at the third fault the bot would have no lives left
-
-
-def request_kinds(rules: coup.Ruleset) -> frozenset[str]:
-    """Return the kinds of request that can occur in a game with these rules."""
-    names = ("prove", "shown_card", "allegiance_start", "examine_pick")
-    prove, shown, start, pick = (coup.to_json_value(getattr(rules, name)) for name in names)
-    rare = {
-        "prove": prove == "choose",
-        "keep_shown": shown == "may_keep",
-        "draft": rules.draft,
-        "allegiance": rules.reformation and start == "starter_chooses",
-        "examine_decide": rules.inquisitor,
-        "examine_show": rules.inquisitor and pick == "target",
-    }
-    usual = {"turn", "challenge", "block", "lose", "exchange"}
-    return frozenset(usual | {kind for kind, occurs in rare.items() if occurs})
 
 
 RARE_FORMS = frozenset({"exchange with one influence", "lose one of two equal cards"})
@@ -298,3 +284,11 @@ class _Game:
             if least <= 2:
                 break
         return best
+
+
+def make_spec(rules: coup.Ruleset, settings: referee.MatchSettings, seats: int | None) -> referee.MatchSpec:
+    """Return the spec of a match in which the checked bot is number 0 and sits in each seat in turn."""
+    seats = seats or next(count for count in (3, 2, *range(4, 11)) if rules.problem(count) is None)
+    names = ("bot", *(f"examiner-{number}" for number in range(1, seats)))
+    seatings = tuple(tuple((place - game) % seats for place in range(seats)) for game in range(seats))
+    return referee.MatchSpec(0, CHECK_KEY, names, seatings, replace(settings, rules=rules))

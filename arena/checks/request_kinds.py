@@ -1,0 +1,43 @@
+"""List the kinds of request that can occur with given rules, and choose rulesets that together have all kinds."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from arena.coup import Ruleset, to_json_value
+
+
+def request_kinds(rules: Ruleset) -> frozenset[str]:
+    """Return the kinds of request that can occur in a game with these rules."""
+    names = ("prove", "shown_card", "allegiance_start", "examine_pick")
+    prove, shown, start, pick = (to_json_value(getattr(rules, name)) for name in names)
+    rare = {
+        "prove": prove == "choose",
+        "keep_shown": shown == "may_keep",
+        "draft": rules.draft,
+        "allegiance": rules.reformation and start == "starter_chooses",
+        "examine_decide": rules.inquisitor,
+        "examine_show": rules.inquisitor and pick == "target",
+    }
+    usual = {"turn", "challenge", "block", "lose", "exchange"}
+    return frozenset(usual | {kind for kind, occurs in rare.items() if occurs})
+
+
+def all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
+    """Return the kinds of request that can occur in a game with any of these rules."""
+    return frozenset().union(*map(request_kinds, games))
+
+
+def is_beyond(request: dict[str, Any], rules: Ruleset) -> bool:
+    """Return whether a request has a kind, a role or an action that these rules don't have."""
+    known = {*map(str, rules.roles), *(str(row.action) for row in rules.actions)}
+    moves = request.get("legal", ())
+    words = {word for move in moves for word in (move.get("action"), move.get("block"), move.get("lose")) if word}
+    return request.get("kind", "turn") not in request_kinds(rules) or not words <= known
+
+
+def covering_rulesets(games: Sequence[Ruleset]) -> list[Ruleset]:
+    """Return a few rulesets that together have all kinds of request, chosen greedily."""
+    few: list[Ruleset] = []
+    while left := all_kinds(games) - all_kinds(few):
+        few.append(max(games, key=lambda rules: len(request_kinds(rules) & left)))
+    return few
