@@ -9,7 +9,7 @@ from arena.checks.check_settings import BUILD_S, ENDURANCE_S, HELLO_S, PAUSE_S, 
 from arena.checks.check_step import CheckReport, CheckResult, CheckStep, CheckStepView
 from arena.checks.check_threads import check_all, open_check_threads
 from arena.checks.endurance import Endurance
-from arena.checks.fault_signs import FaultContext
+from arena.checks.fault_context import FaultContext
 from arena.checks.host_check import Finding, HostReport, Severity, check_host, try_sandboxes
 from arena.checks.mistakes import MISTAKES, Diagnosis, diagnose_fault
 from arena.checks.request_features import explain_illegal_move, list_features

@@ -36,7 +36,8 @@ from arena.checks.bot_files import find_odd_file, list_files, list_siblings, rea
 from arena.checks.check_settings import CheckSettings
 from arena.checks.check_step import CheckStep, excerpt
 from arena.checks.endurance import MATCH_REQUESTS, Endurance
-from arena.checks.fault_signs import IDLE, FaultContext, cpu_share, growth, growth_advice, helper_process, parse_object
+from arena.checks.fault_context import FaultContext, parse_object
+from arena.checks.fault_signs import IDLE, cpu_share, growth, growth_advice, helper_process
 from arena.checks.host_check import Severity
 from arena.checks.mistakes import diagnose_fault
 from arena.checks.process_findings import ProcessFindings

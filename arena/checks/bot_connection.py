@@ -15,7 +15,7 @@ from fcntl import ioctl
 from termios import FIONREAD
 
 import protocol
-from arena.checks.fault_signs import parse_object
+from arena.checks.fault_context import parse_object
 from arena.limits import Limits
 from arena.referee import FREE_STRAYS, Facts, process
 from arena.sandbox import Box, Exit, wait_readable

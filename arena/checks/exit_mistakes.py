@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from arena.checks import fault_signs as signs
+from arena.checks.fault_context import FaultContext, Sign
 from arena.checks.fault_examples import BINARY, NO_HELLO, REQUEST, TRACE, end_with
-from arena.checks.fault_signs import FaultContext, Sign, stderr_has
+from arena.checks.fault_signs import stderr_has
 from arena.referee import Facts
 
 LOOP = "read a line, answer it, and read the next: {loop}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from arena.checks.fault_signs import FaultContext
+from arena.checks.fault_context import FaultContext
 from arena.referee import Facts
 
 TRACE = "Traceback (most recent call last):"

@@ -8,10 +8,14 @@ import os
 from dataclasses import replace
 from typing import NamedTuple
 
+from arena.bots import describe_idioms
 from arena.checks import fault_signs as signs
+from arena.checks import reply_signs
 from arena.checks.exit_mistakes import EXIT_ROWS, LOOP
+from arena.checks.fault_context import MAX_LINE, FaultContext, Sign, quotation
 from arena.checks.fault_examples import BINARY, NO_HELLO, REQUEST, TRACE, end_with, reply_of, silence
-from arena.checks.fault_signs import FaultContext, Sign, language_of, stderr_has
+from arena.checks.fault_signs import language_of, stderr_has
+from arena.checks.request_features import describe_sizes, explain_legal, list_legal
 from arena.referee import FAULTS, Facts
 from protocol import escape_bytes
 
@@ -36,24 +40,43 @@ def diagnose_fault(seen: FaultContext) -> Diagnosis:
     """Return the problem and the fix, by the first mistake that is seen."""
     for mistake in MISTAKES:
         if name := mistake.seen(seen):
-            words = {
-                "name": signs.quotation(name),
-                "error": signs.quotation(signs.last_error(seen)),
-                **seen.placeholders(),
-            }
+            words = {"name": quotation(name), "error": quotation(signs.last_error(seen)), **_fill_placeholders(seen)}
             for word, help in _BY_NEED.items():
                 if f"{{{word}}}" in mistake.remedy:
                     words[word] = help(seen)
             return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
     fault = FAULTS[seen.code]
-    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), signs.MAX_LINE)
+    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), MAX_LINE)
     if not detail:
         return Diagnosis(fault.message, fault.help)
     malformed = seen.received is not None and seen.code in ("bad_reply", "start_failed")
     return Diagnosis(detail if fault.limit or malformed else f"{fault.message}: {detail}", fault.help)
 
 
-_BY_NEED = {"program": signs.program_help, "choice": signs.choice_help, "growth": signs.growth_help}
+def _fill_placeholders(seen: FaultContext) -> dict[str, str]:
+    """Return the values of the placeholders that any rule may use."""
+    bring = "put it into the bot's folder"
+    if seen.boxed and seen.is_single_file:
+        bring = "put it into a folder with the bot and a bot.toml, and name the folder"
+    return {
+        "asked": quotation(seen.asked.get("id", "ID")),
+        "kind": quotation(seen.asked.get("kind", "")),
+        "detail": quotation(seen.detail or FAULTS[seen.code].message),
+        "failure": quotation(signs.last_error(seen) or signs.exit_call(seen) or seen.line or seen.detail),
+        "line": quotation(seen.line),
+        "sizes": describe_sizes(seen.asked),
+        "field": signs.field_help(signs.last_error(seen)),
+        "choose": explain_legal(seen.asked),
+        "legal": escape_bytes(list_legal(seen.asked).encode(), MAX_LINE),
+        "command": quotation(" ".join(map(os.path.basename, seen.argv[:1])) + " ".join(("", *seen.argv[1:]))),
+        "place": quotation(signs.own_place(seen)),
+        **describe_idioms(language_of(seen)),
+        "where": "in the box" if seen.boxed else "there",
+        "bring": bring,
+    }
+
+
+_BY_NEED = {"program": signs.program_help, "choice": reply_signs.choice_help, "growth": signs.growth_help}
 
 # ---------------------------------------------------------------- the table
 
@@ -126,63 +149,67 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     # ---- the received line
     (
-        lambda seen: signs.malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line,
+        lambda seen: (
+            reply_signs.malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line
+        ),
         "the line isn't UTF-8, or begins with a byte order mark: {line}",
         'write UTF-8 without a mark: sys.stdout.reconfigure(encoding="utf-8") in Python, not "utf-8-sig"',
         reply_of('\ufeff{"id":41,"choice":0}'),
     ),
     (
-        signs.fixed_buffer,
+        reply_signs.fixed_buffer,
         "the request is cut after {name} bytes: the bot reads it into a buffer of fixed size",
         "read whole lines of any length, as a request may have 64 KiB: {loop}",
         replace(BINARY, sent=REQUEST.replace(b'"lose"', b'"lose","events":[' + b"1," * 500 + b"1]", 1)),
     ),
     (
         lambda seen: (
-            signs.is_no_json(seen) and (name := os.path.basename("".join(seen.argv[:1]))) in signs.LAUNCHERS and name
+            reply_signs.is_no_json(seen)
+            and (name := os.path.basename("".join(seen.argv[:1]))) in signs.LAUNCHERS
+            and name
         ),
         "{name} prints lines of its own to standard output",
         'start the bot\'s program itself, without {name}: run = "node bot.js"',
         replace(reply_of("> bot@1.0.0 start"), argv=("npm", "start")),
     ),
     (
-        signs.decimal_comma,
+        reply_signs.decimal_comma,
         "a number has a decimal comma: {line}",
         "write it with a point, in any locale: String.format(Locale.ROOT, ...) in Java; or leave the field out",
         reply_of('{"id":41,"choice":0,"score":0,50}'),
     ),
     (
-        signs.not_a_number,
+        reply_signs.not_a_number,
         "the reply contains {name}, which isn't JSON: {line}",
         "leave that field out, or replace NaN and infinite numbers before you write the reply",
         reply_of('{"id":41,"choice":0,"score":NaN}'),
     ),
     (
-        lambda seen: signs.is_no_json(seen) and seen.line in ("{", "["),
+        lambda seen: reply_signs.is_no_json(seen) and seen.line in ("{", "["),
         "the reply is spread over several lines, the first is {line}",
         "write it on one line: without indent or a pretty printer",
         reply_of("{"),
     ),
     (
-        signs.two_replies,
+        reply_signs.two_replies,
         "two replies stand on one line: {line}",
         "end each with a newline; and let one process and one thread alone read requests and reply (fork copies both)",
         reply_of('{"id":41,"choice":0}{"id":41,"choice":0}'),
     ),
     (
-        lambda seen: signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
+        lambda seen: reply_signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
         "the line isn't valid JSON: {line}",
         "write each reply on one line, and with {dumps}, not with your language's text of an object",
         reply_of("{'id': 41, 'choice': 0}"),
     ),
     (
-        signs.text_before_reply,
+        reply_signs.text_before_reply,
         'the line has text before the reply: "{name}"',
         "write each reply on a line of its own, without a prompt; for debug output: {debug}",
         reply_of('move? {"id":41,"choice":0}'),
     ),
     (
-        lambda seen: language_of(seen) == "python" and signs.library_line(seen),
+        lambda seen: language_of(seen) == "python" and reply_signs.library_line(seen),
         "a library that the bot imports prints to standard output: {line}",
         "redirect its output while you import it: with contextlib.redirect_stdout(sys.stderr): import ...",
         replace(
@@ -191,13 +218,13 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        lambda seen: signs.is_no_json(seen) and "[os,thread]" in seen.line,
+        lambda seen: reply_signs.is_no_json(seen) and "[os,thread]" in seen.line,
         "Java couldn't start a thread, and writes that to standard output",
         "start at most hello.limits.processes threads: one executor for all requests, not one for each",
         reply_of("[0.943s][warning][os,thread] Failed to start thread"),
     ),
     (
-        lambda seen: signs.is_no_json(seen) and seen.line,
+        lambda seen: reply_signs.is_no_json(seen) and seen.line,
         "the line is text, not a reply: {line}",
         "print only replies to standard output, also in programs that the bot starts; for debug output: {debug}",
         reply_of("thinking ..."),
@@ -209,7 +236,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         silence(behind=True),
     ),
     (
-        signs.answers_request_before,
+        reply_signs.answers_request_before,
         "the reply fits the request before: {name}",
         "answer each request before you read the next, by its own kind and legal moves; copy the id of the request",
         reply_of('{"id":40,"choice":0}', "timeout"),
@@ -221,32 +248,32 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('{"id":40,"choice":0}', "too_many_strays"),
     ),
     (
-        signs.wrong_id,
+        reply_signs.wrong_id,
         "the reply has {name}, the request had {asked}",
         "reply to hello and to requests only (not to game_start, game_over or error), and copy the id of the request "
         'as a number: "id":{asked}',
         reply_of('{"id":"41","choice":0}', "bad_reply"),
     ),
     (
-        signs.odd_choice,
+        reply_signs.odd_choice,
         "the choice isn't an integer: {name}",
         'send an index into legal, an integer from 0: "choice":0; {choice}',
         reply_of('{"id":41,"choice":"0"}', "bad_reply"),
     ),
     (
-        signs.out_of_range_choice,
+        reply_signs.out_of_range_choice,
         "the choice {name}",
         "send an index into legal, counted from 0; {choice}",
         reply_of('{"id":41,"choice":2}', "illegal_move"),
     ),
     (
-        signs.no_move,
+        reply_signs.no_move,
         "the reply to a request of the kind {kind} has neither move nor choice",
         "send one of them at each kind of request; JSON.stringify leaves out fields that are undefined",
         reply_of('{"id":41}', "bad_reply"),
     ),
     (
-        signs.illegal_move,
+        reply_signs.illegal_move,
         "{name}; legal: {legal}",
         "choose from legal in each request: {choose}",
         FaultContext(

@@ -13,7 +13,7 @@ from typing import Any
 
 from arena import coup, referee
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
-from arena.checks.fault_signs import parse_object
+from arena.checks.fault_context import parse_object
 from arena.checks.request_features import list_features
 from arena.checks.request_kinds import request_kinds
 from protocol import encode
