@@ -12,6 +12,7 @@ from arena.checks.endurance import Endurance
 from arena.checks.fault_context import FaultContext
 from arena.checks.host_check import Finding, HostReport, Severity, check_host, try_sandboxes
 from arena.checks.mistakes import MISTAKES, Diagnosis, diagnose_fault
+from arena.checks.process_findings import ProcessFindings
 from arena.checks.request_features import explain_illegal_move, list_features
 from arena.checks.request_kinds import request_kinds
 from arena.checks.scripted_table import CHECK_KEY, Timeouts

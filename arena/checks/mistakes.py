@@ -1,8 +1,8 @@
 """List the mistakes of bots in the table MISTAKES, and diagnose a fault by it: what was seen, cause, remedy, example.
 
-The first mistake whose sign is seen is used; without one, the description in FAULTS is. `fault_signs.py` has the signs,
-`exit_mistakes.py` the rows about programs that ended.
-`make docs` writes the table to docs/reference/mistakes.md."""
+The first mistake whose sign is seen is used; without one, the description in FAULTS is. `fault_signs.py` and
+`reply_signs.py` have the signs, `exit_mistakes.py` the rows about programs that ended. `make docs` writes the table
+to docs/reference/mistakes.md."""
 
 import os
 from dataclasses import replace

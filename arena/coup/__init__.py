@@ -7,6 +7,7 @@ while state.board.phase.asked:
     state, events = apply_moves(state, answers, chance)
 """
 
+from arena.coup.document_differences import list_document_differences, list_program_differences
 from arena.coup.engine import IllegalMoveError, apply_moves, deal_game, first_seat
 from arena.coup.events import (
     PRIVATE,
@@ -69,14 +70,7 @@ from arena.coup.moves import (
 from arena.coup.odds import Odds, chance_held, chance_of_role, odds
 from arena.coup.rng import KeyedRng, derive_key, draw_number, permute
 from arena.coup.rules import ABOUT, COUP, PRESETS, Action, ActionRule, Allegiance, Blockers, Role, Ruleset, Talk
-from arena.coup.rules_text import (
-    SECTIONS,
-    SET_UP,
-    list_document_differences,
-    list_program_differences,
-    make_rules_object,
-    rules_sections,
-)
+from arena.coup.rules_text import SECTIONS, SET_UP, make_rules_object, rules_sections
 from arena.coup.ruleset_fields import (
     FIELD_BY_NAME,
     FIELDS,

@@ -50,12 +50,12 @@ class RuleText(NamedTuple):
 def rules_sections(rules: Ruleset) -> Iterator[tuple[str, list[RuleText]]]:
     """Yield (title, sentences) of the sections of a game's rules, in reading order."""
     for title, rows in SECTIONS:
-        sentences = [text for row in rows for text in _texts(row, rules)]
+        sentences = [text for row in rows for text in texts_of(row, rules)]
         if sentences:
             yield title, sentences
 
 
-def _texts(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
+def texts_of(row: "RuleTemplate | str", rules: Ruleset) -> Iterator[RuleText]:
     """Yield the sentence of a row if it applies, without fields that have no effect or need no sentence."""
     if isinstance(row, RuleTemplate):
         if row.condition(rules):
@@ -70,7 +70,7 @@ def _needs_sentence(field: str, rules: Ruleset) -> bool:
     if field in ("inquisitor", "reformation"):
         return bool(getattr(rules, field))
     if field == "talk":
-        return _talks(rules)
+        return talks(rules)
     return field != "exchange_return" or rules.exchange_return is not ExchangeReturn.ANY
 
 
@@ -85,7 +85,8 @@ def _inquisitor(rules: Ruleset) -> bool:
     return rules.inquisitor
 
 
-def _talks(rules: Ruleset) -> bool:
+def talks(rules: Ruleset) -> bool:
+    """Return whether players may talk."""
     return rules.talk is not Talk.OFF
 
 
@@ -114,29 +115,28 @@ def join_words(actions: list[str], last: str = "and") -> str:
     return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} {last} {actions[-1]}"
 
 
-def _named(rules: Ruleset, wanted: Callable[[ActionRule], bool]) -> list[str]:
+def names_of_actions(rules: Ruleset, wanted: Callable[[ActionRule], bool]) -> list[str]:
+    """Return the names of the actions whose rule is wanted, each once."""
     return list(dict.fromkeys(row.action.value for row in rules.actions if wanted(row)))
 
 
 def _answers(rules: Ruleset) -> str:
-    silent = _named(rules, lambda row: not row.claim and not row.block_roles)
-    free = _named(rules, lambda row: not row.claim and bool(row.block_roles))
-    claimed = _named(rules, lambda row: bool(row.claim) and not row.block_roles)
-    both = _named(rules, lambda row: bool(row.claim) and bool(row.block_roles))
+    silent = names_of_actions(rules, lambda row: not row.claim and not row.block_roles)
+    free = names_of_actions(rules, lambda row: not row.claim and bool(row.block_roles))
+    claimed = names_of_actions(rules, lambda row: bool(row.claim) and not row.block_roles)
+    both = names_of_actions(rules, lambda row: bool(row.claim) and bool(row.block_roles))
     then = "or, if no player challenges," if _never_after_a_challenge(rules) else "and then"
     return (
         f"No player can answer {join_words(silent, 'or')}. {join_words(free).capitalize()} can be blocked, "
-        f"{join_words(claimed)} can be "
-        f"challenged, and {join_words(both)} can be challenged {then} blocked."
+        f"{join_words(claimed)} can be challenged, and {join_words(both)} can be challenged {then} blocked."
     )
 
 
 def _banned(rules: Ruleset) -> str:
-    banned = _named(rules, lambda row: row.targeted and not row.own_side)
+    banned = names_of_actions(rules, lambda row: row.targeted and not row.own_side)
     return (
         f"While players of both sides live, only the other side can be the target of {join_words(banned, 'or')}, and "
-        "only "
-        "the other side may block foreign aid."
+        "only the other side may block foreign aid."
     )
 
 
@@ -192,78 +192,6 @@ def _odd_table(rules: Ruleset) -> str:
     drawn = rules.allegiance_start is AllegianceStart.ASSIGNED
     two = "seat 0 and the last seat" if drawn else "the starter and the player before it"
     return f"With an odd number of players, {two} are on the same side."
-
-
-def list_program_differences(rules: Ruleset) -> tuple[str, ...]:
-    """Return differences of treason's program that no field can express."""
-    both = join_words(_named(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
-    return (
-        f"The program has one window in which all may challenge or block {both}, and a blocked action can't be "
-        "challenged any more. Here all players are asked first for challenges, then for blocks.",
-        "In the program the first answer in time counts; here it is the first answer clockwise.",
-        "The program has no turn limit.",
-        "A player that leaves the program during a game keeps its coins, and an action on it continues. Here its coins "
-        "go to the treasury, and the action ends without effect.",
-        "In the program players can send each other messages at any time.",
-    )
-
-
-# What each document says otherwise than is played, or leaves open where the rulebook doesn't help; "" is the rulebook.
-_OTHERWISE: dict[str, tuple[RuleTemplate, ...]] = {
-    "": (
-        RuleTemplate(
-            "alone",
-            "The rulebook allows 9 and 10 players for Coup alone. Here they can also play with its expansion.",
-            "deck",
-            lambda rules: rules.reformation or rules.inquisitor,
-        ),
-        RuleTemplate(
-            "any_time", "Around a table players talk at any time. Here they talk with their answers.", "talk", _talks
-        ),
-    ),
-    "classroom": (
-        RuleTemplate(
-            "dealer", "The player to the left of the dealer starts. Here seat 0 is that player.", "first-player"
-        ),
-        RuleTemplate(
-            "reveals",
-            "A challenged player that has the right character reveals it. Here it may decline, as by the rulebook.",
-            "proof",
-        ),
-    ),
-    "blog": (
-        RuleTemplate(
-            "puts_back",
-            "The review has no rule for an exchange by a player that has lost the ambassador or never "
-            "had it. Here that player returns any card.",
-            "exchange",
-        ),
-    ),
-    "andy": (
-        RuleTemplate(
-            "aid_without_target",
-            "The sheet lets only the targeted player block. Foreign aid has no target: here anyone may block it.",
-            "foreign-aid",
-        ),
-        RuleTemplate(
-            "both_cards",
-            "A target whose challenge of an assassin fails loses two cards. Here it may still block.",
-            "late-blocks",
-        ),
-    ),
-    "treason": (
-        RuleTemplate(
-            "ten", "The page adds cards for any number of players. Here 10 players are the maximum.", "players"
-        ),
-    ),
-}
-_BOX = RuleTemplate("box", "The rulebook's box has 50 coins. Here the treasury is unlimited.", "coins")
-
-
-def list_document_differences(rules: Ruleset, document: str) -> list[RuleText]:
-    """Return differences of a preset's document ("": the rulebook) from these rules, without sentences of fields."""
-    rows = (*_OTHERWISE[document], *([] if document == "treason" else [_BOX]))
-    return [text for row in rows for text in _texts(row, rules)]
 
 
 # ---------------------------------------------------------------- the sentences
@@ -623,7 +551,7 @@ SECTIONS: tuple[tuple[str, tuple[RuleTemplate | str, ...]], ...] = (
                 "no_talk",
                 lambda rules: (
                     "Cards can't be shown unasked, and coins can't be given away."
-                    if _talks(rules)
+                    if talks(rules)
                     else "Players can't talk, though the rulebook allows it, nor show cards unasked or give coins away."
                 ),
                 "talk",
@@ -691,8 +619,8 @@ def _describe_role(rules: Ruleset, role: Role) -> dict[str, Any]:
 
     return {
         "role": role.value,
-        "allows": _named(rules, allows),
-        "blocks": _named(rules, lambda row: role in row.block_roles),
+        "allows": names_of_actions(rules, allows),
+        "blocks": names_of_actions(rules, lambda row: role in row.block_roles),
     }
 
 

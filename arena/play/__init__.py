@@ -6,13 +6,5 @@ people and remote bots. This package must not know terminals, keys or click, and
 
 from arena.play.frames import FrameSerializer, TablePlace, label_handles, make_frame
 from arena.play.moments import PACES, MomentMaker
-from arena.play.player_view import (
-    NUMBERS,
-    YOU,
-    Message,
-    MoveOption,
-    PlayerView,
-    TableRow,
-    make_move_menu,
-    to_second_person,
-)
+from arena.play.move_menu import NUMBERS, MoveOption, make_move_menu
+from arena.play.player_view import YOU, Message, PlayerView, TableRow, to_second_person

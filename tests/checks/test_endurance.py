@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from arena.bots import load_bots
-from arena.checks import BotCheck, CheckSettings, CheckStep, Endurance, Severity, Timeouts
+from arena.checks import BotCheck, CheckSettings, CheckStep, Endurance, ProcessFindings, Severity, Timeouts
 from arena.coup import PRESETS
 from arena.referee import MatchSettings, Timing
 from arena.sandbox import InProcessSandbox, SandboxChoice, Script, ScriptPeer
@@ -181,11 +181,10 @@ def test_cpu_time_that_grows_with_the_square_of_the_requests_is_extrapolated() -
     assert 1100 < int(text.rpartition(" ")[2]) < 1300
 
 
-def test_replies_that_take_a_fixed_time_on_a_busy_machine_are_a_warning(tmp_path: Path) -> None:
-    checking = BotCheck(CheckSettings(InProcessSandbox({}), SandboxChoice("process"), tmp_path))
-    checking.times, checking.waits = [0.2] * 20, {"turn": [1.2] * 20}
-    step = checking.report_times()
+def test_replies_that_take_a_fixed_time_on_a_busy_machine_are_a_warning() -> None:
+    findings = ProcessFindings(times=[0.2] * 20, waits={"turn": [1.2] * 20})
+    step = findings.report_times(0.0, MatchSettings())
     assert step.severity is Severity.WARN
     assert "1.20 s of wall time" in step.message
-    checking.waits = {"turn": [0.2, 1.2, 3.0] * 10}
-    assert checking.report_times().severity is Severity.OK
+    findings.waits = {"turn": [0.2, 1.2, 3.0] * 10}
+    assert findings.report_times(0.0, MatchSettings()).severity is Severity.OK
