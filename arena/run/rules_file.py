@@ -150,28 +150,37 @@ def _read_toml_file(path: Path, where: str) -> dict[str, object]:
         ) from None
 
 
-def _make_ruleset(data: dict[str, object], stem: str) -> coup.Ruleset:
-    """Return the ruleset with a file's fields. Raises ValueError with one or two lines: the problem, and the fix."""
-    base = data.pop("base", coup.COUP.name)
-    for name in data:
-        if name not in coup.FIELD_BY_NAME:
-            raise ValueError(coup.unknown_field_message(name, dict.fromkeys(["base", *coup.FIELD_BY_NAME])))
-    if not isinstance(base, str) or base not in coup.PRESETS:
-        raise ValueError(f"unknown base {_unknown_preset_text(str(base))}.")
-    if "name" not in data:
-        data["name"] = stem
-    rules = coup.replace_fields(coup.PRESETS[base], data)
-    if rules.draft and "max_seats" not in data:
+def _make_ruleset(data: Mapping[str, object], stem: str) -> coup.Ruleset:
+    """Return the ruleset with a file's fields; without a name it is named `stem`.
+
+    Raises ValueError with one or two lines: the problem, and the fix.
+    """
+    base = _read_base(data)
+    fields = {name: value for name, value in data.items() if name != "base"}
+    fields.setdefault("name", stem)
+    rules = coup.replace_fields(base, fields)
+    if rules.draft and "max_seats" not in fields:
         rules = replace(rules, max_seats=2)
-    for name in data:
-        idle = coup.no_effect_reason(rules, name)
-        if idle:
-            raise ValueError(f"{name} has no effect {idle}.\nRemove it, or change that field.")
-    left = [rule for rule in coup.FIELDS if rule.name not in data and coup.no_effect_reason(rules, rule.name)]
-    rules = replace(rules, **{rule.name: rule.default for rule in left})
+    idle = {rule.name: reason for rule in coup.FIELDS if (reason := coup.no_effect_reason(rules, rule.name))}
+    for name in fields:
+        if name in idle:
+            raise ValueError(f"{name} has no effect {idle[name]}.\nRemove it, or change that field.")
+    rules = replace(rules, **{name: coup.FIELD_BY_NAME[name].default for name in idle})
     conflict = coup.unplayable_reason(rules)
     if conflict:
         raise ValueError(f"invalid rules: {conflict}.")
     if rules.name in coup.PRESETS and rules != coup.PRESETS[rules.name]:
         raise ValueError(f'{coup.to_toml(rules.name)} is a preset with other rules.\nAdd name = "..."')
     return rules
+
+
+def _read_base(data: Mapping[str, object]) -> coup.Ruleset:
+    """Return the preset that a file starts from. Raises ValueError for an unknown field or an unknown base."""
+    known = dict.fromkeys(["base", *coup.FIELD_BY_NAME])
+    for name in data:
+        if name not in known:
+            raise ValueError(coup.unknown_field_message(name, known))
+    base = data.get("base", coup.COUP.name)
+    if not isinstance(base, str) or base not in coup.PRESETS:
+        raise ValueError(f"unknown base {_unknown_preset_text(str(base))}.")
+    return coup.PRESETS[base]
