@@ -165,12 +165,14 @@ MAX_GAMES = 1_000_000  # of a plan: it takes about 15 s of CPU and 100 MB, even 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMatch:
-    """The bots of one match, in arbitrary order; `seat_orders` gives the seats in each of its games."""
+    """The bots of one match, in arbitrary order; `seat_orders` gives the seats in each of its games.
+
+    match: the position in the plan, from 0.
+    bots: distinct bot indices, one for each seat.
+    """
 
     match: int
-    """The position in the plan, from 0."""
     bots: tuple[int, ...]
-    """Distinct bot indices, one for each seat."""
 
 
 @dataclass(frozen=True, slots=True)

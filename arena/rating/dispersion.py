@@ -42,12 +42,14 @@ BLOCK_BOTS = 500  # bots that are processed at once, each with all its opponents
 
 @dataclass(frozen=True, slots=True)
 class Dispersion:
-    """How much each bot's results vary: the variance of its wins in a match, divided by that of independent games."""
+    """How much each bot's results vary: the variance of its wins in a match, divided by that of independent games.
+
+    values: (n,)
+    freedom: (n,): degrees of freedom for Student's t.
+    """
 
     values: Floats
-    """(n,)"""
     freedom: Floats
-    """(n,): degrees of freedom for Student's t."""
 
 
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:

@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RatedField:
-    """The rated bots: 0 to `bots` - 1. In a ladder, each version is a bot of its own."""
+    """The rated bots: 0 to `bots` - 1. In a ladder, each version is a bot of its own.
+
+    predecessors: each new version's previous version; the prior of its strength is centred at its predecessor's.
+    anchors: bots whose mean rating is fixed at 25. If none has played, the active bots that have played are the
+    anchors.
+    active: the bots that play: ranks and adjusted win rates are among these. None: all.
+    unranked: active bots that the ranks of the others leave out.
+    """
 
     bots: int
     predecessors: Mapping[int, int] = field(default_factory=dict)
-    """Each new version's previous version; the prior of its strength is centred at its predecessor's."""
     anchors: Collection[int] = ()
-    """Bots whose mean rating is fixed at 25. If none has played, the active bots that have played are the anchors."""
     active: Collection[int] | None = None
-    """The bots that play: ranks and adjusted win rates are among these. None: all."""
     unranked: Collection[int] = ()
-    """Active bots that the ranks of the others leave out."""
 
     def playing(self) -> list[int]:
         """Return the active bots, in order."""
@@ -34,32 +37,32 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Strength:
-    """The strength of a bot, from all games of a run: rating, ranks and win rates."""
+    """The strength of a bot, from all games of a run: rating, ranks and win rates.
+
+    rating: in TrueSkill's units: the anchors' mean is 25, and 5 to 6 units more mean e times the wins. Sorts standings.
+    rank_range: the best and the worst plausible rank, from 1; contains the true rank in 95 % of runs or more. Ranks are
+    among the active bots that have played. For any other bot: the ranks that it would have among them.
+    win_rate_adjusted: the expected win rate, 0 to 1, if the bot met all other active bots equally often. None if the
+    bot isn't active, neither it nor a linked version has played, or the active bots don't fill a table.
+    win_rate: wins divided by games, 0 to 1; a draw among j survivors is 1/j of a win. None without a game.
+    """
 
     rating: Estimate
-    """In TrueSkill's units: the anchors' mean is 25, and 5 to 6 units more mean e times the wins. Sorts standings."""
     rank_range: tuple[int, int]
-    """The best and the worst plausible rank, from 1; contains the true rank in 95 % of runs or more.
-
-    Ranks are among the active bots that have played. For any other bot: the ranks that it would have among them.
-    """
     win_rate_adjusted: Estimate | None
-    """The expected win rate, 0 to 1, if the bot met all other active bots equally often.
-
-    None if the bot isn't active, neither it nor a linked version has played, or the active bots don't fill a table.
-    """
     win_rate: float | None
-    """Wins divided by games, 0 to 1; a draw among j survivors is 1/j of a win. None without a game."""
     games: int
     matches: int
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderAssessment:
-    """The bot with the highest win rate, and the probability that no other is better by more than the tolerance."""
+    """The bot with the highest win rate, and the probability that no other is better by more than the tolerance.
+
+    leader: None while an active bot has no win rate, or there are too few matches for intervals.
+    probability: a lower bound.
+    """
 
     leader: int | None
-    """None while an active bot has no win rate, or there are too few matches for intervals."""
     probability: float
-    """A lower bound."""
     decided: bool

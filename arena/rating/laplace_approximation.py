@@ -53,14 +53,16 @@ SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """The prior distribution of strengths: normal around 0, or around the strength of the bot's predecessor."""
+    """The prior distribution of strengths: normal around 0, or around the strength of the bot's predecessor.
+
+    sigma: standard deviation around 0, for a bot without a predecessor.
+    link: standard deviation around the predecessor's strength.
+    before: (n,): each bot's predecessor, or -1.
+    """
 
     sigma: float
-    """Standard deviation around 0, for a bot without a predecessor."""
     link: float
-    """Standard deviation around the predecessor's strength."""
     before: Ints
-    """(n,): each bot's predecessor, or -1."""
 
     def pull(self, strengths: Floats) -> Floats:
         """Return minus the gradient of the log-prior: its precision matrix times strengths, (n,) or (n, columns)."""
@@ -94,29 +96,33 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class PosteriorErrors:
-    """The covariance of the strengths' errors, in factored form: diag(own) + shared @ shared.T."""
+    """The covariance of the strengths' errors, in factored form: diag(own) + shared @ shared.T.
+
+    variances: (n,): of each strength minus the weighted mean of all.
+    own: (n,)
+    shared: (n, columns)
+    """
 
     variances: Floats
-    """(n,): of each strength minus the weighted mean of all."""
     own: Floats
-    """(n,)"""
     shared: Floats
-    """(n, columns)"""
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """The strengths with the highest posterior probability, and the derivatives of its logarithm there."""
+    """The strengths with the highest posterior probability, and the derivatives of its logarithm there.
+
+    strengths: (n,): the maximum.
+    scores: (M, k): each match's gradient.
+    information: (M, k, k): the variance of each match's gradient, if games are independent.
+    precision: (n, n): the information of all matches plus the prior's precision; sparse for more than EXACT bots.
+    """
 
     strengths: Floats
-    """(n,): the maximum."""
     prior: Prior
     scores: Floats
-    """(M, k): each match's gradient."""
     information: Floats
-    """(M, k, k): the variance of each match's gradient, if games are independent."""
     precision: Any
-    """(n, n): the information of all matches plus the prior's precision; sparse for more than EXACT bots."""
 
     @cached_property
     def inverse(self) -> Floats | None:

@@ -12,14 +12,16 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """M matches at k seats. The same bots play all games of a match, in changing seats."""
+    """M matches at k seats. The same bots play all games of a match, in changing seats.
+
+    tables: (M, k): the bots of each match, ascending.
+    wins: (M, k): how many games each of these bots won. A draw among j survivors is 1/j of a win for each.
+    games: (M,): how many games were played. A game that all bots forfeited counts here and as no bot's win.
+    """
 
     tables: Ints
-    """(M, k): the bots of each match, ascending."""
     wins: Floats
-    """(M, k): how many games each of these bots won. A draw among j survivors is 1/j of a win for each."""
     games: Floats
-    """(M,): how many games were played. A game that all bots forfeited counts here and as no bot's win."""
 
     def per_bot(self, values: Floats, bots: int) -> Floats:
         """Return (bots,): the sums of values (M, k), which are in the order of `tables`, over each bot's matches."""

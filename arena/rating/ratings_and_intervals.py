@@ -52,24 +52,26 @@ MIN_WIN_RATE = 1e-15  # a sum of a grid can exceed 1 by a rounding error
 
 @dataclass(frozen=True, slots=True)
 class ExpectedWinRates:
-    """The adjusted win rates, with errors, of the active bots that have played or are linked to one that has."""
+    """The adjusted win rates, with errors, of the active bots that have played or are linked to one that has.
+
+    bots: (a,): their indices, ascending.
+    values: (a,)
+    variances: (a,)
+    freedom: (a,): degrees of freedom for Student's t.
+    known: whether there are enough matches for intervals.
+    slopes: the Jacobian of the win rates by the strengths; None, like the next two, without intervals.
+    own: (a,): the independent part of each strength's variance.
+    shared: (a, columns): the rest of the win rates' covariance is this times its transpose.
+    """
 
     bots: Ints
-    """(a,): their indices, ascending."""
     values: Floats
-    """(a,)"""
     variances: Floats
-    """(a,)"""
     freedom: Floats
-    """(a,): degrees of freedom for Student's t."""
     known: bool
-    """Whether there are enough matches for intervals."""
     slopes: DerivativeMatrix | None = None
-    """The Jacobian of the win rates by the strengths; None, like the next two, without intervals."""
     own: Floats | None = None
-    """(a,): the independent part of each strength's variance."""
     shared: Floats | None = None
-    """(a, columns): the rest of the win rates' covariance is this times its transpose."""
 
     def covariances(self, place: int) -> Floats:
         """Return (a,), the covariances of all win rates with the one at index `place`."""
@@ -83,18 +85,20 @@ class ExpectedWinRates:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The result of a rating: each bot's strength, and the model fitted to all matches."""
+    """The result of a rating: each bot's strength, and the model fitted to all matches.
+
+    start: (n,): the bots' strengths, from which a fit of more matches starts. NaN for a bot that isn't in `present`.
+    present: (p,): the bots that have played or are linked to one that has, ascending.
+    matches: its bots are indices into `present`.
+    posterior: for the bots in `present`; None without matches.
+    """
 
     strengths: tuple[Strength, ...]
     field: RatedField
     start: Floats
-    """(n,): the bots' strengths, from which a fit of more matches starts. NaN for a bot that isn't in `present`."""
     present: Ints
-    """(p,): the bots that have played or are linked to one that has, ascending."""
     matches: Matches
-    """Its bots are indices into `present`."""
     posterior: Posterior | None
-    """For the bots in `present`; None without matches."""
     win_rates: ExpectedWinRates
 
 

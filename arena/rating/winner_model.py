@@ -43,13 +43,15 @@ MAX_NORMAL_DEVIATION = 37.0  # the normal tail underflows beyond; the prior keep
 
 @dataclass(frozen=True, slots=True)
 class DerivativeMatrix:
-    """The Jacobian of win probabilities by strengths, (n, n), in factored form: diag(diagonal) - left @ right.T."""
+    """The Jacobian of win probabilities by strengths, (n, n), in factored form: diag(diagonal) - left @ right.T.
+
+    diagonal: (n,); chosen so that each row sums to 0.
+    left, right: (n, columns).
+    """
 
     diagonal: Floats
-    """(n,); chosen so that each row sums to 0."""
     left: Floats
     right: Floats
-    """(n, columns), both."""
 
     def __matmul__(self, columns: Floats) -> Floats:
         """Return the Jacobian times a matrix (n, columns)."""
