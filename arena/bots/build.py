@@ -229,12 +229,12 @@ def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
     command = _build_command(bot, Programs())
     by_hand = f"Run the command in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:
-        why = _run_as_user(command, bot.cwd, log, timeout_s)
+        reason = _run_as_user(command, bot.cwd, log, timeout_s)
     except OSError as error:
         raise BotError(f'"{bot.name}": the build can\'t start: {error.strerror}.\n{by_hand}') from None
-    if why is not None:
+    if reason is not None:
         _require_disk_space(Path(log.name).parent, bot.cwd, Path(tempfile.gettempdir()))
-        raise BuildError(f'"{bot.name}": the build {why}.', by_hand, log)
+        raise BuildError(f'"{bot.name}": the build {reason}.', by_hand, log)
     _require_executable(bot, log)
 
 
@@ -259,15 +259,15 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
     deadline = time.monotonic() + timeout_s
-    code = why = None
+    code = reason = None
     try:
-        while code is None and why is None:
+        while code is None and reason is None:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(_TICK_MS / 1000)
             if os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES:
                 break
             if code is None and time.monotonic() > deadline:
-                why = f"took longer than {timeout_s:g} s"
+                reason = f"took longer than {timeout_s:g} s"
     finally:
         with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted if the group contains only zombies
             os.killpg(process.pid, signal.SIGKILL)
@@ -278,7 +278,7 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
         output.truncate(_MAX_LOG_BYTES)
         return _PRINTED_TOO_MUCH
     if code is None or code == 0:
-        return why
+        return reason
     return f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
 
 
@@ -321,9 +321,9 @@ def _build_in_box(
             ended = _await_build(box, archive, log, timeout_s)
         finally:
             box.close()
-        why = _failure_reason(ended)
-        if why is not None:
-            failed = BuildError(f'"{bot.name}": the build {why}.', "", log)
+        reason = _failure_reason(ended)
+        if reason is not None:
+            failed = BuildError(f'"{bot.name}": the build {reason}.', "", log)
             lacks = any(
                 line.endswith(b"not found") or (line.startswith(b"make: ") and b": No such file" in line)
                 for line in failed.excerpt.lines

@@ -207,8 +207,8 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
     here = shutil.which(word)
-    why = "isn't in the sandbox" if here is None else f"the sandbox lacks; yours is {escape_control(here)}"
-    return f"{start}{why}.\n{IN_BOXES}"
+    reason = "isn't in the sandbox" if here is None else f"the sandbox lacks; yours is {escape_control(here)}"
+    return f"{start}{reason}.\n{IN_BOXES}"
 
 
 _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13

@@ -78,13 +78,13 @@ class LadderClient:
             with problem:
                 raise self._refused(problem) from None
         except URLError as problem:
-            why = problem.reason
+            reason = problem.reason
             raise ServerUnreachableError(
-                f"{self.called} doesn't answer: {os_error_reason(why) if isinstance(why, OSError) else why}"
+                f"{self.called} doesn't answer: {os_error_reason(reason) if isinstance(reason, OSError) else reason}"
             ) from None
         except (OSError, HTTPException) as problem:
-            why = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
-            raise ServerUnreachableError(f"{self.called} closed the connection: {why}") from None
+            reason = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
+            raise ServerUnreachableError(f"{self.called} closed the connection: {reason}") from None
         except (ValueError, RecursionError):
             raise ServerRefusedError(404, f"{self.called} isn't a ladder server: the answer isn't JSON") from None
 
@@ -113,9 +113,9 @@ def read_token(file: Path, url: str) -> str:
         mode = file.stat().st_mode
     except OSError as problem:
         missing = isinstance(problem, FileNotFoundError)
-        why = f"{file} doesn't exist" if missing else os_error_reason(problem)
+        reason = f"{file} doesn't exist" if missing else os_error_reason(problem)
         usage_error(
-            f"{why}.\nCreate a token on your account page, {url.rstrip('/')}/account, and save it in that file."
+            f"{reason}.\nCreate a token on your account page, {url.rstrip('/')}/account, and save it in that file."
         )
     except UnicodeDecodeError:
         token = ""

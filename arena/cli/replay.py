@@ -318,7 +318,7 @@ class GameSelection:
         """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
         seen: set[str] = set()
         try:
-            for record, file in read_records(path, lambda why: print_note(f"skipped: {why}")):
+            for record, file in read_records(path, lambda reason: print_note(f"skipped: {reason}")):
                 seen.update(record.header.bots)
                 if self.match in (None, record.header.match):
                     yield from ((record, game, file) for game in record.games if self._selects(record, game))

@@ -78,7 +78,7 @@ def review(
     if html is not None and max_games > MAX_GAMES:
         usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
     try:
-        kept = list(read_records(path, lambda why: print_note(f"skipped: {why}")))
+        kept = list(read_records(path, lambda reason: print_note(f"skipped: {reason}")))
     except RecordFileError as problem:
         usage_error(str(problem))
     records = [record for record, _ in kept if bot in record.header.bots]

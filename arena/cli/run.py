@@ -351,15 +351,15 @@ def preflight_bots(
         fail(f"this machine can't start the bots: {problem}")
     if not rejected:
         return config
-    why = "\n".join(line for each in rejected for line in _rejection_lines(each))
+    reasons = "\n".join(line for each in rejected for line in _rejection_lines(each))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
-        usage_error(f"{why}\nNo match was played. arena check BOT shows details{more}.")
+        usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
     if len(bots) < 2:
-        usage_error(f"{why}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
+        usage_error(f"{reasons}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
     skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
-    print_note(f"{why}\nskipped: {', '.join(name for name, _ in skipped)}")
+    print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(make_config(asked, bots, config.settings, config.sandbox), skipped=skipped)
 
 

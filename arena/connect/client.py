@@ -28,7 +28,7 @@ class LocalProgram:
     """A running program. Its output lines are put into `said`, and None at its end; `why`: how it ended."""
 
     def __init__(self, process: asyncio.subprocess.Process, said: "ProgramOutput") -> None:
-        self.why = ""
+        self.reason = ""
         self._said = said
         self.spoke = False
         self._process = process
@@ -81,16 +81,16 @@ class LocalProgram:
                 self.spoke = True
                 self._unasked += 1
                 if self._unasked > _MAX_LINES:
-                    self.why = f"the program wrote {_MAX_LINES} unsolicited lines"
+                    self.reason = f"the program wrote {_MAX_LINES} unsolicited lines"
                     break
                 self._said.put_nowait((self, line))
         except ValueError:
-            self.why = f"the program wrote a line of more than {LINE_LIMIT} bytes"
-        if self.why:
+            self.reason = f"the program wrote a line of more than {LINE_LIMIT} bytes"
+        if self.reason:
             self.kill()
         code = await self._process.wait()
         ended = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
-        self.why = self.why or ended
+        self.reason = self.reason or ended
         self._said.put_nowait((self, None))
 
 
@@ -301,11 +301,11 @@ class _ConnectedProgram:
         )
 
     def _is_over(self, end: ConnectionClosed) -> bool:
-        code, why = (end.rcvd.code, end.rcvd.reason) if end.rcvd is not None else (None, "")
+        code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd is not None else (None, "")
         if code == _OVER:
-            self._say(f"the table is closed: {why or 'no more matches'}")
+            self._say(f"the table is closed: {reason or 'no more matches'}")
         elif code in _ENDS:
-            raise ConnectError(f"{_ENDS[code]}{f': {why}' if why else ''}")
+            raise ConnectError(f"{_ENDS[code]}{f': {reason}' if reason else ''}")
         return code == _OVER
 
     async def _relay(self, socket: ClientConnection) -> None:
@@ -374,8 +374,8 @@ class _ConnectedProgram:
                 self.program, self._fresh, self._last = None, True, b""
                 self.reporter.lost += 1
                 if not program.spoke:
-                    raise ConnectError(f"the program can't play: {program.why} before its first line")
-                self._say(f"{program.why}; this game is lost, and the next game restarts the program")
+                    raise ConnectError(f"the program can't play: {program.reason} before its first line")
+                self._say(f"{program.reason}; this game is lost, and the next game restarts the program")
                 return
 
     async def _measure_delay(self, socket: ClientConnection) -> None:

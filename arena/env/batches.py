@@ -94,12 +94,12 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         self.action_space = batch_space(self.single_action_space, games)
         self._rules, self._rows, self._all = first.rules, np.arange(games), np.ones(games, np.bool_)
         self._current: _Arrays | None = None
-        why = native_games.problem(first.rules, seats, self.opponents)
-        if why and in_c:
-            raise ValueError(f"these games can't be played in C: {why}")
-        if why and in_c is None:
-            warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {why}", stacklevel=2)
-        self.in_c = not why and in_c is not False
+        reason = native_games.problem(first.rules, seats, self.opponents)
+        if reason and in_c:
+            raise ValueError(f"these games can't be played in C: {reason}")
+        if reason and in_c is None:
+            warnings.warn(f"arena.env.batch plays in Python, which is slower than in C: {reason}", stacklevel=2)
+        self.in_c = not reason and in_c is not False
         self._engine: Any = (
             native_games.make_games(self._tables()) if self.in_c else PythonGames(first, games, self.opponents, facts)
         )

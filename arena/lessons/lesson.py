@@ -213,8 +213,8 @@ class Course:
         missing = [move for move, text in texts.items() if not text]
         if missing:
             raise LessonError(f"no text says what is wrong with {', '.join(missing)}")
-        why = {legal.words.index(move): self.fill(text) for move, text in texts.items()}
-        return {**self._part(step), "right": legal.words.index(word), "why": why}
+        reasons = {legal.words.index(move): self.fill(text) for move, text in texts.items()}
+        return {**self._part(step), "right": legal.words.index(word), "why": reasons}
 
     def _explain(self, reasons: Mapping[str, str], move: str) -> str:
         verb, _, rest = move.partition(":")

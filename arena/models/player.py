@@ -65,9 +65,9 @@ class ModelSeat:
             self._client.stop(str(problem).replace("\n", " "))
             raise SandboxError(str(problem)) from problem
         except Exception as problem:
-            why = f"{self._player.name}: a defect of the arena ({type(problem).__name__}: {problem})"
-            self._client.stop(why)
-            raise SandboxError(why) from problem
+            reason = f"{self._player.name}: a defect of the arena ({type(problem).__name__}: {problem})"
+            self._client.stop(reason)
+            raise SandboxError(reason) from problem
 
     def _decide(self, peer: ScriptPeer) -> Message:
         """Return the reply to the open request.

@@ -45,8 +45,8 @@ def review_in_process(text: str, player: int) -> dict[str, Any]:
     return found
 
 
-def _empty_review(name: str, why: str) -> Review:
-    return Review(name, "strategist", why[:1].upper() + why[1:], 0, 0, 0, (), (), ())
+def _empty_review(name: str, reason: str) -> Review:
+    return Review(name, "strategist", reason[:1].upper() + reason[1:], 0, 0, 0, (), (), ())
 
 
 def main() -> None:

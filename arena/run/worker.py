@@ -243,9 +243,9 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
     if arena != __version__:
         raise WorkerRejectedError(f"the worker has arena {__version__}, not {arena}")
     if choice.isolates and choice not in _tested_choices:
-        why = untrusted_problem(choice)
-        if why is not None:
-            raise WorkerRejectedError(f"the worker can't run untrusted bots in {choice.name}: {why}")
+        reason = untrusted_problem(choice)
+        if reason is not None:
+            raise WorkerRejectedError(f"the worker can't run untrusted bots in {choice.name}: {reason}")
         _tested_choices.add(choice)
 
 

@@ -284,16 +284,16 @@ def _start_error(error: OSError, program: Program, path: str) -> ProgramError | 
     name = program.argv[0]
     if error.errno == errno.EACCES and is_noexec(name):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
-    why = PROGRAM_ERRNOS.get(error.errno or 0)
-    if why is None:
+    reason = PROGRAM_ERRNOS.get(error.errno or 0)
+    if reason is None:
         return SandboxError(f"can't start {name}: {error.strerror or error}")
     if error.filename == str(program.cwd) != name:
         return ProgramError(f"its working folder can't be entered: {error.strerror}")
     if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
-        why = "the interpreter that its #! line names is missing"
+        reason = "the interpreter that its #! line names is missing"
     if error.errno == errno.ENOEXEC:
-        why = exec_error(program.cwd / name)
-    return ProgramError(f"{program.shown}: {why}")
+        reason = exec_error(program.cwd / name)
+    return ProgramError(f"{program.shown}: {reason}")
 
 
 # --- leaving the box --------------------------------------------------------------------------------------------------

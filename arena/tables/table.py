@@ -75,7 +75,7 @@ class LiveTable:
         self.offer = offer
         self.chat = chat
         self.state: TableState = "open"
-        self.why: str | None = None
+        self.reason: str | None = None
         self.replay: str | None = None
         self.matches = 0
         self.bots: list[play.Message] = []  # that the opener may add: name, rank, rating
@@ -98,7 +98,7 @@ class LiveTable:
         self._begin_if_all_joined()
 
     def _set_state(self, state: TableState, reason: str | None = None) -> None:
-        self.state, self.why = state, reason
+        self.state, self.reason = state, reason
         self._relabel()
         if self.chat is not None:
             self.chat.set_playing(state == "playing")
@@ -139,7 +139,7 @@ class LiveTable:
     def _disconnect_if_over(self, connection: TableClient) -> None:
         """Disconnect a program when no other match can follow."""
         if self._playing is None and (self._ended or (self.state != "open" and not self._slots_of("person"))):
-            connection.oust(TableClosed(self.why or "the match is over", void=self.state == "void"))
+            connection.oust(TableClosed(self.reason or "the match is over", void=self.state == "void"))
 
     def _add_client(self, client: TableClient) -> None:
         """Let a client watch or take its slot. It may be the one for which a match, or a rematch, has waited."""
@@ -200,7 +200,7 @@ class LiveTable:
         if self._playing is not None or self._ended:
             return
         if self.state != "void":
-            self.why = "the last change failed" if slots is None else None
+            self.reason = "the last change failed" if slots is None else None
         if slots is None:
             if change is not None and not change.start:  # else it would fail again and again
                 self._rematch_if_all_want()
@@ -585,7 +585,7 @@ class LiveTable:
             "state": self.state,
             "match": self.matches,
             "pace": self._slowest_pace(),
-            "why": self.why,
+            "why": self.reason,
             "again": not self._ended,
             "replay": self.replay,
             "missed": missed,

@@ -377,7 +377,7 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
         plays.cancel()
 
     there = sample_table(play, games=1, least_s=0.1)
-    assert there.table.why == "enough"
+    assert there.table.reason == "enough"
 
 
 def test_the_table_plays_at_the_slowest_pace_of_connected_people() -> None:

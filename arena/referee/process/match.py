@@ -179,11 +179,11 @@ class _Match:
         asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
         replies = self.poller.exchange(asks)
         for (player, _), reply in zip(started, replies, strict=True):
-            why = self.hello_problem(player, reply)
-            if why is not None:
+            reason = self.hello_problem(player, reply)
+            if reason is not None:
                 player.refused = reply.line if isinstance(reply, MalformedLine) else None
                 self.end_process(player)
-                player.absent = ProcessExited("start_failed", detail=why, hello=reply)
+                player.absent = ProcessExited("start_failed", detail=reason, hello=reply)
         self.startup += self.clock() - began
 
     def start_process(self, player: _Player) -> Seat | None:

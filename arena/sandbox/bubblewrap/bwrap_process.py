@@ -146,8 +146,8 @@ class BwrapProcess:
             return ProgramError(f"{said.removeprefix('bwrap: ')}")
         if command is not None and popen.returncode == 1 and said.startswith("bwrap: execvp "):
             reasons = {os.strerror(number): text for number, text in PROGRAM_ERRNOS.items()}
-            why = next((text for reason, text in reasons.items() if said.endswith(reason)), said)
-            return ProgramError(f"{command}: {why}")
+            reason = next((text for end, text in reasons.items() if said.endswith(end)), said)
+            return ProgramError(f"{command}: {reason}")
         if popen.returncode < 0:
             return SandboxError(f"bwrap was killed by signal {-popen.returncode}")
         return SandboxError(said or f"bwrap exited with code {popen.returncode}")

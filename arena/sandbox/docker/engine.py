@@ -78,10 +78,10 @@ def one_line_text(problem: BaseException) -> str:
 
 def no_address_problem(problem: BaseException, host: str) -> HostProblem:
     """Return the problem of DOCKER_HOST (`host`) or, if it is "", of the variables for TLS; problem: the error."""
-    why = one_line_text(problem)
+    reason = one_line_text(problem)
     if not host:
-        return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {why}", Remedy.UNSET_TLS)
-    return HostProblem(f"DOCKER_HOST={host} isn't a Docker engine's address ({why})", Remedy.UNSET_HOST)
+        return HostProblem(f"DOCKER_TLS_VERIFY or DOCKER_CERT_PATH is set, but {reason}", Remedy.UNSET_TLS)
+    return HostProblem(f"DOCKER_HOST={host} isn't a Docker engine's address ({reason})", Remedy.UNSET_HOST)
 
 
 def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
@@ -92,8 +92,8 @@ def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostPr
     if denied:
         return HostProblem(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
     if here.host:
-        why = "no answer" if absent else one_line_text(problem)
-        return HostProblem(f"no Docker engine answers at DOCKER_HOST={here.host} ({why})", Remedy.UNSET_HOST)
+        reason = "no answer" if absent else one_line_text(problem)
+        return HostProblem(f"no Docker engine answers at DOCKER_HOST={here.host} ({reason})", Remedy.UNSET_HOST)
     if absent and not here.installed:
         return HostProblem(f"Docker isn't installed, and no engine runs at {SOCKET}", Remedy.INSTALL_DOCKER)
     if absent:
@@ -201,8 +201,8 @@ class _Stream:
         except Exception as problem:  # docker-py's errors have no common root
             opened.add_done_callback(_close_late)
             self._client.close()
-            why = "no answer before the time limit" if isinstance(problem, TimeoutError) else one_line_text(problem)
-            raise SandboxError(f"the Docker engine: {why}") from problem
+            reason = "no answer before the time limit" if isinstance(problem, TimeoutError) else one_line_text(problem)
+            raise SandboxError(f"the Docker engine: {reason}") from problem
 
     def _open(self, label: str, opened: Future[Any]) -> None:
         try:
