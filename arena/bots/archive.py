@@ -84,7 +84,7 @@ def _add_entry(entries: tarfile.TarFile, path: Path, name: str) -> None:
 
 
 def unpack(
-    archive: IO[bytes], folder: Path, max_bytes: int, max_files: int, links_out: bool = False, pax: bool = False
+    archive: IO[bytes], folder: Path, max_bytes: int, max_files: int, *, links_out: bool = False, pax: bool = False
 ) -> None:
     """Write the archive's files below `folder`, which must be empty and used by nothing else, and sync them.
 
@@ -285,7 +285,7 @@ class _Target:
             kinds = ", with different types" if path.is_dir() or entry.isdir() or not path.exists() else ""
             raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{kinds}") from None
 
-    def _make_folder(self, folder: Path, counted: bool = False) -> None:
+    def _make_folder(self, folder: Path, *, counted: bool = False) -> None:
         """Create a folder and its parents. `counted`: whether the folder's own entry was already counted."""
         if folder not in self._folders:
             self._make_folder(folder.parent)

@@ -275,7 +275,7 @@ NO_MODELS = (
 
 
 def load_bots(
-    arguments: Sequence[str], programs: Programs | None = None, root: Path = Path(), models: bool = False
+    arguments: Sequence[str], programs: Programs | None = None, root: Path = Path(), *, models: bool = False
 ) -> tuple[list[Bot], list[str]]:
     """Resolve the bot arguments of a command line, without building or starting the bots.
 

@@ -301,7 +301,7 @@ class BotConnection:
                     found.add(min(map(int, os.listdir(f"/proc/{task}/task"))))  # threads have their process's
         return frozenset(found)
 
-    def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, charged: bool = False) -> bytes | None:
+    def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, *, charged: bool = False) -> bytes | None:
         """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.
 
         `charged`: time in which the bot waited for a core isn't counted.

@@ -93,7 +93,7 @@ class ScriptedTable:
         return self.connection.hello(referee.hello(self.spec, 0), within_s)
 
     def play(
-        self, wanted: frozenset[str] = frozenset(), override: bool = False, enough: int = 30, calm: bool = False
+        self, wanted: frozenset[str] = frozenset(), *, override: bool = False, enough: int = 30, calm: bool = False
     ) -> None:
         """Play the next game, until `enough` requests, or until all `wanted` kinds have occurred.
 

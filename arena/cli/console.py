@@ -246,7 +246,7 @@ def terminal_columns() -> int:
     return get_terminal_size().columns if sys.stdout is not None and sys.stdout.isatty() else UNLIMITED_COLUMNS
 
 
-def make_console(stderr: bool = False) -> "Console":
+def make_console(*, stderr: bool = False) -> "Console":
     """Return a console that prints text literally."""
     from rich.console import Console
 

@@ -173,7 +173,7 @@ class TableSetup:
 
 @contextmanager
 def open_table_setup(
-    given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, live: bool = True
+    given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, *, live: bool = True
 ) -> Iterator[TableSetup]:
     """Yield the table that the options `given` request, with `persons` people in addition to the bots.
 
@@ -312,7 +312,7 @@ def play(
         return
     name = _check_name(name)
     treat_sigterm_as_sigint()
-    with open_table_setup(given, bots, 1, debug, browser) as table:
+    with open_table_setup(given, bots, 1, debug, live=browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             usage_error(f"a bot has the name {name!r}: choose your name with --name")

@@ -180,13 +180,13 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
 def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConfig[Config]) -> Config:
     """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
     ruleset = load_ruleset(asked.rules or "coup")
-    bots = load_named_bots(asked.bots, choice.name, asked.models)
+    bots = load_named_bots(asked.bots, choice.name, models=asked.models)
     if len(bots) < 2:
         usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
     return make_config(asked, bots, make_settings(asked, ruleset), choice)
 
 
-def load_named_bots(arguments: Sequence[str], sandbox: str, models: bool = False) -> tuple[Bot, ...]:
+def load_named_bots(arguments: Sequence[str], sandbox: str, *, models: bool = False) -> tuple[Bot, ...]:
     """Return the bots of command-line arguments, and print remarks on them.
 
     models: whether language models may be among them. Raises BotError if an argument names no bot that can be loaded.

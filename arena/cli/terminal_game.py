@@ -37,7 +37,7 @@ class GameTerminal:
         """Return the maximum width of printed lines, 20 to MAX_COLUMNS."""
         return max(20, min(terminal_columns(), MAX_COLUMNS))
 
-    def say(self, text: str = "", bold: bool = False, dim: bool = False, indent: int = 0) -> None:
+    def say(self, text: str = "", *, bold: bool = False, dim: bool = False, indent: int = 0) -> None:
         """Print lines, wrapped at blanks, each indented by `indent` columns; control characters are escaped."""
         for line in text.split("\n"):
             line = " " * indent + escape_control(line)

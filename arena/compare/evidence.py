@@ -97,7 +97,7 @@ class Evidence:
     `verdict`: that of the first block that decided. `forecasts`: whether `blocks_left` is used.
     """
 
-    def __init__(self, min_effect: float, forecasts: bool = True) -> None:
+    def __init__(self, min_effect: float, *, forecasts: bool = True) -> None:
         self.min_effect = min_effect
         self._forecasts = forecasts
         self.verdict: Verdict | None = None

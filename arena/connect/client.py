@@ -174,7 +174,7 @@ _DELAY_CHANGE_MS = 20  # smaller changes of the delay aren't reported to the tab
 class ConnectError(Exception):
     """The program can't continue; the message is one line. `usage`: whether the arguments were wrong."""
 
-    def __init__(self, text: str, usage: bool = False) -> None:
+    def __init__(self, text: str, *, usage: bool = False) -> None:
         super().__init__(text)
         self.usage = usage
 

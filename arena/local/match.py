@@ -260,7 +260,7 @@ def _describe_message(message: Message) -> str:
 
 def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
     """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed."""
-    course = run_match(spec, players, keep_moves)
+    course = run_match(spec, players, keep_moves=keep_moves)
     try:
         while True:
             next(course)
@@ -272,6 +272,7 @@ def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool
 def run_match(
     spec: MatchSpec,
     players: Sequence[LocalPlayer],
+    *,
     keep_moves: bool = True,
     waits_for: Collection[int] = (),
     watch: MatchObserver | None = None,

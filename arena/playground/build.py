@@ -91,7 +91,7 @@ class _Folder:
         self.folder = folder
         self.names: dict[str, str] = {}  # name -> hashed name
 
-    def add(self, name: str, data: bytes, hashed: bool = True) -> dict[str, str | int]:
+    def add(self, name: str, data: bytes, *, hashed: bool = True) -> dict[str, str | int]:
         """Write a file, and FILE.br if that is smaller by a tenth; return its address and its size in bytes."""
         if name.endswith((".js", ".html", ".css")):
             text = re.sub(

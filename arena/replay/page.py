@@ -32,7 +32,7 @@ _EXPORT = re.compile(r"^export (?=(?:function|class|const) (\w+))", re.MULTILINE
 _EXPORT_LIST = re.compile(r"\bexport\{([^}]*)\};\s*$")  # the last statement of a module of others
 
 
-def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], connects: bool = False) -> str:
+def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[str], *, connects: bool = False) -> str:
     """Return a page as one HTML file, whose policy allows only these styles and scripts.
 
     `title`: plain text. `body`: HTML, in which the caller has escaped untrusted text. `styles`: texts from
@@ -229,7 +229,7 @@ def _game_lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
         yield f"Turn {turn}: {describe_events(events, names)}"
 
 
-def escape_html(text: str, lines: bool = False) -> str:
+def escape_html(text: str, *, lines: bool = False) -> str:
     """Return plain text as HTML, with escapes for what can't be printed."""
     return html.escape("\n".join(map(escape_control, text.split("\n"))) if lines else escape_control(text))
 

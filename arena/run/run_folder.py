@@ -415,7 +415,7 @@ class RunFolder:
             path = self.record(match)
             raise FolderError(f"{path}: {error}; remove the file, and --resume plays the match again") from None
 
-    def _write_result_lines(self, over_gaps: bool = False) -> None:
+    def _write_result_lines(self, *, over_gaps: bool = False) -> None:
         """Append lines to results.jsonl up to the first missing match; with `over_gaps`, those of all stored matches.
 
         First remove incomplete lines of an interrupted call.

@@ -204,7 +204,7 @@ class Sandbox(Protocol):
 _FIELD_BY_SIGNAL = {row.signal: field for field, row in LIMITS.items() if row.signal is not None}
 
 
-def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None, cpu_used_up: bool = False) -> Exit:
+def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None, *, cpu_used_up: bool = False) -> Exit:
     """Return `ended` with the limit that caused it, if any, and with `counted`.
 
     killed_for: the field of the limit for which the sandbox has sent SIGKILL. cpu_used_up: whether all CPU time is

@@ -191,7 +191,7 @@ def make_reply_script(reply: Callable[[bytes], bytes | Iterable[bytes] | None]) 
 class InProcessBox(Box):
     """One script that runs in a thread behind real pipes; see `Box`."""
 
-    def __init__(self, name: str, script: Script, reports_wait_time: bool = False, can_freeze: bool = False) -> None:
+    def __init__(self, name: str, script: Script, *, reports_wait_time: bool = False, can_freeze: bool = False) -> None:
         pipes: list[int] = []
         try:
             for _ in range(4):
@@ -278,7 +278,7 @@ class InProcessSandbox(Sandbox):
     note = "inside: functions in threads of this process"
 
     def __init__(
-        self, scripts: Mapping[str, Script], reports_wait_time: bool = False, can_freeze: bool = False
+        self, scripts: Mapping[str, Script], *, reports_wait_time: bool = False, can_freeze: bool = False
     ) -> None:
         self._reports_wait_time, self._can_freeze = reports_wait_time, can_freeze
         self.boxes: list[InProcessBox] = []
@@ -299,7 +299,9 @@ class InProcessSandbox(Sandbox):
         name = program.argv[0] if program.argv else ""
         if name not in self._scripts:
             raise ProgramError(f"{name}: no such script")
-        box = InProcessBox(name, self._scripts[name], self._reports_wait_time, self._can_freeze)
+        box = InProcessBox(
+            name, self._scripts[name], reports_wait_time=self._reports_wait_time, can_freeze=self._can_freeze
+        )
         self.boxes.append(box)
         return box
 

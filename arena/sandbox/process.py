@@ -177,7 +177,7 @@ class ProcessBox(ChildBox):
 
     def _add_cause(self, ended: Exit) -> Exit:
         """Return `ended` with the limit, if any, that ended the program."""
-        return with_cause(ended, self._counted(succeeded=ended.code == 0), self._excess, self._used_up())
+        return with_cause(ended, self._counted(succeeded=ended.code == 0), self._excess, cpu_used_up=self._used_up())
 
     # -- the end
 
@@ -259,7 +259,7 @@ def _spawn(
     rough = group is None and sys.platform == "linux"
     calls = launch.die_with_parent() if sys.platform == "linux" else []
     calls += launch.join(group)
-    calls += launch.set_rlimits(launch.rlimits(limits, rough, fork_limit))
+    calls += launch.set_rlimits(launch.rlimits(limits, rough=rough, forks=fork_limit))
     try:
         argv = (resolve_shim(program.argv[0], program.cwd), *program.argv[1:])
         return spawn(argv, str(program.cwd), env, calls)

@@ -47,7 +47,7 @@ class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
 class TableClosed(Exception):  # noqa: N818  # not an error: the client is done
     """The table has nothing more for this client; `void`: its match ended without a result."""
 
-    def __init__(self, reason: str, void: bool = False) -> None:
+    def __init__(self, reason: str, *, void: bool = False) -> None:
         super().__init__(reason)
         self.void = void
 

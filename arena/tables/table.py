@@ -108,7 +108,7 @@ class LiveTable:
 
     # --- clients
 
-    def join(self, secret: str | None, login: str | None = None, manages: bool = False) -> TableClient:
+    def join(self, secret: str | None, login: str | None = None, *, manages: bool = False) -> TableClient:
         """Add a spectator, or the player of the slot with this secret, whose client before is superseded.
 
         manages: whether the client is the table's opener. Raises KeyError if no person's slot has the secret.
@@ -191,7 +191,7 @@ class LiveTable:
                 self._relabel()
                 self._notify_clients()
 
-    def replace_slots(self, slots: Sequence[Slot] | None, start: bool = False) -> None:
+    def replace_slots(self, slots: Sequence[Slot] | None, *, start: bool = False) -> None:
         """Make these the slots between two matches, and begin a match if `start`; None: a change has failed.
 
         A client whose slot is gone becomes a spectator; a program is disconnected.
@@ -282,7 +282,7 @@ class LiveTable:
     def _change(self, change: SlotChange) -> None:
         self._change_under_way = change
         if self._arrange is None:
-            self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], change.start)
+            self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], start=change.start)
         else:
             self._arrange(change)
 

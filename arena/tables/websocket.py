@@ -95,14 +95,14 @@ class WebChannel:
 
 
 async def serve_client(
-    channel: Channel, table: LiveTable, secret: str | None, login: str | None = None, manages: bool = False
+    channel: Channel, table: LiveTable, secret: str | None, login: str | None = None, *, manages: bool = False
 ) -> None:
     """Send frames to a browser and receive its requests until the socket closes; without a secret, to a spectator.
 
     login: of the user whose browser it is. manages: whether the user opened the table.
     """
     try:
-        client = table.join(secret, login, manages)
+        client = table.join(secret, login, manages=manages)
     except KeyError:
         await channel.close(UNKNOWN, "you have no access to this table")
         return

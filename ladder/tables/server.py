@@ -230,7 +230,7 @@ class HostedSession:
             slots.append(made if old is None or (stored.is_free and not old.free) else old)
             if made.kind == "bot" or (slots[-1].free and not stored.is_free):  # a player who isn't connected yet
                 slots[-1].name, slots[-1].free = made.name, False
-        self.table.replace_slots(slots, start)
+        self.table.replace_slots(slots, start=start)
 
     @property
     def _people(self) -> bool:
@@ -469,7 +469,7 @@ class TableServer:
         if hello.program:
             await tables.serve_program(channel, hosted.table, str(slot), hello.after)
         else:
-            await tables.serve_client(channel, hosted.table, slot, login, manages)
+            await tables.serve_client(channel, hosted.table, slot, login, manages=manages)
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""

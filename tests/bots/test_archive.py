@@ -47,7 +47,7 @@ def edited(data: bytes, at: int, field: bytes, header: int = 0) -> bytes:
 def unpacked(data: bytes, folder: Path, max_bytes: int = MOST, max_files: int = 100, links_out: bool = False) -> Path:
     target = folder / "target"
     target.mkdir()
-    unpack(io.BytesIO(data), target, max_bytes, max_files, links_out)
+    unpack(io.BytesIO(data), target, max_bytes, max_files, links_out=links_out)
     return target
 
 

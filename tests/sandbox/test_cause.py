@@ -150,5 +150,5 @@ KILLED, OF_MEMORY = Exit(None, signal.SIGKILL), (("memory_mb", 1),)
 def test_a_limit_is_named_only_where_it_was_the_end(
     ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool, limit: str | None
 ) -> None:
-    found = with_cause(ended, counted, killed_for, cpu_used_up)
+    found = with_cause(ended, counted, killed_for, cpu_used_up=cpu_used_up)
     assert found == Exit(ended.code, ended.signal, limit, counted)

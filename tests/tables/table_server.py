@@ -126,7 +126,7 @@ def serve_tables(
         there.people.append(ws)
         secret = ws.query_params.get("secret")
         manages = secret is not None and secret == there.opener
-        await tables.serve_client(channel, there.table, secret, ws.query_params.get("login"), manages)
+        await tables.serve_client(channel, there.table, secret, ws.query_params.get("login"), manages=manages)
 
     async def program(ws: WebSocket) -> None:
         token = ws.headers.get("authorization", "").removeprefix("Bearer ")

@@ -618,7 +618,7 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
                 tables.Slot("person", "", "secret1", number=3, free=True) if slot.number in change.free else slot
                 for slot in table.slots
             ]
-            table.replace_slots([slot for slot in free if slot.number not in change.remove], change.start)
+            table.replace_slots([slot for slot in free if slot.number not in change.remove], start=change.start)
 
         table._arrange = arrange
         ada, bob = table.join("secret0"), table.join("secret1")

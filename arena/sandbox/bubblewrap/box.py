@@ -204,12 +204,16 @@ class BubblewrapBox(ChildBox):
             code = SIGNALLED + signal.SIGKILL
         signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
         ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
-        return with_cause(ended, counted, self._excess, self._used_up(margin_s=1.0))
+        return with_cause(ended, counted, self._excess, cpu_used_up=self._used_up(margin_s=1.0))
 
 
 def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
     """Return the calls that set bwrap's own limits: root without CAP_SYS_RESOURCE can't set another process's."""
-    wanted = {**launch.rlimits(limits, rough, forks), "memlock": (LOCKED_BYTES, LOCKED_BYTES), "msgqueue": (0, 0)}
+    wanted = {
+        **launch.rlimits(limits, rough=rough, forks=forks),
+        "memlock": (LOCKED_BYTES, LOCKED_BYTES),
+        "msgqueue": (0, 0),
+    }
     return launch.set_rlimits(wanted)
 
 

@@ -48,7 +48,7 @@ def environment(path: str, home: str) -> dict[str, str]:
     return {"PATH": path, **ENVIRONMENT, "HOME": home, "TMPDIR": home}
 
 
-def rlimits(limits: Limits, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
+def rlimits(limits: Limits, *, rough: bool = False, forks: int | None = None) -> dict[str, tuple[int, int]]:
     """Return name -> (soft, hard) of resource limits, by the names of getrlimit(2) in lower case, as Docker has them.
 
     The limits apply to each process. Two replace a control group: `rough` adds a loose memory limit, and `forks` limits
