@@ -352,23 +352,25 @@ class BotCheck:
             with self.open_table(table.spec.settings.rules, len(table.spec.handles)) as other:
                 other.greet(self.settings.hello_s)
                 for place, line in enumerate(lines):
-                    message = parse_object(line)
-                    if message["type"] != "request":
+                    if parse_object(line)["type"] == "request":
+                        passed = self.answers_legally(other.connection, line)
+                    else:
                         other.connection.send(line)
-                        if place >= len(lines) - 1 - slowly:
-                            other.connection.leave_alone(_END_S)
-                            if other.connection.box.exit() is not None:
-                                return place
-                        continue
-                    answer = other.connection.request(message["id"], line, self.settings.timeouts.free_s + 2)
-                    legal = message["legal"]
-                    if not (answer.choice in range(len(legal)) if answer.move is None else answer.move in legal):
+                        passed = place < len(lines) - 1 - slowly or _stays_alive(other.connection)
+                    if not passed:
                         return place
         except _FailedError:
             return place
         finally:
             self.is_replaying = False
         return None
+
+    def answers_legally(self, connection: BotConnection, request: bytes) -> bool:
+        """Send a request; return whether the process answers it with a legal move."""
+        message = parse_object(request)
+        answer = connection.request(message["id"], request, self.settings.timeouts.free_s + 2)
+        legal = message["legal"]
+        return answer.choice in range(len(legal)) if answer.move is None else answer.move in legal
 
     def check_exit(self, connection: BotConnection) -> CheckStep:
         """Check that the process ends after the end of its input."""
@@ -611,6 +613,12 @@ _AT_REQUEST = ("exited", "closed", "timeout", "illegal_move")  # faults that the
 _MAX_UNMET = 3
 _DRAWN_AFTER = 12  # turns: too few to win
 _END_S = 0.6  # for a process to end after it has read a line
+
+
+def _stays_alive(connection: BotConnection) -> bool:
+    """Give a process time to end, and return whether it hasn't."""
+    connection.leave_alone(_END_S)
+    return connection.box.exit() is None
 
 
 def _error_step(name: str, problem: BotError) -> CheckStep:

@@ -13,7 +13,6 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from functools import partial
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
@@ -242,20 +241,20 @@ def check(
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
             options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            idle_s = _IDLE_S if choice.isolates else math.inf
             settings = checks.CheckSettings(
-                box, choice, scratch, idle_s=idle_s, enough_s=_ENOUGH_S, on_build=_note_build
+                box,
+                choice,
+                scratch,
+                idle_s=_IDLE_S if choice.isolates else math.inf,
+                enough_s=_ENOUGH_S,
+                on_build=_note_build,
+                hello_s=checks.HELLO_S if start_ms is None else start_ms / 1000,
+                timeouts=_choose_timeouts(limit_ms, bank_ms),
             )
             if not quick:
                 settings = replace(settings, endurance_s=checks.ENDURANCE_S, pause_s=checks.PAUSE_S)
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
-            if start_ms is not None:
-                settings = replace(settings, hello_s=start_ms / 1000)
-            if limit_ms is not None:
-                settings = replace(settings, timeouts=checks.Timeouts(limit_ms / 1000, settings.timeouts.bank_s))
-            if bank_ms is not None:
-                settings = replace(settings, timeouts=checks.Timeouts(settings.timeouts.free_s, bank_ms / 1000))
             models = _find_models(bots, budget)
             others = tuple(bot for place, bot in enumerate(bots) if place not in models)
             steps = iter(_check_all(others, settings, as_json) if others else [])
@@ -281,40 +280,78 @@ def check(
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
+def _choose_timeouts(limit_ms: int | None, bank_ms: int | None) -> checks.Timeouts:
+    """Return the time limits of answers; None: the default of a match."""
+    usual = checks.TIMEOUTS
+    return checks.Timeouts(
+        usual.free_s if limit_ms is None else limit_ms / 1000, usual.bank_s if bank_ms is None else bank_ms / 1000
+    )
+
+
+class _PrintedCheck:
+    """The steps of one bot's check: each is printed as it ends, with the progress of the next one, unless `quiet`.
+
+    steps: those that have ended. drawing: the display of progress; close it before the verdict.
+    """
+
+    def __init__(self, bot: str, quiet: bool) -> None:
+        self.steps: list[checks.CheckStep] = []
+        self.drawing = ExitStack()
+        self._bot, self._quiet = bot, quiet
+        self._progress = ""
+        self._redraw: Callable[[], None] | None = None
+        self._plays_on = False
+        self._print(click.style(escape_control(bot), bold=True))
+
+    def _print(self, text: str) -> None:
+        if not self._quiet:
+            print_text(text)
+
+    def add(self, step: checks.CheckStep) -> None:
+        """Add a step that has ended, or show the progress of the running one."""
+        if step.severity == "now":
+            if not self._quiet:
+                self._show_progress(step)
+            return
+        self.drawing.close()
+        self._redraw = None
+        step = _save_build_log(step, self._bot)
+        self.steps.append(step)
+        self._print("\n".join(step_lines(step.view())))
+        if not self._quiet and step.by_hand and (saved := _save(step.lines, self._bot, "lines", "jsonl")):
+            self._print(f"{' ' * 12}by hand: ({escape_control(step.by_hand)}) < {saved}")
+
+    def _show_progress(self, step: checks.CheckStep) -> None:
+        if step.check == "endurance" and not self._plays_on:
+            self._plays_on = True
+            self._print(f"{verdict_line(self._bot, self.steps)} so far; it now plays on")
+        self._progress = step.message if self._plays_on else f"{step.check}: {step.message}"
+        if self._redraw is None:
+            self._redraw = self.drawing.enter_context(show_progress(self._get_progress, self._get_progress))
+        self._redraw()
+
+    def _get_progress(self) -> str:
+        return self._progress
+
+    def print_verdict(self) -> None:
+        """Print whether the bot can play, by all steps."""
+        self._print(verdict_line(self._bot, self.steps))
+
+
 def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: bool) -> list[list[checks.CheckStep]]:
     """Check the bots, print each step as it ends unless `quiet`, and return the steps by bot."""
-    steps: list[list[checks.CheckStep]] = []
+    checked: list[list[checks.CheckStep]] = []
     with closing(checks.check_all(bots, settings)) as results:
-        for place, each in groupby(results, lambda pair: pair[0]):
-            steps.append([])
-            if not quiet:
-                print_text(("\n" if place else "") + click.style(escape_control(bots[place]), bold=True))
-            with ExitStack() as drawing:
-                progress: list[str] = []
-                redraw: Callable[[], None] | None = None
-                plays_on = False
-                for _, step in each:
-                    if step.severity != "now":
-                        drawing.close()
-                        redraw = None
-                        step = _save_build_log(step, bots[place])
-                        steps[place].append(step)
-                        if not quiet:
-                            print_text("\n".join(step_lines(step.view())))
-                            if step.by_hand and (saved := _save(step.lines, bots[place], "lines", "jsonl")):
-                                print_text(f"{' ' * 12}by hand: ({escape_control(step.by_hand)}) < {saved}")
-                    elif not quiet:
-                        if step.check == "endurance" and not plays_on:
-                            plays_on = True
-                            print_text(f"{verdict_line(bots[place], steps[place])} so far; it now plays on")
-                        progress.append(step.message if plays_on else f"{step.check}: {step.message}")
-                        if redraw is None:
-                            line = partial(progress.__getitem__, -1)
-                            redraw = drawing.enter_context(show_progress(line, line))
-                        redraw()
-            if not quiet:
-                print_text(verdict_line(bots[place], steps[place]))
-    return steps
+        for place, steps in groupby(results, lambda pair: pair[0]):
+            if checked and not quiet:
+                print_text("")
+            printed = _PrintedCheck(bots[place], quiet)
+            with printed.drawing:
+                for _, step in steps:
+                    printed.add(step)
+            printed.print_verdict()
+            checked.append(printed.steps)
+    return checked
 
 
 def _find_models(bots: tuple[str, ...], budget: Path | None) -> dict[int, Bot]:
@@ -334,16 +371,11 @@ def _check_model(
     """Check a language model, and print each step as it ends unless `quiet`."""
     models = import_models()
     budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
-    steps = []
-    if not quiet:
-        print_text(click.style(escape_control(shown), bold=True))
+    printed = _PrintedCheck(shown, quiet)
     for step in models.check_model(bot, budget, load_ruleset(rules or "coup")):
-        steps.append(step)
-        if not quiet:
-            print_text("\n".join(step_lines(step.view())))
-    if not quiet:
-        print_text(verdict_line(shown, steps))
-    return steps
+        printed.add(step)
+    printed.print_verdict()
+    return printed.steps
 
 
 def _note_build(bot: Bot) -> None:

@@ -219,10 +219,11 @@ def _make_odds_table(
         if result.not_held is not None:
             chances.append(result.not_held[role])
         rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
-    notes = ["Chance that an opponent with this many cards has the role; nobody: that no opponent has it."]
+    chance = "Chance that an opponent with this many cards has the role"
+    all_opponents = "; nobody: that no opponent has it."
     if result.not_held is None:
-        notes = [f"{notes[0].split(';')[0]}. For all opponents together add --cards-left."]
-    notes.append("The odds ignore what players reveal, keep or claim.")
+        all_opponents = ". For all opponents together add --cards-left."
+    notes = [chance + all_opponents, "The odds ignore what players reveal, keep or claim."]
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),

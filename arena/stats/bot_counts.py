@@ -10,7 +10,7 @@ bot's owner may see it."""
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arena import coup
@@ -185,7 +185,9 @@ class _MatchCounts:
     def _count_requests(self, step: ReplayStep) -> None:
         """Count what each asked seat answered, also answers that others didn't see because another one came first."""
         phase = step.before.board.phase
-        counts = {type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)}
+        visible = {
+            type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)
+        }
         for answer in step.answers:
             if answer.move == coup.FORFEIT:
                 continue
@@ -193,21 +195,28 @@ class _MatchCounts:
             self.requests += 1
             self.times[name, step.kind].append(answer.time_us)
             if isinstance(phase, coup.ChallengeWindow):
-                challenged = answer.move == coup.CHALLENGE
-                lie = _is_lie(step.before, phase.claim)
-                self._count_case(name, "challenges", "made", challenged)
-                self._count_case(name, "challenges", "of_lies" if lie else "of_truths", challenged)
-                if challenged:
-                    self._count_case(name, "challenges", "right", lie)
-                self._count_case(name, "visible_at_table", "challenged", counts.get(coup.Challenged) == answer.seat)
+                self._count_challenge(name, answer.move == coup.CHALLENGE, _is_lie(step.before, phase.claim))
+                self._count_case(name, "visible_at_table", "challenged", visible.get(coup.Challenged) == answer.seat)
             elif isinstance(phase, coup.BlockWindow):
-                blocks = isinstance(answer.move, coup.Block)
-                self._count_case(name, "blocks", "made", blocks)
-                self._count_case(name, "visible_at_table", "blocked", counts.get(coup.Blocked) == answer.seat)
-                if answer.seat == phase.pending.target:
-                    self._count_case(name, "blocks", "as_target", blocks)
-                if isinstance(answer.move, coup.Block):
-                    self._count_case(name, "blocks", "bluffed", answer.move.role not in step.before.hands[answer.seat])
+                is_target = answer.seat == phase.pending.target
+                self._count_block(name, answer.move, is_target, step.before.hands[answer.seat])
+                self._count_case(name, "visible_at_table", "blocked", visible.get(coup.Blocked) == answer.seat)
+
+    def _count_challenge(self, name: str, challenged: bool, lie: bool) -> None:
+        """Count the answer of a seat that was asked whether to challenge a claim, which was a lie or not."""
+        self._count_case(name, "challenges", "made", challenged)
+        self._count_case(name, "challenges", "of_lies" if lie else "of_truths", challenged)
+        if challenged:
+            self._count_case(name, "challenges", "right", lie)
+
+    def _count_block(self, name: str, move: object, is_target: bool, hand: Sequence[coup.Role]) -> None:
+        """Count the answer of a seat that was asked whether to block."""
+        blocks = isinstance(move, coup.Block)
+        self._count_case(name, "blocks", "made", blocks)
+        if is_target:
+            self._count_case(name, "blocks", "as_target", blocks)
+        if isinstance(move, coup.Block):
+            self._count_case(name, "blocks", "bluffed", move.role not in hand)
 
     # --- events -------------------------------------------------------------------------------------------------------
 
