@@ -112,9 +112,7 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         field = escape_control(str(problem["loc"][0]))
         if problem["type"] == "extra_forbidden":
-            meant = get_close_matches(field, _FIELDS, n=1)
-            hint = f"; did you mean {meant[0]}?" if meant else "."
-            message = f'unknown field "{field}"{hint}\nThe fields are {", ".join(_FIELDS)}.'
+            message = f'unknown field "{field}"{_suggestion(field, _FIELDS)}\nThe fields are {", ".join(_FIELDS)}.'
         else:
             message = f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.'
         raise BotError(f"{escape_control(where)}: {message}") from None
@@ -126,12 +124,15 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         raise BotError(f'{escape_control(where)}: the field "run" is missing.\nSet run to {_FIELDS["run"]}.')
     built = None if fields.build is None else _parse_command(fields.build, "build", where)
     if fields.kit is not None and fields.kit not in KITS:
-        meant = get_close_matches(fields.kit, KITS, n=1)
-        hint = f"; did you mean {meant[0]}?" if meant else "."
-        raise BotError(
-            f'{escape_control(where)}: unknown kit "{escape_control(fields.kit)}"{hint}\nSet kit to {_FIELDS["kit"]}.'
-        )
+        unknown = f'unknown kit "{escape_control(fields.kit)}"{_suggestion(fields.kit, KITS)}'
+        raise BotError(f"{escape_control(where)}: {unknown}\nSet kit to {_FIELDS['kit']}.")
     return Manifest(fields.name, _parse_command(fields.run, "run", where), built, fields.kit)
+
+
+def _suggestion(word: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence about an unknown word, with the most similar known one."""
+    meant = get_close_matches(word, known, n=1)
+    return f"; did you mean {meant[0]}?" if meant else "."
 
 
 _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # the limits of file systems

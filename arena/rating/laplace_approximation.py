@@ -126,7 +126,7 @@ class Posterior:
 
     @cached_property
     def inverse(self) -> Floats | None:
-        """The inverse of `precision`; None for more than EXACT bots."""
+        """(n, n): the inverse of `precision`; None for more than EXACT bots."""
         return np.linalg.inv(self.precision).astype(np.float64) if self.precision.shape[0] <= EXACT else None
 
     @cached_property
@@ -181,6 +181,7 @@ def draw_errors(
 
     The drawn columns' covariance is the results' part of the precision: each is a sum of all pairs' differences with
     random signs. The product z_i y_j serves as the sign of a pair, since the products of two pairs are uncorrelated.
+    precision: (n, n). dispersions, weights: (n,). weights: of each strength in the mean, with sum 1.
     """
     from scipy.sparse import triu  # slow to import: see `arena.rating`
 
@@ -206,22 +207,23 @@ def draw_errors(
 def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
     """Solve matrix @ x = columns, (n,) or (n, columns), by conjugate gradients; the matrix is positive definite.
 
-    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner.
+    Source: Hestenes, Stiefel, Methods of conjugate gradients (1952), with the diagonal as preconditioner. After 2 n
+    steps the result is as it is.
     """
     scale = 1 / np.sqrt(matrix.diagonal() if columns.ndim == 1 else matrix.diagonal()[:, None])
-    left = scale * columns  # the residual of the system scaled to diagonal 1
-    solution, way = np.zeros_like(left), left.copy()
-    size = (left**2).sum(0)
-    enough = SOLVE_TOLERANCE**2 * size
+    residual = scale * columns  # of the system scaled to diagonal 1
+    solution, direction = np.zeros_like(residual), residual.copy()
+    size = (residual**2).sum(0)
+    tolerance = SOLVE_TOLERANCE**2 * size
     for _ in range(2 * len(columns)):
-        if (size <= enough).all():
+        if (size <= tolerance).all():
             break
-        bent = scale * (matrix @ (scale * way))
-        length = size / np.maximum((way * bent).sum(0), 1e-300)
-        solution += length * way
-        left -= length * bent
-        before, size = size, (left**2).sum(0)
-        way = left + size / np.maximum(before, 1e-300) * way
+        image = scale * (matrix @ (scale * direction))
+        length = size / np.maximum((direction * image).sum(0), 1e-300)
+        solution += length * direction
+        residual -= length * image
+        before, size = size, (residual**2).sum(0)
+        direction = residual + size / np.maximum(before, 1e-300) * direction
     return np.asarray(scale * solution)
 
 

@@ -34,7 +34,7 @@ def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
 
 
 def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
-    """Gather flat rows into matches, in order of match: one row for each match and bot, in any order.
+    """Gather (rows,) arrays into matches, in order of match: one row for each match and bot, in any order.
 
     `match` identifies the match; the bot won `wins` of its `games` games, where a draw among j counts 1/j. Raises
     ValueError if tables have different numbers of seats or fewer than 2, a match has a bot twice, the rows of a match

@@ -117,8 +117,8 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
 def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fit:
     """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
 
-    The order of matches doesn't change the result, and neither does `start`, that of an earlier fit of fewer
-    matches or versions: it only saves time. A version without games has its predecessor's rating.
+    The order of matches doesn't change the result, and neither does `start`, (n,), that of an earlier fit of
+    fewer matches or versions: it only saves time. A version without games has its predecessor's rating.
     """
     bots = field.bots
     active = np.zeros(bots, dtype=bool)
@@ -197,7 +197,10 @@ def _rank_bots(
     active: NDArray[np.bool_],
     among: int,
 ) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its rank range among the `among` active bots that have played."""
+    """Return each bot's rating, and its rank range among the `among` active bots that have played.
+
+    All arrays: (p,), of the bots of the fit. errors: None without intervals. weights: of the mean strength, with sum 1.
+    """
     mu = MODEL.mu + NOISE * (strengths - weights @ strengths)
     last = np.where(active, among, among + 1)
     if errors is None:
@@ -232,7 +235,10 @@ def _quantile(freedom: Floats) -> Floats:
 def _compute_expected_win_rates(
     strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, active: Ints, seats: int
 ) -> ExpectedWinRates:
-    """Return the active bots' win rates; empty if the active bots don't fill a table."""
+    """Return the active bots' win rates; empty if the active bots don't fill a table.
+
+    strengths, freedom: (p,), of the bots of the fit. errors: None without intervals. active: (a,), indices of bots.
+    """
     if len(active) < seats:
         return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), errors is not None)
     values, slopes = field_win_probabilities(strengths[active], seats)
@@ -240,7 +246,9 @@ def _compute_expected_win_rates(
         return ExpectedWinRates(active, values, np.zeros(len(active)), freedom[active], known=False)
     own, shared = errors.own[active], slopes @ errors.shared[active]
     variances = slopes.spread(own) + (shared**2).sum(1)
-    return ExpectedWinRates(active, values, variances, freedom[active], True, slopes, own, shared)
+    return ExpectedWinRates(
+        active, values, variances, freedom[active], known=True, slopes=slopes, own=own, shared=shared
+    )
 
 
 def _compute_intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
