@@ -229,7 +229,7 @@ class SlotChange:
 
 
 def find_slot(slots: Sequence[Slot], secret: str, kind: Literal["person", "program"]) -> int:
-    """Return the index of the slot of this kind with this secret. Raises KeyError if there is none."""
+    """Return the index of the slot of this kind with this secret. Raises KeyError if no slot has it."""
     for index, slot in enumerate(slots):
         if slot.kind == kind and slot.secret and hmac.compare_digest(slot.secret.encode(), secret.encode()):
             return index
