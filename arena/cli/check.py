@@ -21,23 +21,7 @@ import click
 
 from arena import checks
 from arena.bots import Bot, BotError, load_bots
-from arena.cli import options
-from arena.cli.console import (
-    MIN_TABLE_COLUMNS,
-    UNLIMITED_COLUMNS,
-    exit_on_os_error,
-    fail,
-    json_option,
-    option,
-    os_error_reason,
-    print_json,
-    print_note,
-    print_text,
-    reorder_request,
-    show_progress,
-    terminal_columns,
-    usage_error,
-)
+from arena.cli import console, options
 from arena.cli.options import complete_bot, complete_rules
 from arena.cli.run import import_models, refuse_budget
 from arena.escaping import escape_control
@@ -59,14 +43,14 @@ def finding_lines(
     widest: int = 16,
     before: str = "",
     between: Iterable[str] = (),
-    columns: int = UNLIMITED_COLUMNS,
+    columns: int = console.UNLIMITED_COLUMNS,
 ) -> Iterator[str]:
     """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
 
     widest: columns of the subject. before: a prefix of the first line. between: lines to add at the end.
     columns: the maximum width, if the terminal isn't narrower.
     """
-    narrow = terminal_columns() < MIN_TABLE_COLUMNS
+    narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
     head = f"{before}{finding.severity:4}  {finding.check:{widest}}  "
     indent = " " * (4 if narrow else len(before) + 8)
     taken = len(indent if narrow else head)
@@ -87,7 +71,7 @@ def step_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the lines of a check's step: its finding and the exchanged messages."""
     yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange_lines(step), columns=_MAX_COLUMNS)
     if step.timings:
-        narrow = terminal_columns() < MIN_TABLE_COLUMNS
+        narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
         indent = " " * (4 if narrow else 12)
         least = 1 + max(len(kind) for kind, _, _ in step.timings) if narrow else 16
         yield from (
@@ -98,9 +82,9 @@ def step_lines(step: checks.CheckStepView) -> Iterator[str]:
 
 def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the request, the reply and the standard error of a step; other lines to the bot show nothing."""
-    narrow = terminal_columns() < MIN_TABLE_COLUMNS
+    narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
-    asked = None if step.sent is None else decode(reorder_request(step.sent.encode()))
+    asked = None if step.sent is None else decode(console.reorder_request(step.sent.encode()))
     shown = []
     if isinstance(asked, dict) and "legal" in asked:
         raw = step.check == "unknown things"  # what the check has altered must show
@@ -130,7 +114,7 @@ def _shorten(line: str, max_chars: int) -> str:
 def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:
     """Return a text wrapped to lines of `columns` minus the `taken` ones."""
     return textwrap.wrap(
-        text, max(20, min(terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
+        text, max(20, min(console.terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
     )
 
 
@@ -178,31 +162,31 @@ def gradescope_results(bot: str, steps: Sequence[checks.CheckStep]) -> str:
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
-@option(
+@console.option(
     "--rules",
     metavar="NAME|FILE",
     shell_complete=complete_rules,
     help="Check only the requests of this ruleset.  [all presets]",
 )
-@option(
+@console.option(
     "--start-ms",
     type=click.IntRange(1),
     metavar="N",
     help=f"Time to start and say hello, in ms.  [{checks.HELLO_S * 1000:.0f}]",
 )
-@option("--limit-ms", type=click.IntRange(1), metavar="N", help="Time per move, in ms.  [500]")
-@option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time bank per game, in ms.  [10000]")
-@option(
+@console.option("--limit-ms", type=click.IntRange(1), metavar="N", help="Time per move, in ms.  [500]")
+@console.option("--bank-ms", type=click.IntRange(0), metavar="N", help="Time bank per game, in ms.  [10000]")
+@console.option(
     "--gradescope",
     "results",
     metavar="FILE",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Also write results.json for Gradescope; needs one bot.",
 )
-@option("--quick", is_flag=True, help="Don't play on for as long as a match.")
+@console.option("--quick", is_flag=True, help="Don't play on for as long as a match.")
 @options.BUDGET_OPTION
 @options.sandbox_options
-@json_option(checks.CheckReport)
+@console.json_option(checks.CheckReport)
 def check(
     *,
     bots: tuple[str, ...],
@@ -234,9 +218,9 @@ def check(
     (then no FILE is written); 2 for wrong usage.
     """
     if not bots:
-        usage_error("name a bot: arena check mybot.py")
+        console.usage_error("name a bot: arena check mybot.py")
     if results is not None and len(bots) > 1:
-        usage_error(f"--gradescope needs one bot, not {len(bots)}")
+        console.usage_error(f"--gradescope needs one bot, not {len(bots)}")
     choice, reasons = options.choose_sandbox(sandbox, docker_runtime, docker_image)
     try:
         with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
@@ -263,20 +247,20 @@ def check(
             }
             by_bot = [checked[place] if place in checked else next(steps) for place in range(len(bots))]
     except (BotError, RulesetError) as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     except SandboxError as problem:
-        fail(f"this machine can't start the bots: {problem}")
+        console.fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
-        fail(f"bots can't be checked: {os_error_reason(problem)}")
+        console.fail(f"bots can't be checked: {console.os_error_reason(problem)}")
     if results is not None:
         try:
             results.write_text(gradescope_results(bots[0], by_bot[0]), encoding="utf-8")
         except OSError as problem:
-            exit_on_os_error(problem)
+            console.exit_on_os_error(problem)
     if as_json:
-        print_json(checks.CheckReport(1, tuple(map(_make_result, bots, by_bot))))
+        console.print_json(checks.CheckReport(1, tuple(map(_make_result, bots, by_bot))))
     sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
@@ -305,7 +289,7 @@ class _PrintedCheck:
 
     def _print(self, text: str) -> None:
         if not self._quiet:
-            print_text(text)
+            console.print_text(text)
 
     def add(self, step: checks.CheckStep) -> None:
         """Add a step that has ended, or show the progress of the running one."""
@@ -327,7 +311,7 @@ class _PrintedCheck:
             self._print(f"{verdict_line(self._bot, self.steps)} so far; it now plays on")
         self._progress = step.message if self._plays_on else f"{step.check}: {step.message}"
         if self._redraw is None:
-            self._redraw = self.drawing.enter_context(show_progress(self._get_progress, self._get_progress))
+            self._redraw = self.drawing.enter_context(console.show_progress(self._get_progress, self._get_progress))
         self._redraw()
 
     def _get_progress(self) -> str:
@@ -344,7 +328,7 @@ def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: boo
     with closing(checks.check_all(bots, settings)) as results:
         for place, steps in groupby(results, lambda pair: pair[0]):
             if checked and not quiet:
-                print_text("")
+                console.print_text("")
             printed = _PrintedCheck(bots[place], quiet)
             with printed.drawing:
                 for _, step in steps:
@@ -379,7 +363,7 @@ def _check_model(
 
 
 def _note_build(bot: Bot) -> None:
-    print_note(f"building {bot.name} (at most {checks.BUILD_S} s)")
+    console.print_note(f"building {bot.name} (at most {checks.BUILD_S} s)")
 
 
 def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:

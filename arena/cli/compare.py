@@ -12,32 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.bots import Bot, BotError, check_out_revision
-from arena.cli import options, run_report
-from arena.cli.console import (
-    Column,
-    EarlyStop,
-    json_option,
-    make_table,
-    option,
-    print_json,
-    print_note,
-    print_parts,
-    show_progress,
-    stop_early,
-    treat_sigterm_as_sigint,
-    usage_error,
-)
+from arena.cli import console, options, run, run_report
 from arena.cli.options import complete_bot
-from arena.cli.run import (
-    RunOptions,
-    choose_seats,
-    count_cores,
-    exit_before_first_game,
-    play_session,
-    prepare_run,
-    resume_command,
-    resume_run,
-)
 from arena.compare import NAMES, NEW, OLD, report
 from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
 from arena.compare.html_report import comparison_page
@@ -72,26 +48,28 @@ class _CompareCommand(options.GroupedCommand):
 
 @click.command(cls=_CompareCommand)
 @click.argument("bots", nargs=-1, metavar="OLD NEW --against BOT...", shell_complete=complete_bot)
-@option("--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of OLD and NEW.")
-@option(
+@console.option(
+    "--against", multiple=True, metavar="BOT", shell_complete=complete_bot, help="Opponents of OLD and NEW."
+)
+@console.option(
     "--min-effect",
     type=click.FloatRange(0.1, 100),
     default=5,
     metavar="P",
     help="Smallest difference in win rate that counts, in percent.",
 )
-@option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after N pairs of games.")
+@console.option("--max-pairs", type=click.IntRange(1), default=1500, metavar="N", help="Stop after N pairs of games.")
 @options.time_option("Stop after this time: 60s, 5m.  [no limit]")
-@option(
+@console.option(
     "--ladder",
     metavar="LADDER",
     type=click.Path(path_type=Path, file_okay=False),
     help="Ladder in which name@3 is a version of a bot. Without it, @ means a revision of git.",
 )
-@option(
+@console.option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
-@option(
+@console.option(
     "--match-games",
     type=click.IntRange(1),
     metavar="N",
@@ -99,21 +77,23 @@ class _CompareCommand(options.GroupedCommand):
     "pairs are less alike if opponents adapt.  [number of seats]",
 )
 @options.RULES_OPTION
-@option("--seed", type=int, metavar="N", help="Make the comparison repeatable. Use it only for bots that you trust.")
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
+@console.option(
+    "--seed", type=int, metavar="N", help="Make the comparison repeatable. Use it only for bots that you trust."
+)
+@console.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches to play in parallel.  [number of cores]")
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
-@option(
+@console.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-compare/<time>]"
 )
-@option(
+@console.option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
     help="Time that bots are charged; auto: own time if the kernel reports it, else wall time.  [auto]",
 )
-@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
-@json_option(report.CompareReport, report.RefusedComparison)
+@console.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the comparison in DIR.")
+@console.json_option(report.CompareReport, report.RefusedComparison)
 def compare(
     *,
     bots: tuple[str, ...],
@@ -137,25 +117,25 @@ def compare(
     OLD and NEW are files or folders, as for arena run, sample:NAME, mybot@HEAD~1 (a bot at a revision of git), or
     with --ladder name@3. Every BOT after --against is an opponent; each block of games uses some of them.
     """
-    treat_sigterm_as_sigint()
-    with exit_before_first_game(report.RefusedComparison if as_json else None):
+    console.treat_sigterm_as_sigint()
+    with run.exit_before_first_game(report.RefusedComparison if as_json else None):
         if resume is not None:
-            config, folder = resume_run(CompareConfig, resume)
+            config, folder = run.resume_run(CompareConfig, resume)
         else:
             versions, arguments = _resolve_versions(bots, against, ladder)
-            asked = RunOptions.from_options(arguments, given)
+            asked = run.RunOptions.from_options(arguments, given)
             make_config = partial(_make_comparison, versions, min_effect, max_pairs)
-            config, folder = prepare_run(asked, make_config, "arena-compare")
+            config, folder = run.prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)
         comparison = Comparison(config, folder)
         if not comparison.ended:
-            print_note(report.describe_resolution(comparison))
-    with stop_early(seconds) as early:
-        play = partial(_play_with_progress, this, comparison, jobs or count_cores(), early)
-        status, problem = play_session(this, folder, play)
+            console.print_note(report.describe_resolution(comparison))
+    with console.stop_early(seconds) as early:
+        play = partial(_play_with_progress, this, comparison, jobs or run.count_cores(), early)
+        status, problem = run.play_session(this, folder, play)
     _print_report(this, comparison, folder, as_json, problem)
     if status == 130:
-        print_note(f"{early.reason}; resume with: {resume_command(config, folder)}")
+        console.print_note(f"{early.reason}; resume with: {run.resume_command(config, folder)}")
     sys.exit(early.exit_code if status == 130 else status)
 
 
@@ -164,7 +144,7 @@ def _resolve_versions(
 ) -> tuple[tuple[VersionArgument, ...], tuple[str, ...]]:
     """Return the descriptions of OLD and NEW, and the arguments of all bots. Exits with 2 if one is missing."""
     if len(bots) != 2 or not against:
-        usage_error(
+        console.usage_error(
             "name both versions and their opponents: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
@@ -199,18 +179,18 @@ def _make_comparison(
     versions: tuple[VersionArgument, ...],
     min_effect: float,
     max_pairs: int,
-    asked: RunOptions,
+    asked: run.RunOptions,
     bots: tuple[Bot, ...],
     settings: MatchSettings,
     choice: SandboxChoice,
 ) -> CompareConfig:
     """Return the config of a comparison, and print its plan. Exits with 2 if it can't be planned."""
     if bots[OLD].digest == bots[NEW].digest:
-        usage_error(
+        console.usage_error(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): nothing to compare.\n"
             "Save your change, or name another version. If they differ in other files, name their folders."
         )
-    seats = choose_seats(asked, len(bots) - 1, settings.rules)
+    seats = run.choose_seats(asked, len(bots) - 1, settings.rules)
     match_games = asked.match_games or seats
     config = CompareConfig(
         bots=bots,
@@ -227,19 +207,19 @@ def _make_comparison(
     try:
         plan = config.plan()
     except ValueError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     for name, version in zip(NAMES, versions, strict=True):
         meant = "" if version.resolved == version.argument else f" ({escape_control(version.resolved)})"
-        print_note(f"{name} is {escape_control(version.argument)}{meant}")
+        console.print_note(f"{name} is {escape_control(version.argument)}{meant}")
     blocks = f"at most {format_count(plan.rounds, 'block')} of {match_games} pairs"
-    print_note(
+    console.print_note(
         f"{blocks} of {settings.rules.name} at {seats} seats, against "
         f"{', '.join(escape_control(bot.name) for bot in bots[2:])}"
     )
     return config
 
 
-def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: EarlyStop) -> None:
+def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: console.EarlyStop) -> None:
     """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
     from rich.text import Text
 
@@ -251,12 +231,12 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: Ear
         played, left = comparison.evidence.blocks - first, report.blocks_left(comparison)
         return report.describe_progress(comparison) + early.describe_left(played / (played + left))
 
-    with show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
+    with console.show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
         for event in events:
             comparison.update()
             redraw()
             if isinstance(event, JobFailed):
-                print_note(f"match {event.job.spec.match} failed: {event.reason}")
+                console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
             if comparison.ended or (isinstance(event, JobFailed) and event.abandoned):
                 return  # blocks count in order, and one was abandoned
 
@@ -276,12 +256,12 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     try:
         file.write_text(comparison_page(result), encoding="utf-8")
     except OSError as error:
-        print_note(f"the page can't be written: {error.strerror}")
+        console.print_note(f"the page can't be written: {error.strerror}")
     if as_json:
-        print_json(result, folder.path)
+        console.print_json(result, folder.path)
         return
     faults = (part for text in run_report.fault_parts(this, folder, standings) for part in ("", text))
-    print_parts(*_report_parts(comparison, result, file), *faults, kept=folder.path)
+    console.print_parts(*_report_parts(comparison, result, file), *faults, kept=folder.path)
 
 
 def _report_parts(comparison: Comparison, result: report.CompareReport, file: Path) -> "list[RenderableType]":
@@ -302,10 +282,13 @@ def _report_parts(comparison: Comparison, result: report.CompareReport, file: Pa
             for row in result.divergences[:_MAX_DIFFERENCE_ROWS]
         ]
         columns = [
-            *(Column(name, min_width=16) for name in ("request", "OLD chose", "NEW chose")),
-            *(Column(name, number=True) for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")),
+            *(console.Column(name, min_width=16) for name in ("request", "OLD chose", "NEW chose")),
+            *(
+                console.Column(name, number=True)
+                for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")
+            ),
         ]
-        parts += ["", "first different choices, in the same position", make_table(columns, rows)]
+        parts += ["", "first different choices, in the same position", console.make_table(columns, rows)]
         if len(result.divergences) > _MAX_DIFFERENCE_ROWS:
             parts.append(f"the page has {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more")
     elif result.pairs and not result.diverged_by_opponent:

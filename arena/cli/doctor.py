@@ -9,26 +9,15 @@ import time
 import click
 
 from arena.checks import HostReport, check_host, try_sandboxes
+from arena.cli import console
 from arena.cli.check import finding_lines
-from arena.cli.console import (
-    Column,
-    json_option,
-    make_table,
-    option,
-    print_error,
-    print_json,
-    print_note,
-    print_parts,
-    print_text,
-    usage_error,
-)
 from arena.sandbox import ISOLATING_SANDBOXES, SandboxError
 from arena.sandbox.docker import LANGUAGES, get_engine
 from arena.sandbox.docker import image as images
 
 
 @click.command()
-@json_option(HostReport)
+@console.json_option(HostReport)
 def doctor(as_json: bool) -> None:
     """Check this machine: sandboxes, languages, timing noise.
 
@@ -42,10 +31,10 @@ def doctor(as_json: bool) -> None:
     works = any(tried[name] is None for name in ISOLATING_SANDBOXES)
     if as_json:
         reasons = {name: None if reason is None else str(reason) for name, reason in tried.items()}
-        print_json(HostReport(works, reasons, tuple(results)))
+        console.print_json(HostReport(works, reasons, tuple(results)))
     else:
         widest = max(len(finding.check) for finding in results)
-        print_text("\n".join(line for finding in results for line in finding_lines(finding, widest)))
+        console.print_text("\n".join(line for finding in results for line in finding_lines(finding, widest)))
     sys.exit(0 if works else 1)
 
 
@@ -65,43 +54,45 @@ def image() -> None:
 
 @image.command()
 @click.argument("languages", nargs=-1, metavar="[LANGUAGE]...", type=click.Choice(LANGUAGES))
-@option("--base", metavar="IMAGE", help="Base image. Its packages aren't installed again.  [debian:bookworm-slim]")
-@option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
-@option("--verbose", "-v", is_flag=True, help="Print the output of the builds.")
-@json_option(images.Images)
+@console.option(
+    "--base", metavar="IMAGE", help="Base image. Its packages aren't installed again.  [debian:bookworm-slim]"
+)
+@console.option("--network", metavar="MODE", help="Network of the build, such as none or host.  [the engine's default]")
+@console.option("--verbose", "-v", is_flag=True, help="Print the output of the builds.")
+@console.json_option(images.Images)
 def build(languages: tuple[str, ...], base: str | None, network: str | None, verbose: bool, as_json: bool) -> None:
     """Build the images."""
     _require_engine()
 
     def say(line: str) -> None:
         if verbose:
-            print_note(f"  {line}")
+            console.print_note(f"  {line}")
 
     failed, names = False, []
     for language in languages or LANGUAGES:
-        print_note(f"building {images.image_tag(language)}")
+        console.print_note(f"building {images.image_tag(language)}")
         try:
             id = images.build_image(language, base, network, say)
         except SandboxError as problem:
-            print_error(str(problem))
+            console.print_error(str(problem))
             failed = True
         else:
             names.append(images.Image(language, images.image_tag(language), id))
             if not as_json:
-                print_text(f"{images.image_tag(language)} {_short(id)}")
+                console.print_text(f"{images.image_tag(language)} {_short(id)}")
     if as_json:
-        print_json(images.Images(tuple(names)))
+        console.print_json(images.Images(tuple(names)))
     sys.exit(1 if failed else 0)
 
 
 @image.command("list")
-@json_option(images.Images)
+@console.json_option(images.Images)
 def list_(as_json: bool) -> None:
     """List the images."""
     _require_engine()
     listed = images.list_images()
     if as_json:
-        print_json(images.Images(tuple(listed)))
+        console.print_json(images.Images(tuple(listed)))
         return
     rows, missing = [], []
     for each in listed:
@@ -111,9 +102,11 @@ def list_(as_json: bool) -> None:
         else:
             built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built_at))
             rows.append([each.language, each.tag, _short(each.id), f"{each.size_bytes / 1e6:.0f} MB", built])
-    print_parts(make_table(["language", "image", "id", Column("size", number=True), "built"], rows))
+    console.print_parts(
+        console.make_table(["language", "image", "id", console.Column("size", number=True), "built"], rows)
+    )
     if missing:
-        print_note(f"build the missing images: arena sandbox image build {' '.join(missing)}")
+        console.print_note(f"build the missing images: arena sandbox image build {' '.join(missing)}")
 
 
 def _require_engine() -> None:
@@ -121,7 +114,7 @@ def _require_engine() -> None:
         here = get_engine()
         here.call(here.api.ping)
     except SandboxError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
 
 
 def _short(id: str) -> str:

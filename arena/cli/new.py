@@ -6,29 +6,20 @@ from pathlib import Path
 import click
 
 from arena.bots import KITS, MODEL, BotError, NewBot, new_bot
-from arena.cli.console import (
-    fail,
-    json_option,
-    option,
-    os_error_reason,
-    print_json,
-    print_note,
-    print_text,
-    usage_error,
-)
+from arena.cli import console
 from arena.escaping import escape_control
 
 
 @click.command()
 @click.argument("path", metavar="NAME", type=click.Path(path_type=Path))
-@option(
+@console.option(
     "--lang",
     "language",
     type=click.Choice((*KITS, MODEL)),
     default="python",
     help="Programming language of the bot, or model: a language model plays.",
 )
-@json_option(NewBot)
+@console.json_option(NewBot)
 def new(path: Path, language: str, as_json: bool) -> None:
     """Create a working bot from a template.
 
@@ -38,18 +29,18 @@ def new(path: Path, language: str, as_json: bool) -> None:
     try:
         result = new_bot(path, language)
     except BotError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     except OSError as problem:
-        fail(f"the folder {escape_control(path)} can't be created: {os_error_reason(problem)}")
+        console.fail(f"the folder {escape_control(path)} can't be created: {console.os_error_reason(problem)}")
     if as_json:
-        print_json(result)
+        console.print_json(result)
         return
     name, folder, run = result.name, escape_control(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
     missing = " and ".join(result.missing)
     if missing:
-        print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")
+        console.print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")
     if language == MODEL:
-        print_text(
+        console.print_text(
             f"{escape_control(name)} is created. Set endpoint and model in {escape_control(result.file)}, and change "
             f"{escape_control(path / 'prompt.jinja')} as you like. Next steps:\n"
             f"  arena check {folder}\n"
@@ -58,7 +49,7 @@ def new(path: Path, language: str, as_json: bool) -> None:
         )
         return
     state = f"is created, and needs {missing}" if missing else "can play"
-    print_text(
+    console.print_text(
         f"{escape_control(name)} {state}. Write your strategy in {escape_control(result.file)}. Next steps:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"

@@ -24,22 +24,7 @@ from rich.text import Text
 
 from arena.bots import Bot, BotError, BuildError, build_all, load_bots, with_kit
 from arena.checks import BUILD_S
-from arena.cli.console import (
-    MAX_PROSE_COLUMNS,
-    Column,
-    fail,
-    json_option,
-    make_table,
-    option,
-    os_error_reason,
-    print_json,
-    print_note,
-    print_parts,
-    print_text,
-    terminal_columns,
-    usage_error,
-    wrap_line,
-)
+from arena.cli import console
 from arena.cli.options import complete_name
 from arena.coup import Forfeit, State
 from arena.escaping import escape_control
@@ -215,13 +200,13 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
         try:
             bots, notes = load_bots([argument])
             for each in notes:
-                print_note(each)
+                console.print_note(each)
             bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
         except BuildError as problem:
             where = "The whole log"  # is gone with the scratch folder
-            usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
+            console.usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
         except BotError as problem:
-            usage_error(str(problem))
+            console.usage_error(str(problem))
         yield bot.name, partial(_run_bot, bot)
 
 
@@ -237,7 +222,9 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
             if name in record.header.bots:
                 games.setdefault(id(record), (record, set()))[1].add(game.game)
         if not games:
-            usage_error(f"{escape_control(name)} plays in none of these games: choose the recorded bot with --seat BOT")
+            console.usage_error(
+                f"{escape_control(name)} plays in none of these games: choose the recorded bot with --seat BOT"
+            )
         rows: list[DecisionPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
@@ -250,19 +237,19 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
 def print_what_if(differences: WhatIfReport) -> None:
     """Print the requests at which a bot's choices differ."""
     silent = sum(each.new_choice is None for each in differences.items)
-    print_parts(
+    console.print_parts(
         Text(f"it chooses differently at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
         *([Text(f"{silent} without a valid reply")] if silent else []),
         *([Text(), _make_table_of_pairs(differences.items)] if differences.items else []),
-        widest=MAX_PROSE_COLUMNS,
+        widest=console.MAX_PROSE_COLUMNS,
     )
 
 
 def _make_table_of_pairs(rows: Sequence[DecisionPair]) -> RenderableType:
     """Return a row for each decision: the recorded move next to the one that the new version chose."""
-    numbers = (Column(name, number=True) for name in ("match", "game", "turn"))
-    return make_table(
-        [*numbers, "request", Column("recorded", min_width=12), Column("new", min_width=12)],
+    numbers = (console.Column(name, number=True) for name in ("match", "game", "turn"))
+    return console.make_table(
+        [*numbers, "request", console.Column("recorded", min_width=12), console.Column("new", min_width=12)],
         [
             [
                 str(each.match),
@@ -285,13 +272,13 @@ def _run_bot(bot: Bot, lines: bytes) -> bytes:
                 bot.argv, stdin=subprocess.PIPE, stdout=printed, cwd=bot.cwd, start_new_session=True
             )
         except OSError as problem:
-            usage_error(f"{escape_control(bot.name)} can't be started: {problem.strerror}")
+            console.usage_error(f"{escape_control(bot.name)} can't be started: {problem.strerror}")
         try:
             process.communicate(lines, _MAX_PROCESS_S)
             if process.returncode:
-                print_note(f"{escape_control(bot.name)} ended with {process.returncode}")
+                console.print_note(f"{escape_control(bot.name)} ended with {process.returncode}")
         except subprocess.TimeoutExpired:
-            print_note(f"{escape_control(bot.name)} was stopped after {_MAX_PROCESS_S:.0f} s")
+            console.print_note(f"{escape_control(bot.name)} was stopped after {_MAX_PROCESS_S:.0f} s")
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -318,15 +305,15 @@ class GameSelection:
         """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
         seen: set[str] = set()
         try:
-            for record, file in read_records(path, lambda reason: print_note(f"skipped: {reason}")):
+            for record, file in read_records(path, lambda reason: console.print_note(f"skipped: {reason}")):
                 seen.update(record.header.bots)
                 if self.match in (None, record.header.match):
                     yield from ((record, game, file) for game in record.games if self._selects(record, game))
         except RecordFileError as problem:
-            usage_error(str(problem))
+            console.usage_error(str(problem))
         for name in (self.lost_by, None if self.seat is None or self.seat.isdecimal() else self.seat):
             if name is not None and name not in seen:
-                usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
+                console.usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
 
     def _selects(self, record: Record, game: GameRecord) -> bool:
         bots, seat = record.header.bots, self.seat
@@ -344,31 +331,33 @@ class GameSelection:
         if first is None:
             wanted = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
             if wanted and (self.match, self.game) == (None, None):
-                usage_error(f"no game of {path} {' and '.join(wanted)}")
-            usage_error(f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games")
+                console.usage_error(f"no game of {path} {' and '.join(wanted)}")
+            console.usage_error(
+                f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games"
+            )
         return chain((first,), games)
 
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--match", type=click.IntRange(0), metavar="N", help="Only this match in the run's folder.")
-@option("--game", type=click.IntRange(0), metavar="N", help="Only this game of each match.")
-@option("--lost-by", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
-@option("--faults", is_flag=True, help="Only games with a fault.")
-@option(
+@console.option("--match", type=click.IntRange(0), metavar="N", help="Only this match in the run's folder.")
+@console.option("--game", type=click.IntRange(0), metavar="N", help="Only this game of each match.")
+@console.option("--lost-by", metavar="BOT", shell_complete=complete_name, help="Only games that this bot lost.")
+@console.option("--faults", is_flag=True, help="Only games with a fault.")
+@console.option(
     "--seat",
     metavar="BOT|N",
     shell_complete=complete_name,
     help="Show only what this bot or seat could know.  [all cards]",
 )
-@option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
-@option(
+@console.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
+@console.option(
     "--what-if",
     metavar="BOT",
     help="Show what this bot would choose instead of the recorded bot of its name or --seat.",
 )
-@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
-@json_option(NarratedGames, WhatIfReport)
+@console.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
+@console.json_option(NarratedGames, WhatIfReport)
 def replay(path: Path, html: Path | None, since: int | None, what_if: str | None, as_json: bool, **chosen: Any) -> None:
     """Show recorded games as text or as an HTML page.
 
@@ -380,27 +369,27 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
     choices. The games continue as recorded. The bot's random numbers may differ, except those from game_seed.
     """
     if what_if is not None and (html is not None or since is not None):
-        usage_error("--what-if can't be combined with --html or --from")
+        console.usage_error("--what-if can't be combined with --html or --from")
     if html is not None and since is not None:
-        usage_error("--from can't be combined with --html: the page shows all turns")
+        console.usage_error("--from can't be combined with --html: the page shows all turns")
     selection = GameSelection(**chosen)
     games, seat = selection.choose_some(path), selection.seat
     try:
         if what_if is not None:
             differences = ask_bot_again(what_if, seat, list(games))
-            print_json(differences) if as_json else print_what_if(differences)
+            console.print_json(differences) if as_json else print_what_if(differences)
             return
         if html is not None:
             write_page(html, path, list(games), selection.lost_by, seat)
             return
         narrators = (GameNarrator(record, game, select_seat(record, game, seat)) for record, game, _ in games)
         if as_json:
-            print_json(NarratedGames(tuple(narrator.narrate(since or 1) for narrator in narrators)))
+            console.print_json(NarratedGames(tuple(narrator.narrate(since or 1) for narrator in narrators)))
             return
         for narrator in narrators:
             print_narration(narrator, since or 1)
     except RecordError as problem:
-        fail(str(problem))
+        console.fail(str(problem))
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
@@ -416,24 +405,26 @@ def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | Non
     if seat in names:
         return names.index(seat)
     if not seat.isdecimal() or int(seat) >= len(names):
-        usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
+        console.usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name")
     return int(seat)
 
 
 def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
     """Print one game in words from turn `since`, with a pause after each turn."""
-    columns = terminal_columns()
-    print_text(narrator.title)
+    columns = console.terminal_columns()
+    console.print_text(narrator.title)
     game = narrator.narrate(since)
     for turn in game.turns:
-        print_text(wrap_line(f"{turn.turn:>4}  {turn.text}", columns))
+        console.print_text(console.wrap_line(f"{turn.turn:>4}  {turn.text}", columns))
         for fault in turn.faults:
-            print_text(wrap_line(f"      ! {game.names[fault.seat]}: {fault.text}", columns))
-        print_text(click.style(wrap_line(f"      {turn.table_state}", columns), dim=_supports_styles() or None))
+            console.print_text(console.wrap_line(f"      ! {game.names[fault.seat]}: {fault.text}", columns))
+        console.print_text(
+            click.style(console.wrap_line(f"      {turn.table_state}", columns), dim=_supports_styles() or None)
+        )
         time.sleep(pause_s)
     for stray in game.unattributed_faults:
-        print_text(wrap_line(f"      ! {stray}", columns))
-    print_text(f"{game.result_text}\n")
+        console.print_text(console.wrap_line(f"      ! {stray}", columns))
+    console.print_text(f"{game.result_text}\n")
 
 
 def _supports_styles() -> bool:
@@ -465,9 +456,9 @@ def write_page(
     with 1 if the file can't be written.
     """
     if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
-        usage_error(f"--seat {only}: seats change from game to game; with --html name a bot")
+        console.usage_error(f"--seat {only}: seats change from game to game; with --html name a bot")
     if len(chosen) > MAX_GAMES:
-        usage_error(
+        console.usage_error(
             f"a page has space for {MAX_GAMES} games, not {len(chosen)}: choose with --match, --game or --lost-by"
         )
     matches = []
@@ -485,7 +476,9 @@ def write_page(
             errors="replace",
         )
     except OSError as problem:
-        fail(f"{os_error_reason(problem)}; name another file")
+        console.fail(f"{console.os_error_reason(problem)}; name another file")
     cards = "all cards" if only is None else f"only what {only} could know"
     opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
-    print_note(f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It contains {cards}{opens}")
+    console.print_note(
+        f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It contains {cards}{opens}"
+    )

@@ -11,22 +11,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.cli import options
-from arena.cli.console import (
-    MAX_PROSE_COLUMNS,
-    Column,
-    fail,
-    json_option,
-    make_table,
-    option,
-    print_json,
-    print_note,
-    print_parts,
-    print_text,
-    show_progress,
-    stop_early,
-    usage_error,
-)
+from arena.cli import console, options
 from arena.cli.options import complete_bot, complete_name
 from arena.cli.replay import MAX_GAMES, open_asked_bot, write_page
 from arena.cli.run import count_cores
@@ -40,19 +25,21 @@ from arena.run import RecordFileError, read_records
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
-@option("--bot", metavar="BOT", required=True, shell_complete=complete_name, help="The bot to review.")
-@option("--judge", metavar="BOT", shell_complete=complete_bot, help="The bot that chooses better moves.  [strategist]")
-@option("--max-games", type=click.IntRange(1), metavar="N", default=100, help="Review the first N lost games.")
-@option("--jobs", type=click.IntRange(1), metavar="N", help="Matches in parallel, on Linux.  [number of cores]")
+@console.option("--bot", metavar="BOT", required=True, shell_complete=complete_name, help="The bot to review.")
+@console.option(
+    "--judge", metavar="BOT", shell_complete=complete_bot, help="The bot that chooses better moves.  [strategist]"
+)
+@console.option("--max-games", type=click.IntRange(1), metavar="N", default=100, help="Review the first N lost games.")
+@console.option("--jobs", type=click.IntRange(1), metavar="N", help="Matches in parallel, on Linux.  [number of cores]")
 @options.time_option("Stop after this time: 60s, 5m.  [no limit]")
-@option("--top", type=click.IntRange(1), metavar="N", default=10, help="Show N decisions.")
-@option(
+@console.option("--top", type=click.IntRange(1), metavar="N", default=10, help="Show N decisions.")
+@console.option(
     "--html",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="Also write an HTML page of these games, as the bot saw them.",
 )
-@json_option(Review)
+@console.json_option(Review)
 def review(
     *,
     path: Path,
@@ -76,15 +63,15 @@ def review(
     --html writes a page with these games, the chances to win, and links to the costly decisions.
     """
     if html is not None and max_games > MAX_GAMES:
-        usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
+        console.usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
     try:
-        kept = list(read_records(path, lambda reason: print_note(f"skipped: {reason}")))
+        kept = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
     except RecordFileError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     records = [record for record, _ in kept if bot in record.header.bots]
     if not records:
         names = sorted({name for record, _ in kept for name in record.header.bots})
-        usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
+        console.usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
     read = 0
 
     def line() -> str:
@@ -99,27 +86,27 @@ def review(
 
     try:
         with (
-            stop_early(seconds) as early,
+            console.stop_early(seconds) as early,
             nullcontext() if judge is None else open_asked_bot(judge) as asked,
-            show_progress(line, line) as redraw,
+            console.show_progress(line, line) as redraw,
         ):
             processes = (jobs or count_cores()) if sys.platform == "linux" else 1
             chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
             answer = review_bot(records, bot, max_games, jobs=processes, on_match=count, judge=chooser)
     except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
-        fail(f"{path}: {problem}")
+        console.fail(f"{path}: {problem}")
     if not answer.lost and (html is not None or not as_json):
-        print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
+        console.print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
     elif html is not None:
         _write_page(html, path, kept, answer)
     if as_json:
-        print_json(answer)
+        console.print_json(answer)
     elif answer.lost:
-        print_parts(*_format_review(answer, top), widest=MAX_PROSE_COLUMNS)
+        console.print_parts(*_format_review(answer, top), widest=console.MAX_PROSE_COLUMNS)
         if answer.costly_decisions:
-            print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
+            console.print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
     if early.reason is not None:
-        print_note(early.reason)
+        console.print_note(early.reason)
         sys.exit(early.exit_code)
 
 
@@ -162,10 +149,13 @@ def _format_review(answer: Review, top: int) -> Iterator[RenderableType]:
 def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
     """Return a row for each decision, in the order given; costs and chances are in percent."""
     columns = [
-        Column("wins given\naway", number=True),
-        Column("it chose", min_width=12),
-        Column("better", min_width=12),
-        *(Column(name, number=True) for name in ("match", "game", "turn", "95 %\ninterval", "chance\nafter it")),
+        console.Column("wins given\naway", number=True),
+        console.Column("it chose", min_width=12),
+        console.Column("better", min_width=12),
+        *(
+            console.Column(name, number=True)
+            for name in ("match", "game", "turn", "95 %\ninterval", "chance\nafter it")
+        ),
     ]
     rows = [
         [
@@ -180,7 +170,7 @@ def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
         ]
         for each in costly
     ]
-    return make_table(columns, rows)
+    return console.make_table(columns, rows)
 
 
 def _pattern(pattern: MistakePattern) -> Text:

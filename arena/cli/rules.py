@@ -11,47 +11,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from arena.cli.console import (
-    MAX_PROSE_COLUMNS,
-    Column,
-    json_option,
-    make_table,
-    option,
-    print_json,
-    print_parts,
-    usage_error,
-)
+from arena import coup, run
+from arena.cli import console
 from arena.cli.options import complete_rules
-from arena.coup import (
-    ABOUT,
-    COUP,
-    FIELDS,
-    PRESETS,
-    RULES_PAGE,
-    SET_UP,
-    Ruleset,
-    RulesetField,
-    action_table,
-    changed_fields,
-    list_document_differences,
-    list_program_differences,
-    no_effect_reason,
-    rules_sections,
-    seat_counts,
-    to_json_value,
-    to_toml,
-)
 from arena.formatting import format_count, format_range
-from arena.run import (
-    FieldList,
-    RulesetError,
-    RulesetList,
-    RulesetSummary,
-    list_ruleset_fields,
-    load_ruleset,
-    load_ruleset_limits,
-    summarize_ruleset,
-)
 
 _DOCUMENTS = {
     "blog": "a review of the game, for 2 to 6 players",
@@ -65,15 +28,17 @@ _FILE = 'base = "classroom"\nforced_coup = "off"\nexchange_draw = 1'
 
 def presets_text() -> RenderableType:
     """Return the list of presets, one line each."""
-    rows = [[rules.name, format_range(seat_counts(rules)), ABOUT[rules.name]] for rules in PRESETS.values()]
-    return make_table(["rules", "players", Column("description", min_width=_WORDS)], rows)
+    rows = [
+        [rules.name, format_range(coup.seat_counts(rules)), coup.ABOUT[rules.name]] for rules in coup.PRESETS.values()
+    ]
+    return console.make_table(["rules", "players", console.Column("description", min_width=_WORDS)], rows)
 
 
-def rules_sheet(rules: Ruleset) -> RenderableType:
+def rules_sheet(rules: coup.Ruleset) -> RenderableType:
     """Return the sheet of one game's rules: its actions, its deck, all rules in sentences, and what differs."""
-    seats = seat_counts(rules)
-    about = f": {ABOUT[rules.name]}" if rules == PRESETS.get(rules.name) else ""
-    others = changed_fields(rules)
+    seats = coup.seat_counts(rules)
+    about = f": {coup.ABOUT[rules.name]}" if rules == coup.PRESETS.get(rules.name) else ""
+    others = coup.changed_fields(rules)
     return Group(
         Text(f"{rules.name}{about}", style="bold"),
         Text(f"{format_range(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
@@ -96,7 +61,7 @@ def rules_sheet(rules: Ruleset) -> RenderableType:
 def fields_table() -> RenderableType:
     """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
     return Group(
-        *(part for field in FIELDS for part in _describe_field(field)),
+        *(part for field in coup.FIELDS for part in _describe_field(field)),
         Text("A ruleset file for --rules my.toml: an optional base, and any of these fields", style="bold"),
         Padding(Text(_FILE), (0, 0, 0, 2)),
         Text(),
@@ -104,7 +69,7 @@ def fields_table() -> RenderableType:
     )
 
 
-def _silence(rules: Ruleset) -> Iterator[Text]:
+def _silence(rules: coup.Ruleset) -> Iterator[Text]:
     own = find_document(rules)
     if "-site" in rules.name and own:
         yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page differs.")
@@ -116,26 +81,26 @@ def _silence(rules: Ruleset) -> Iterator[Text]:
 # ---------------------------------------------------------------- the table of actions
 
 
-def _make_action_table(rules: Ruleset) -> Table:
+def _make_action_table(rules: coup.Ruleset) -> Table:
     """Return a row for each action of the rules: its effect, cost, claimed role and the roles that block it."""
-    columns: list[str | Column] = [
+    columns: list[str | console.Column] = [
         "action",
-        Column("effect", min_width=_WORDS),
+        console.Column("effect", min_width=_WORDS),
         "cost",
         "claims",
-        Column("may be blocked by", min_width=_WORDS),
+        console.Column("may be blocked by", min_width=_WORDS),
     ]
     rows = [
         [row.action, row.effect, str(row.cost or "-"), row.claim or "-", row.blockers or "-"]
-        for row in action_table(rules)
+        for row in coup.action_table(rules)
     ]
-    return make_table(columns, rows)
+    return console.make_table(columns, rows)
 
 
 # ---------------------------------------------------------------- sentences, deck, differences
 
 
-def _make_deck_table(rules: Ruleset, seats: list[int]) -> Table:
+def _make_deck_table(rules: coup.Ruleset, seats: list[int]) -> Table:
     """Return the cards and the limit of turns, in one row for all numbers of players that have the same."""
     groups: dict[tuple[int, int], list[int]] = {}
     for count in seats:
@@ -147,86 +112,91 @@ def _make_deck_table(rules: Ruleset, seats: list[int]) -> Table:
         rows.append(
             [format_range(counts), str(cards), str(copies), ", ".join(map(str, left)), format_count(limit, "turn")]
         )
-    return make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
+    return console.make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
 
 
-def _sentences(rules: Ruleset, seats: list[int]) -> Iterator[RenderableType]:
+def _sentences(rules: coup.Ruleset, seats: list[int]) -> Iterator[RenderableType]:
     """Yield the sections of sentences, each with its section; the table of the deck goes before the set-up."""
-    for title, rows in rules_sections(rules):
+    for title, rows in coup.rules_sections(rules):
         yield from _section(title)
-        if title == SET_UP:
+        if title == coup.SET_UP:
             yield _make_deck_table(rules, seats)
             yield Text()
         for sentence in rows:
             yield _item(f"{sentence.text} (#{sentence.section})")
 
 
-def find_document(rules: Ruleset) -> str | None:
+def find_document(rules: coup.Ruleset) -> str | None:
     """Return the key of the document that a preset follows, such as "treason" for treason-site.
 
     None for presets of the rulebook, and for other rulesets.
     """
     own = rules.name.partition("-")[0]
-    return own if rules == PRESETS.get(rules.name) and own in _DOCUMENTS else None
+    return own if rules == coup.PRESETS.get(rules.name) and own in _DOCUMENTS else None
 
 
-def _from_document(rules: Ruleset) -> Iterator[RenderableType]:
+def _from_document(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the rules in which a preset's document differs, if there are any."""
-    rows = list_document_differences(rules, find_document(rules) or "") if rules == PRESETS.get(rules.name) else []
+    rows = (
+        coup.list_document_differences(rules, find_document(rules) or "")
+        if rules == coup.PRESETS.get(rules.name)
+        else []
+    )
     if rows:
         yield from _section("Differences from the document, and open points")
         yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in rows)
 
 
-def _difference(field: RulesetField, rules: Ruleset, base: Ruleset = COUP) -> Table:
+def _difference(field: coup.RulesetField, rules: coup.Ruleset, base: coup.Ruleset = coup.COUP) -> Table:
     value = getattr(rules, field.name)
-    called = "the base game" if base is COUP else base.name
-    return _item(f"{field.name} = {to_toml(value)} (#{field.section}); {called} has {to_toml(field.effective(base))}")
+    called = "the base game" if base is coup.COUP else base.name
+    return _item(
+        f"{field.name} = {coup.to_toml(value)} (#{field.section}); {called} has {coup.to_toml(field.effective(base))}"
+    )
 
 
-def _from_kin(rules: Ruleset) -> Iterator[RenderableType]:
+def _from_kin(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the differences from the preset of which this one is a variant by its name.
 
     For example, treason-site is a variant of treason, and treason-site-original of treason-original.
     """
     page = rules.name.replace("-site", "", 1)
-    kin = PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
-    if kin is None or kin == rules or rules != PRESETS.get(rules.name):
+    kin = coup.PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
+    if kin is None or kin == rules or rules != coup.PRESETS.get(rules.name):
         return
     yield from _section(f"Differences from {kin.name}")
-    for field in changed_fields(rules, kin):
-        if no_effect_reason(rules, field.name) is None:
+    for field in coup.changed_fields(rules, kin):
+        if coup.no_effect_reason(rules, field.name) is None:
             yield _difference(field, rules, kin)
 
 
-def _from_program(rules: Ruleset) -> Iterator[RenderableType]:
+def _from_program(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the differences of a treason preset from its program: fields, and rules that no field covers."""
     if find_document(rules) != "treason":
         return
     yield from _section("Differences from treason's program")
-    for field in FIELDS:
+    for field in coup.FIELDS:
         value = getattr(rules, field.name)
-        if field.treason_value not in (None, value) and no_effect_reason(rules, field.name) is None:
-            yield _item(
-                f"{field.name} = {to_toml(value)}; the program has {to_toml(to_json_value(field.treason_value))}"
-            )
-    for sentence in list_program_differences(rules):
+        if field.treason_value not in (None, value) and coup.no_effect_reason(rules, field.name) is None:
+            other = coup.to_toml(coup.to_json_value(field.treason_value))
+            yield _item(f"{field.name} = {coup.to_toml(value)}; the program has {other}")
+    for sentence in coup.list_program_differences(rules):
         yield _item(sentence)
 
 
 # ---------------------------------------------------------------- fields
 
 
-def _describe_field(field: RulesetField) -> Iterator[RenderableType]:
+def _describe_field(field: coup.RulesetField) -> Iterator[RenderableType]:
     """Yield the lines about a field: name and default, meaning, and each allowed value."""
-    default = field.unset_meaning if field.default is None else to_toml(field.default)
+    default = field.unset_meaning if field.default is None else coup.to_toml(field.default)
     yield Text(f"{field.name} = {default}", style="bold")
     yield Padding(Text(f"{field.description} (#{field.section})"), (0, 0, 0, 2))
     if field.required_field:
         yield Padding(Text(f"Only with {field.required_field} = true."), (0, 0, 0, 2))
     for choice in field.options:
-        word = f" or {to_toml(choice.word)}" if choice.word else ""
-        yield Padding(Text(f"{to_toml(choice.value)}{word}: {choice.sentence}"), (0, 0, 0, 4))
+        word = f" or {coup.to_toml(choice.word)}" if choice.word else ""
+        yield Padding(Text(f"{coup.to_toml(choice.value)}{word}: {choice.sentence}"), (0, 0, 0, 4))
     if field.span or not field.options:
         span = f"{field.span[0]} to {field.span[1]}" if field.span else field.allowed
         yield Padding(Text(span), (0, 0, 0, 4))
@@ -234,7 +204,9 @@ def _describe_field(field: RulesetField) -> Iterator[RenderableType]:
 
 
 def _page() -> Text:
-    return Text(f"#section is a section of {RULES_PAGE}, which explains all rules and their corner cases.", style="dim")
+    return Text(
+        f"#section is a section of {coup.RULES_PAGE}, which explains all rules and their corner cases.", style="dim"
+    )
 
 
 # ---------------------------------------------------------------- form
@@ -252,33 +224,35 @@ def _item(sentence: str) -> Table:
 
 @click.command()
 @click.argument("name", required=False, metavar="[NAME|FILE]", shell_complete=complete_rules)
-@option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
-@json_option(RulesetSummary, RulesetList, FieldList)
+@console.option("--fields", "show_fields", is_flag=True, help="Print every field of a ruleset with its allowed values.")
+@console.json_option(run.RulesetSummary, run.RulesetList, run.FieldList)
 def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
     """List the rulesets, or print the rules of one."""
     if show_fields and name is not None:
-        usage_error("--fields is the same for all rulesets: omit the name")
+        console.usage_error("--fields is the same for all rulesets: omit the name")
     if as_json and show_fields:
-        print_json(list_ruleset_fields())
+        console.print_json(run.list_ruleset_fields())
     elif as_json and name is None:
-        print_json(RulesetList(tuple(map(summarize_ruleset, PRESETS.values()))))
+        console.print_json(run.RulesetList(tuple(map(run.summarize_ruleset, coup.PRESETS.values()))))
     elif as_json and name is not None:
-        print_json(summarize_ruleset(load_ruleset_or_exit(name), load_ruleset_limits(name)))
+        console.print_json(run.summarize_ruleset(load_ruleset_or_exit(name), run.load_ruleset_limits(name)))
     elif show_fields:
-        print_parts(fields_table(), widest=MAX_PROSE_COLUMNS)
+        console.print_parts(fields_table(), widest=console.MAX_PROSE_COLUMNS)
     elif name is None:
-        print_parts(presets_text(), widest=MAX_PROSE_COLUMNS)
-        print_parts("\nShow a ruleset: arena rules NAME. Write your own: arena rules --fields")
+        console.print_parts(presets_text(), widest=console.MAX_PROSE_COLUMNS)
+        console.print_parts("\nShow a ruleset: arena rules NAME. Write your own: arena rules --fields")
     else:
-        print_parts(rules_sheet(load_ruleset_or_exit(name)), widest=MAX_PROSE_COLUMNS)
-        limits = load_ruleset_limits(name)
+        console.print_parts(rules_sheet(load_ruleset_or_exit(name)), widest=console.MAX_PROSE_COLUMNS)
+        limits = run.load_ruleset_limits(name)
         if limits:
-            print_parts("\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items()))
+            console.print_parts(
+                "\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items())
+            )
 
 
-def load_ruleset_or_exit(name: str) -> Ruleset:
+def load_ruleset_or_exit(name: str) -> coup.Ruleset:
     """Return a ruleset by its name or its file; exit with 2 if it can't be read."""
     try:
-        return load_ruleset(name)
-    except RulesetError as problem:
-        usage_error(str(problem))
+        return run.load_ruleset(name)
+    except run.RulesetError as problem:
+        console.usage_error(str(problem))

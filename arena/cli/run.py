@@ -18,23 +18,7 @@ import click
 
 from arena import with_extra
 from arena.bots import Bot, BotError, is_missing_kit, load_bots, require_unchanged, require_unchanged_commands
-from arena.cli import options, run_report
-from arena.cli.console import (
-    CommandEnd,
-    exit_on_os_error,
-    fail,
-    json_option,
-    option,
-    os_error_reason,
-    print_error,
-    print_json,
-    print_note,
-    print_parts,
-    print_text,
-    show_progress,
-    treat_sigterm_as_sigint,
-    usage_error,
-)
+from arena.cli import console, options, run_report
 from arena.cli.options import complete_bot
 from arena.coup import Ruleset
 from arena.escaping import escape_control
@@ -122,11 +106,11 @@ def exit_on_refusal() -> Iterator[None]:
     try:
         yield
     except (BotError, FolderError, RulesetError) as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     except SandboxError as problem:
-        fail(f"this machine can't start the bots: {problem}")
+        console.fail(f"this machine can't start the bots: {problem}")
     except OSError as problem:
-        exit_on_os_error(problem)
+        console.exit_on_os_error(problem)
 
 
 MakeConfig = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice], Config]
@@ -141,8 +125,12 @@ def prepare_run(asked: RunOptions, make_config: MakeConfig[Config], parent: str)
     folder = RunFolder(asked.out or new_run_folder_name(parent), record_results)
     folder.refuse_existing()  # before minutes of building
     if asked.seed is not None:
-        print_note(f"seed {asked.seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)")
-        print_note("  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed")
+        console.print_note(
+            f"seed {asked.seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)"
+        )
+        console.print_note(
+            "  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed"
+        )
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
     config = _make_config(asked, choice, make_config)
     require_outside_of_bots(folder.path, config.bots)
@@ -172,7 +160,7 @@ def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
     for bot in bots:
         own = bot.path.resolve()
         if own.is_dir() and place.is_relative_to(own) and not EXCLUDED_NAMES.intersection(place.relative_to(own).parts):
-            usage_error(
+            console.usage_error(
                 f"{escape_control(folder)} is in the folder of {escape_control(bot.name)}; name an --out outside of it"
             )
 
@@ -182,7 +170,7 @@ def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConf
     ruleset = load_ruleset(asked.rules or "coup")
     bots = load_named_bots(asked.bots, choice.name, models=asked.models)
     if len(bots) < 2:
-        usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
+        console.usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
     return make_config(asked, bots, make_settings(asked, ruleset), choice)
 
 
@@ -193,7 +181,7 @@ def load_named_bots(arguments: Sequence[str], sandbox: str, *, models: bool = Fa
     """
     bots, remarks = load_bots(arguments, programs_of(sandbox), models=models)
     for remark in remarks:
-        print_note(remark)
+        console.print_note(remark)
     return tuple(bots)
 
 
@@ -224,7 +212,7 @@ def announce_models(config: RunConfig, budget_file: Path | None) -> None:
     if (budget := check_models(config, budget_file)) is not None:
         models = [bot for bot in config.bots if bot.is_model]
         games = config.plan().games * config.seats * len(models) // len(config.bots)
-        print_note(
+        console.print_note(
             f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
             f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
         )
@@ -244,7 +232,7 @@ def check_models(config: RunConfig, budget_file: Path | None) -> Any:
 def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
     """Exit with 2 if there is a budget, but no language model among the bots."""
     if budget_file is not None and not any(bot.is_model for bot in bots):
-        usage_error("--budget is for language models: omit it")
+        console.usage_error("--budget is for language models: omit it")
 
 
 def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
@@ -257,7 +245,7 @@ def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxCh
     players = models.load_players(bots, budget)
     for player in players:
         if player.settings.key_env in choice.pass_env:
-            usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
+            console.usage_error(f"--pass-env {player.settings.key_env}: {player.name}'s key is for no bot; omit it")
     return budget, players
 
 
@@ -266,7 +254,7 @@ def import_models() -> ModuleType:
     try:
         from arena import models
     except ModuleNotFoundError as missing:
-        usage_error(f"a language model needs {missing.name}: {with_extra('models')}")
+        console.usage_error(f"a language model needs {missing.name}: {with_extra('models')}")
     return models
 
 
@@ -288,7 +276,7 @@ def choose_seats(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
     seats = asked.seats or min(DEFAULT_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
     if problem:
-        usage_error(problem)
+        console.usage_error(problem)
     return seats
 
 
@@ -297,12 +285,12 @@ def _announce_plan(config: RunConfig) -> None:
     try:
         plan = config.plan()
     except ValueError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     rounds = f"{format_count(plan.rounds, 'round')} of {format_count(plan.matches_per_round, 'match', 'es')}"
     games = f"{format_count(plan.games, 'game')} of {config.settings.rules.name}"
     if plan.games > config.games:
         games += f" (at least {config.games} in whole rounds)"
-    print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
+    console.print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
 def choose_timing(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
@@ -321,15 +309,17 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
     if not names and not any(is_missing_kit(bot, config.sandbox.isolates) for bot in config.bots):
         return config
     if names and config.sandbox.isolates:
-        print_note(f"building {', '.join(names)} in the sandbox")
+        console.print_note(f"building {', '.join(names)} in the sandbox")
     elif names:
-        print_note("bots are built in their own folders with your permissions: --sandbox process isolates nothing")
+        console.print_note(
+            "bots are built in their own folders with your permissions: --sandbox process isolates nothing"
+        )
     try:
         return building.build(config, box)
     except OSError as problem:
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
-        fail(f"bots can't be built: {os_error_reason(problem)}")
+        console.fail(f"bots can't be built: {console.os_error_reason(problem)}")
 
 
 def preflight_bots(
@@ -341,25 +331,25 @@ def preflight_bots(
     """
 
     def mute(bot: Bot) -> None:
-        print_note(f"{bot.name} sent no reply within 2 s of its hello; still waiting")
+        console.print_note(f"{bot.name} sent no reply within 2 s of its hello; still waiting")
 
     try:
         rejected = preflight_all(config, box, scratch, mute)
     except SandboxError as problem:
         if is_disk_full(problem, scratch):
-            fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
-        fail(f"this machine can't start the bots: {problem}")
+            console.fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
+        console.fail(f"this machine can't start the bots: {problem}")
     if not rejected:
         return config
     reasons = "\n".join(line for each in rejected for line in _rejection_lines(each))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
-        usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{more}.")
+        console.usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{more}.")
     bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
     if len(bots) < 2:
-        usage_error(f"{reasons}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
+        console.usage_error(f"{reasons}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
     skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
-    print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
+    console.print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(make_config(asked, bots, config.settings, config.sandbox), skipped=skipped)
 
 
@@ -381,7 +371,7 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
     """Return the config of the run in the folder `resume`, and the locked folder; print its bots' commands."""
     _refuse_options()
     if not resume.exists():
-        usage_error(f"{resume} doesn't exist.\nName a run's folder.")
+        console.usage_error(f"{resume} doesn't exist.\nName a run's folder.")
     folder = RunFolder(resume, record_results)
     config = of.from_json(folder.config())
     _announce_and_check(config)
@@ -406,7 +396,7 @@ def _refuse_options() -> None:
     ]
     if names:
         only = f"{', '.join(free[:-1])} and {free[-1]}"
-        usage_error(f"--resume keeps the settings of the run: omit {', '.join(names)} (allowed: {only})")
+        console.usage_error(f"--resume keeps the settings of the run: omit {', '.join(names)} (allowed: {only})")
 
 
 def _announce_and_check(config: RunConfig) -> None:
@@ -414,7 +404,7 @@ def _announce_and_check(config: RunConfig) -> None:
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
-        print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv) or bot.command)}")
+        console.print_note(f"{bot.name}: {escape_control(shlex.join(bot.argv) or bot.command)}")
     options.require_sandbox(config.sandbox)
     options.require_set_variables(config.sandbox.pass_env)
     with scratch_folder() as scratch, closing(make_sandbox(config.sandbox, scratch)) as box:
@@ -428,7 +418,7 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     state = this.progress
     try:
         if state.resumed:
-            print_note(f"{state.resumed} of {state.plan.matches} matches are already complete")
+            console.print_note(f"{state.resumed} of {state.plan.matches} matches are already complete")
         show()
         folder.end()
     except KeyboardInterrupt:
@@ -441,13 +431,11 @@ def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tupl
     except HostError as problem:
         text = f"{problem}\nFix it (see arena doctor), and resume with: {resume_command(this.config, folder)}"
     except OSError as problem:
-        go_on = resume_command(this.config, folder)
-        text = (
-            f"the results can't be written: {os_error_reason(problem)}\nComplete matches are kept; resume with: {go_on}"
-        )
+        text = f"the results can't be written: {console.os_error_reason(problem)}\n"
+        text += f"Complete matches are kept; resume with: {resume_command(this.config, folder)}"
     else:
         return (1 if state.abandoned else 0), None
-    print_error(text)
+    console.print_error(text)
     return 1, text
 
 
@@ -462,12 +450,12 @@ def exit_before_first_game(refused: Callable[..., Any] | None) -> Iterator[None]
     try:
         with exit_on_refusal():
             yield
-    except CommandEnd as ended:
+    except console.CommandEnd as ended:
         if refused is not None:
-            print_json(refused(error=ended.text))
+            console.print_json(refused(error=ended.text))
         raise
     except KeyboardInterrupt:
-        print_note("interrupted before the first game")
+        console.print_note("interrupted before the first game")
         sys.exit(130)
 
 
@@ -486,16 +474,16 @@ def _report_types() -> tuple[type, ...]:
 
 @click.command(cls=options.GroupedCommand)
 @click.argument("bots", nargs=-1, metavar="BOT...", shell_complete=complete_bot)
-@option(
+@console.option(
     "--games",
     type=click.IntRange(1),
     metavar="N",
     help="Minimum number of games, rounded up to whole rounds.  [480, or as many as intervals need]",
 )
-@option(
+@console.option(
     "--seats", type=click.IntRange(2, 10), metavar="N", help="Bots at a table.  [4, or fewer if there are fewer bots]"
 )
-@option(
+@console.option(
     "--match-games",
     type=click.IntRange(1),
     metavar="N",
@@ -503,13 +491,13 @@ def _report_types() -> tuple[type, ...]:
     "matches bots meet more opponents, so fewer games are needed.  [12, in Docker 24, or the next multiple]",
 )
 @options.RULES_OPTION
-@option(
+@console.option(
     "--seed",
     type=int,
     metavar="N",
     help="Make the run repeatable. A bot that guesses N knows all cards: use 20 random digits, or no seed.",
 )
-@option(
+@console.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
@@ -519,21 +507,23 @@ def _report_types() -> tuple[type, ...]:
 @options.sandbox_options
 @options.PASS_ENV_OPTION
 @options.limit_options
-@option(
+@console.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the results.  [arena-runs/<time>]"
 )
-@option(
+@console.option(
     "--clock",
     type=click.Choice(["auto", "own", "wall"]),
     help="The time that is charged; auto: a bot's own time where the kernel reports it.  [auto]",
 )
-@option("--ponder", is_flag=True, help="Allow bots to compute during other players' turns.")
-@option("--strict", is_flag=True, help="Forfeit the game at a bot's first fault.")
-@option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
-@option("--skip-failing", is_flag=True, help="Play without bots that fail the check, and list them.")
-@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
-@json_option(later=_report_types)
-@option("--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout.")
+@console.option("--ponder", is_flag=True, help="Allow bots to compute during other players' turns.")
+@console.option("--strict", is_flag=True, help="Forfeit the game at a bot's first fault.")
+@console.option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
+@console.option("--skip-failing", is_flag=True, help="Play without bots that fail the check, and list them.")
+@console.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the run in DIR.")
+@console.json_option(later=_report_types)
+@console.option(
+    "--csv", "as_csv", is_flag=True, help="Print the standings and the head-to-head results as CSV on stdout."
+)
 def run(
     bots: tuple[str, ...],
     resume: Path | None,
@@ -552,8 +542,8 @@ def run(
     With --sandbox process a bot has all your permissions. Use it only for bots that you trust.
     """
     if as_json and as_csv:
-        usage_error("choose one of --json and --csv")
-    treat_sigterm_as_sigint()
+        console.usage_error("choose one of --json and --csv")
+    console.treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:
             asked = replace(RunOptions.from_options(bots, given), budget=budget, models=True)
@@ -565,7 +555,7 @@ def run(
     status, problem = play_session(this, folder, partial(play_with_progress, this, events))
     _print_report(this, folder, as_json, as_csv, problem)
     if status == 130:
-        print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
+        console.print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
     sys.exit(status)
 
 
@@ -580,7 +570,7 @@ def open_pool(
     budget = models.keep_budget(folder.path, budget_file)
     models.load_players(this.config.bots, budget)
     events: Generator[PoolEvent, None, None] = models.play_with_models(
-        this, folder, jobs or models.DEFAULT_MATCHES, budget, print_note
+        this, folder, jobs or models.DEFAULT_MATCHES, budget, console.print_note
     )
     return events
 
@@ -588,11 +578,11 @@ def open_pool(
 def play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> None:
     """Play to the end; show the progress, and print each failed attempt at a match."""
     live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
-    with show_progress(lambda: live, line) as redraw, closing(pool) as events:
+    with console.show_progress(lambda: live, line) as redraw, closing(pool) as events:
         for event in events:
             redraw()
             if isinstance(event, JobFailed):
-                print_note(f"match {event.job.spec.match} failed: {event.reason}")
+                console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
 def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
@@ -608,11 +598,11 @@ def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, pro
 
         result = make_run_report(this, folder, standings, problem, models)
         if as_json:
-            print_json(result, folder.path)
+            console.print_json(result, folder.path)
         else:
-            print_text(run_report_to_csv(result), folder.path)
+            console.print_text(run_report_to_csv(result), folder.path)
     else:
         parts = [*run_report.report_parts(this, folder, standings), *run_report.model_parts(models)]
-        print_parts(*parts, kept=folder.path)
+        console.print_parts(*parts, kept=folder.path)
     for name, reason in this.config.skipped:
-        print_note(f"skipped: {name}: {reason}")
+        console.print_note(f"skipped: {name}: {reason}")

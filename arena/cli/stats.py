@@ -10,21 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from arena.cli.console import (
-    MAX_PROSE_COLUMNS,
-    Column,
-    fail,
-    json_option,
-    make_table,
-    option,
-    os_error_reason,
-    print_json,
-    print_note,
-    print_parts,
-    print_text,
-    show_progress,
-    usage_error,
-)
+from arena.cli import console
 from arena.cli.options import complete_name
 from arena.escaping import escape_control
 from arena.formatting import NO_VALUE, format_count, format_interval, format_percent, format_range
@@ -229,12 +215,12 @@ def _decision_time_rows(
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> RenderableType:
     """Return a table of numbers. The first column and the columns in `texts` hold names."""
     columns = [
-        Column(
+        console.Column(
             name, number=place > 0 and name not in texts, min_width=_NAME_WIDTH if not place or name in texts else None
         )
         for place, name in enumerate(names)
     ]
-    return make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
+    return console.make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
 
 
 def _percent(rate: report.Rate | None, digits: int = 1) -> str:
@@ -270,20 +256,22 @@ def _heading(name: str) -> str:
 
 @click.command()
 @click.argument("paths", metavar="RECORD|DIR...", nargs=-1, type=click.Path(path_type=Path))
-@option(
+@console.option(
     "--bot", metavar="BOT", shell_complete=complete_name, help="Compare this bot with another one.  [all bots, briefly]"
 )
-@option(
+@console.option(
     "--with",
     "other",
     metavar="BOT",
     shell_complete=complete_name,
     help="Bot of the same records to compare with.  [the other bot with the highest win rate]",
 )
-@json_option(report.StatsReport)
-@option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
-@option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots.")
-@option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
+@console.json_option(report.StatsReport)
+@console.option("--csv", "as_csv", is_flag=True, help="Print all rates as CSV on stdout, one per line.")
+@console.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
+)
+@console.option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
 def stats(
     *,
     paths: tuple[Path, ...],
@@ -303,21 +291,23 @@ def stats(
     with --all all rates. arena stats RUN --bot mybot --with mybot-2 compares two bots of one run.
     """
     if not paths:
-        usage_error("name a run's folder or a record; arena run prints the folder at its end")
+        console.usage_error("name a run's folder or a record; arena run prints the folder at its end")
     if sum((as_json, as_csv, html is not None)) > 1:
-        usage_error("choose one of --json, --csv and --html")
+        console.usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
-        usage_error("--with needs the bot that is compared: add --bot NAME")
+        console.usage_error("--with needs the bot that is compared: add --bot NAME")
     found, accumulator = _count_records(paths, None if bot is None else (bot, other))
     result = _select_bots(found, accumulator, bot, other)
     if html is not None:
         _write_page(html, result)
     elif as_json:
-        print_json(result)
+        console.print_json(result)
     elif as_csv:
-        print_text(report.stats_report_to_csv(result))
+        console.print_text(report.stats_report_to_csv(result))
     else:
-        print_parts(*stats_parts(result), widest=MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES)
+        console.print_parts(
+            *stats_parts(result), widest=console.MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES
+        )
     sys.exit(1 if found.records.skipped else 0)
 
 
@@ -331,7 +321,7 @@ def _count_records(
     try:
         files = list({file.resolve(): file for path in paths for file in find_record_files(path)}.values())
     except RecordFileError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     accumulator = StatsAccumulator(pair)
     skipped: list[str] = []
 
@@ -339,7 +329,7 @@ def _count_records(
         read = accumulator.records + len(skipped)
         return f"{read} of {format_count(len(files), 'record')} read, {accumulator.games} games"
 
-    with show_progress(line, line) as redraw:
+    with console.show_progress(line, line) as redraw:
         for file in files:
             reason = _add_record(accumulator, file)
             if reason is not None:
@@ -347,9 +337,9 @@ def _count_records(
             redraw()
     if not accumulator.records:
         more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
-        usage_error(f"{skipped[0]}{more}")
+        console.usage_error(f"{skipped[0]}{more}")
     for each in skipped:
-        print_note(f"skipped: {each}")
+        console.print_note(f"skipped: {each}")
     return report.make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
 
 
@@ -383,15 +373,15 @@ def _write_page(file: Path, answer: report.StatsReport) -> None:
             stats_page(answer, f"{whose} in {_describe_source(answer)}"), encoding="utf-8", errors="replace"
         )
     except OSError as problem:
-        fail(f"{os_error_reason(problem)}; name another file")
-    print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
+        console.fail(f"{console.os_error_reason(problem)}; name another file")
+    console.print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
 
 
 def _profile(answer: report.StatsReport, name: str) -> report.Profile:
     profiles = {each.bot: each for each in answer.bots}
     if name not in profiles:
         known = ", ".join(profiles)
-        usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {known}')
+        console.usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {known}')
     return profiles[name]
 
 

@@ -11,19 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.bots import Bot
-from arena.cli import options
-from arena.cli.console import (
-    Column,
-    json_option,
-    make_table,
-    option,
-    print_json,
-    print_note,
-    print_parts,
-    show_progress,
-    treat_sigterm_as_sigint,
-    usage_error,
-)
+from arena.cli import console, options
 from arena.cli.run import (
     RunOptions,
     check_models,
@@ -71,9 +59,13 @@ def study() -> None:
 
 @study.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@option("--pilot", metavar="DIR", type=click.Path(path_type=Path), help="Study whose numbers are used.  [assumptions]")
-@option("--jobs", type=click.IntRange(1), default=DEFAULT_MATCHES, metavar="N", help="Games to play in parallel.")
-@json_option(StudyPlan)
+@console.option(
+    "--pilot", metavar="DIR", type=click.Path(path_type=Path), help="Study whose numbers are used.  [assumptions]"
+)
+@console.option(
+    "--jobs", type=click.IntRange(1), default=DEFAULT_MATCHES, metavar="N", help="Games to play in parallel."
+)
+@console.json_option(StudyPlan)
 def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
     """Print what a study takes and can show, before any call is made.
 
@@ -88,11 +80,11 @@ def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
         try:
             result = plan_study(config, budget, jobs, None if pilot is None else read_study(pilot))
         except (RecordFileError, RecordError) as problem:
-            usage_error(str(problem))
+            console.usage_error(str(problem))
     if as_json:
-        print_json(result)
+        console.print_json(result)
     else:
-        print_parts(*_format_plan(result))
+        console.print_parts(*_format_plan(result))
 
 
 _ASSUMED = "assumed; a pilot is better: --pilot DIR"
@@ -117,16 +109,16 @@ def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
             ]
             for use in result.uses
         ]
-        numbers = (Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
-        yield make_table(["player", "condition", *numbers, *(["pilot"] if result.pilot else ())], rows)
+        numbers = (console.Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
+        yield console.make_table(["player", "condition", *numbers, *(["pilot"] if result.pilot else ())], rows)
     rows = [
         [_title(each, result.pilot), *map(_points_text, (each.alone, each.corrected)), str(each.comparisons)]
         for each in result.differences
     ]
     if rows:
         yield ""
-        numbers = (Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
-        yield make_table(["clear in 80 % of studies, points", *numbers], rows)
+        numbers = (console.Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
+        yield console.make_table(["clear in 80 % of studies, points", *numbers], rows)
     for text in result.refused:
         yield f"too much: {text}"
 
@@ -146,20 +138,20 @@ def _points_text(difference: float) -> str:
 
 @study.command(cls=options.GroupedCommand)
 @click.argument("file", metavar="FILE", required=False, type=click.Path(path_type=Path))
-@option(
+@console.option(
     "--jobs", type=click.IntRange(1), metavar="N", help="Games to play in parallel.  [32, without models the cores]"
 )
-@option(
+@console.option(
     "--budget",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="With --resume: the new budget of the study, in TOML.  [that of the study's file]",
 )
 @options.sandbox_options
-@option(
+@console.option(
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the study.  [arena-studies/<time>]"
 )
-@option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the study in DIR.")
+@console.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the study in DIR.")
 def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path | None, **given: Any) -> None:
     """Play a study.
 
@@ -168,14 +160,14 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
 
     Exit codes: 0 all games are played, 1 the study is paused or failed, 2 it was refused, 130 interrupted.
     """
-    treat_sigterm_as_sigint()
+    console.treat_sigterm_as_sigint()
     with exit_before_first_game(None):
         if resume is not None:
             config, folder = resume_run(StudyConfig, resume)
         elif file is None:
-            usage_error("name a study's file, or a folder: arena study run --resume DIR")
+            console.usage_error("name a study's file, or a folder: arena study run --resume DIR")
         elif budget is not None:
-            usage_error("--budget is for --resume: the study's file names the budget")
+            console.usage_error("--budget is for --resume: the study's file names the budget")
         else:
             design = read_study_file(file)
             budget = Path(design.budget) if design.budget else None
@@ -195,10 +187,10 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
         this = Run(config, folder)
         events = open_pool(this, folder, jobs, budget)
     status, _ = play_session(this, folder, partial(play_with_progress, this, events))
-    print_note(f"{this.progress.done} of {format_count(this.progress.plan.matches, 'game')} played")
+    console.print_note(f"{this.progress.done} of {format_count(this.progress.plan.matches, 'game')} played")
     if status == 130:
-        print_note(f"interrupted; resume with: {resume_command(config, folder)}")
-    print_note(f"report: arena study report {folder.path}")
+        console.print_note(f"interrupted; resume with: {resume_command(config, folder)}")
+    console.print_note(f"report: arena study report {folder.path}")
     sys.exit(status)
 
 
@@ -209,31 +201,31 @@ def _plan_study(
     config = make_study_config(design, bots, settings, choice, seed_key(design.seed))
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
-    print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
+    console.print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
     if (budget := check_models(config, asked.budget)) is not None:
         planned = plan_study(config, budget, DEFAULT_MATCHES)
-        print_note(f"models: {_describe_use(planned)} (assumed); the budget allows {budget.calls} calls")
+        console.print_note(f"models: {_describe_use(planned)} (assumed); the budget allows {budget.calls} calls")
         for text in planned.refused:
-            print_note(f"too much: {text}")
+            console.print_note(f"too much: {text}")
     return config
 
 
 @study.command()
 @click.argument("path", metavar="DIR", type=click.Path(path_type=Path))
-@option(
+@console.option(
     "--out",
     metavar="DIR",
     type=click.Path(path_type=Path),
     help="Folder of the files.  [report, in the study's folder]",
 )
-@option(
+@console.option(
     "--playouts",
     type=click.IntRange(0),
     default=2,
     metavar="N",
     help="Deals of which a game of each player is judged by playouts; a game takes about a second.",
 )
-@json_option(StudyReport)
+@console.json_option(StudyReport)
 def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     """Compute all results of a study from its folder, and write them as files.
 
@@ -246,7 +238,7 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     def line() -> str:
         return ", ".join(f"{format_count(number, what)} read" for what, number in done.items()) or "reading"
 
-    with exit_on_refusal(), show_progress(line, line) as redraw:
+    with exit_on_refusal(), console.show_progress(line, line) as redraw:
 
         def count(what: str) -> None:
             done[what] += 1
@@ -256,12 +248,14 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
             found = read_study(path, lambda: count("game"))
             result = make_study_report(found, playouts, lambda: count("judged game"))
         except (RecordFileError, RecordError) as problem:
-            usage_error(str(problem))
+            console.usage_error(str(problem))
         write_report(found, result, place, lambda: count("replay"))
     if as_json:
-        print_json(result, place)
+        console.print_json(result, place)
         return
-    print_parts(*_report_parts(result), f"page {place / 'report.html'}; tables, figures and replays are next to it")
+    console.print_parts(
+        *_report_parts(result), f"page {place / 'report.html'}; tables, figures and replays are next to it"
+    )
 
 
 _MAX_CLEAR = 10  # differences in the terminal
@@ -284,7 +278,9 @@ def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
             ]
             rows.append([escape_control(player), *cells])
         yield ""
-        yield make_table([escape_control(condition), *(Column(_SHOWN[name], number=True) for name in names)], rows)
+        yield console.make_table(
+            [escape_control(condition), *(console.Column(_SHOWN[name], number=True) for name in names)], rows
+        )
     yield ""
     clear = [row for row in result.differences if row.clear]
     for row in clear[:_MAX_CLEAR]:

@@ -18,19 +18,9 @@ from pydantic import TypeAdapter
 
 from arena.bots import BotError, missing_bot_error, pack
 from arena.checks import CheckStepView
+from arena.cli import console
 from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
-from arena.cli.console import (
-    fail,
-    json_option,
-    option,
-    os_error_reason,
-    print_error,
-    print_json,
-    print_note,
-    print_text,
-    usage_error,
-)
 from arena.escaping import escape_control
 
 RETRY_TIMEOUT_S = 120.0  # while the server is unreachable
@@ -63,16 +53,16 @@ class SubmissionReport:
 @click.command()
 @click.argument("url", metavar="URL")
 @click.argument("bot", metavar="BOT", type=click.Path(path_type=Path))
-@option("--name", metavar="NAME", help="Name of the bot.  [your only bot, else from bot.toml or the file]")
-@option(
+@console.option("--name", metavar="NAME", help="Name of the bot.  [your only bot, else from bot.toml or the file]")
+@console.option(
     "--token-file",
     "file",
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="File with your token.  [$ARENA_TOKEN_FILE, else ~/.config/arena/token]",
 )
-@option("--no-wait", is_flag=True, help="Don't wait for the checks.")
-@json_option(SubmissionReport)
+@console.option("--no-wait", is_flag=True, help="Don't wait for the checks.")
+@console.json_option(SubmissionReport)
 def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bool, as_json: bool) -> None:
     """Submit a bot to a ladder server and show its checks.
 
@@ -85,42 +75,44 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     with _exit_on_refusal(url, file):
         server = LadderClient(url, read_token(file, url))
         if server.readable:
-            print_note(f"{server.url} isn't encrypted: others on the network can read your token")
+            console.print_note(f"{server.url} isn't encrypted: others on the network can read your token")
         sent = SubmissionReport(**_upload_with_retries(server, bot, name))
         where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
         try:
             print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
             if no_wait:
-                print_note(f"checks: {server.url}{where}")
+                console.print_note(f"checks: {server.url}{where}")
             else:
                 if not as_json:
-                    print_text(click.style(escape_control(sent.version_ref), bold=True))
+                    console.print_text(click.style(escape_control(sent.version_ref), bold=True))
                 sent = _follow_check(server, where, sent, as_json)
         except KeyboardInterrupt:
-            print_note(f"{sent.version_ref} stays submitted, and will be checked; see {server.url}{where}")
+            console.print_note(f"{sent.version_ref} stays submitted, and will be checked; see {server.url}{where}")
             raise
     if as_json:
-        print_json(sent)
+        console.print_json(sent)
     elif not no_wait:
         if sent.status == "rejected" and not has_failure(sent.steps):
-            print_error(sent.reason or "the version was rejected")
+            console.print_error(sent.reason or "the version was rejected")
         else:
-            print_text(verdict_line(sent.version_ref, sent.steps))
+            console.print_text(verdict_line(sent.version_ref, sent.steps))
     sys.exit(1 if sent.status == "rejected" else 0)
 
 
 def print_submission(version_ref: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
     """Print notes on a submission. again: a duplicate. left: submissions left today. late: the missed deadline."""
     if again:
-        print_note(f"{version_ref} has the same files: nothing was submitted")
+        console.print_note(f"{version_ref} has the same files: nothing was submitted")
     else:
-        print_note(
+        console.print_note(
             f"{version_ref} was submitted and waits for its checks" + ("" if left is None else f"; {left} more today")
         )
     if disabled is not None:
-        print_note(f"the bot is disabled ({escape_control(disabled)}): it plays again when staff activates a version")
+        console.print_note(
+            f"the bot is disabled ({escape_control(disabled)}): it plays again when staff activates a version"
+        )
     if late is not None:
-        print_note(f"submitted after the deadline {late}, within the grace period: it counts as late")
+        console.print_note(f"submitted after the deadline {late}, within the grace period: it counts as late")
 
 
 @contextmanager
@@ -132,13 +124,15 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
         what = str(problem)
         if problem.status == 401:
             what += f"\nThe token is in {file}. Create another on your account page: {url.rstrip('/')}/account"
-        (fail if problem.status == 429 or problem.status >= 500 else usage_error)(what)
+        (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(what)
     except ServerUnreachableError as problem:
-        fail(str(problem))
+        console.fail(str(problem))
     except BotError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     except (KeyError, TypeError, ValueError) as problem:
-        usage_error(str(problem) if type(problem) is ValueError else f"{url} isn't a ladder server: answer {problem!r}")
+        console.usage_error(
+            str(problem) if type(problem) is ValueError else f"{url} isn't a ladder server: answer {problem!r}"
+        )
 
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
@@ -149,7 +143,7 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
     with _open_archive(bot) as (file, called):
         size = file.seek(0, os.SEEK_END)
         if size > most << 20:
-            usage_error(f"{bot} has {size / 2**20:.1f} MB, packed; the limit is {most} MB")
+            console.usage_error(f"{bot} has {size / 2**20:.1f} MB, packed; the limit is {most} MB")
         for last in (*[False] * (MAX_TRIES - 1), True):
             boundary = secrets.token_hex(16)
             head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
@@ -162,7 +156,7 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
             except ServerRefusedError as problem:
                 if problem.status != 503 or problem.again_s is None or last:
                     raise
-                print_note(f"{problem} Trying again in {problem.again_s} s.")
+                console.print_note(f"{problem} Trying again in {problem.again_s} s.")
                 time.sleep(problem.again_s)
     raise AssertionError("the last try returns or raises")
 
@@ -196,7 +190,7 @@ def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
             with bot.open("rb") as file:
                 yield file, name
     except OSError as problem:
-        fail(os_error_reason(problem))
+        console.fail(console.os_error_reason(problem))
 
 
 def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
@@ -213,23 +207,23 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             steps = _STEPS.validate_python(state["checks"]["steps"])
             ended = tuple(step for step in steps if step.severity != "now")
             if ended[: len(printed)] != printed:
-                print_note("the checks started again")
+                console.print_note("the checks started again")
                 printed = ()
             for step in () if quiet else ended[len(printed) :]:
-                print_text("\n".join(step_lines(step)))
+                console.print_text("\n".join(step_lines(step)))
             printed = ended
             if version["status"] not in ("queued", "checking"):
                 return replace(sent, status=version["status"], reason=version["reason"], steps=steps)
             if version["status"] != last == "queued":
-                print_note("checks are running")
+                console.print_note("checks are running")
             last = version["status"]
             if steps != ended and doing != steps[-1]:
                 doing = steps[-1]
-                print_note(f"{doing.check}: {escape_control(doing.message)}")
+                console.print_note(f"{doing.check}: {escape_control(doing.message)}")
         except (ServerUnreachableError, ServerRefusedError) as problem:
             away_since = away_since or time.monotonic()
             passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
             if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
-                print_note(f"{sent.version_ref} stays submitted; see {server.url}{where}")
+                console.print_note(f"{sent.version_ref} stays submitted; see {server.url}{where}")
                 raise
         time.sleep(1.0)  # between two requests for a check's state

@@ -13,19 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from arena import __version__
-from arena.coup import (
-    NOTHING_KNOWN,
-    Event,
-    Knowledge,
-    MoveOrForfeit,
-    State,
-    Unproven,
-    View,
-    concerning,
-    event_for_seat,
-    view_from_seat,
-)
+from arena import __version__, coup
 from arena.referee import GameRecord, MatchHeader, Record, lines_by_turn, messages, replay_game, split_by_game
 from protocol.event_text import describe_events
 
@@ -38,7 +26,7 @@ class SeatAnswer:
     """
 
     seat: int
-    move: MoveOrForfeit
+    move: coup.MoveOrForfeit
     notation: str
     time_us: int
     fault: str | None
@@ -53,11 +41,11 @@ class ReplayStep:
 
     move_index: int
     kind: str
-    before: State
+    before: coup.State
     answers: tuple[SeatAnswer, ...]
-    after: State
+    after: coup.State
     first_event: int
-    events: tuple[Event, ...]
+    events: tuple[coup.Event, ...]
 
     def payloads(self, seat: int | None = None) -> Iterator[dict[str, Any]]:
         """Yield the events as the seat received them; None: with all cards, and `held` in `unproven`.
@@ -69,7 +57,7 @@ class ReplayStep:
                 yield messages.make_event(number, event, seat)
                 continue
             payload = messages.make_full_event(number, event)
-            if isinstance(event, Unproven):
+            if isinstance(event, coup.Unproven):
                 payload["held"] = (event.role in self.before.hands[event.seat]) is not event.denies
             yield payload
 
@@ -181,14 +169,15 @@ def _make_game_object(
 
 def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield for each step the knowledge that changed, by viewer: a seat, or -1 for public knowledge."""
-    knowledge = {viewer: Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
-    before = dict.fromkeys(viewers, NOTHING_KNOWN)
-    kinds = concerning(steps[0].before.board.rules)
+    knowledge = {viewer: coup.Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
+    before = dict.fromkeys(viewers, coup.NOTHING_KNOWN)
+    kinds = coup.concerning(steps[0].before.board.rules)
     for step in steps:
         news = [event for event in step.events if type(event) in kinds]
         after = {
             viewer: seat_knowledge.known(
-                _view_of(step.after, viewer), [event_for_seat(event, viewer if viewer >= 0 else None) for event in news]
+                _view_of(step.after, viewer),
+                [coup.event_for_seat(event, viewer if viewer >= 0 else None) for event in news],
             )
             for viewer, seat_knowledge in knowledge.items()
         }
@@ -200,8 +189,8 @@ def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> 
         before = after
 
 
-def _view_of(state: State, viewer: int) -> View:
-    return view_from_seat(state, viewer) if viewer >= 0 else View(state.board, viewer, (), (), (), None)
+def _view_of(state: coup.State, viewer: int) -> coup.View:
+    return coup.view_from_seat(state, viewer) if viewer >= 0 else coup.View(state.board, viewer, (), (), (), None)
 
 
 def _make_step_object(

@@ -11,16 +11,8 @@ from statistics import fmean, variance
 
 from arena.bots import BotError
 from arena.models import Budget, ModelSettings, read_settings
+from arena.study import measures
 from arena.study.config import StudyConfig
-from arena.study.measures import (
-    MEASURES,
-    PAIR_VARIANCE,
-    Cases,
-    measure_all,
-    pair_keys,
-    paired_rates,
-    smallest_difference,
-)
 from arena.study.report import Study
 
 _CALLS, _PROMPT, _OUTPUT, _SECONDS = 30, 2500, 400, 10  # a game; then tokens and seconds of a call
@@ -85,7 +77,7 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
 
     Raises BotError if a model's settings aren't valid, or the pilot has no complete deal of one of the players.
     """
-    plan, cases = config.plan(), Cases()
+    plan, cases = config.plan(), measures.Cases()
     for game in pilot.games if pilot else ():
         cases.add_game(game)
     models = _forecast_models(config, budget, _measure_pilot(pilot, cases, config.players), pilot)
@@ -116,12 +108,12 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
 
 
 def _measure_pilot(
-    pilot: Study | None, cases: Cases, players: Sequence[str]
+    pilot: Study | None, cases: measures.Cases, players: Sequence[str]
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return the pilot's measures by (player, condition); empty without one. Raises BotError without a player in it."""
     found: dict[tuple[str, str], dict[str, float]] = {}
     if pilot is not None:
-        for row in measure_all(cases, pilot.participants, pilot.conditions):
+        for row in measures.measure_all(cases, pilot.participants, pilot.conditions):
             found.setdefault((row.player, row.condition), {})[row.measure] = row.value
         if not any(player in players for player, _ in found):
             raise BotError(
@@ -189,19 +181,19 @@ def _forecast_use(
     )
 
 
-def _forecast_differences(config: StudyConfig, cases: Cases, pilot: Study | None) -> list[ShownDifference]:
+def _forecast_differences(config: StudyConfig, cases: measures.Cases, pilot: Study | None) -> list[ShownDifference]:
     """Return the differences that the study can show; without a pilot, of win rates alone."""
     shown, deals = [], config.plan().rounds
-    for measure in (name for name, each in MEASURES.items() if each.compared):
+    for measure in (name for name, each in measures.MEASURES.items() if each.compared):
         spreads = []
-        for one, two in pair_keys(measure, config.players, pilot.conditions) if pilot else ():
-            gains = [own - other for own, other in paired_rates(cases, one, two)]
+        for one, two in measures.pair_keys(measure, config.players, pilot.conditions) if pilot else ():
+            gains = [own - other for own, other in measures.paired_rates(cases, one, two)]
             spreads += [variance(gains)] if len(gains) > 1 else []
         spread = fmean(spreads) if spreads else 0.0
         if assumed := not spread and measure == "win_rate":
-            spread = PAIR_VARIANCE / config.games_of_deal()
-        comparisons = len(list(pair_keys(measure, config.players, [each.name for each in config.conditions])))
+            spread = measures.PAIR_VARIANCE / config.games_of_deal()
+        comparisons = len(list(measures.pair_keys(measure, config.players, [each.name for each in config.conditions])))
         if spread and comparisons:
-            alone, corrected = (smallest_difference(deals, spread, number) for number in (1, comparisons))
+            alone, corrected = (measures.smallest_difference(deals, spread, number) for number in (1, comparisons))
             shown.append(ShownDifference(measure, alone, corrected, comparisons, assumed))
     return shown

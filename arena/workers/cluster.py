@@ -36,14 +36,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from arena.workers.executors import (
-    ExecutorLostError,
-    LocalExecutor,
-    WorkerCall,
-    WorkerDiedError,
-    WorkerExecutor,
-    WorkerRejectedError,
-)
+from arena.workers import executors
 
 if TYPE_CHECKING:
     from distributed import Client, Security, Worker
@@ -67,7 +60,7 @@ class Tls:
     key: Path
 
 
-class DaskExecutor(WorkerExecutor):
+class DaskExecutor(executors.WorkerExecutor):
     """An executor over the workers of the scheduler at `address`, such as tcp://10.0.0.1:8786.
 
     kind: names the Dask resource; executors of the same kind on a cluster share their admitted workers. tls: None for
@@ -102,7 +95,7 @@ class DaskExecutor(WorkerExecutor):
         """Return the number of threads of all admitted workers. Raises ExecutorLostError after `patience_s`."""
         lost = self._lost_since
         if lost is not None and time.monotonic() - lost > self._patience_s:
-            raise ExecutorLostError(f"{self._no_scheduler()} for {self._patience_s:.0f} s")
+            raise executors.ExecutorLostError(f"{self._no_scheduler()} for {self._patience_s:.0f} s")
         return self._width if lost is None else 0
 
     def refused(self) -> dict[str, str]:
@@ -127,7 +120,7 @@ class DaskExecutor(WorkerExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send a call to the cluster, where it waits for an admitted worker. Raises RuntimeError after shutdown."""
-        future: WorkerCall[T] = WorkerCall()
+        future: executors.WorkerCall[T] = executors.WorkerCall()
         data = pickle.dumps(_Call(_run_call, (self._kind, self._topic, fn, args, kwargs)))
         with self._lock:
             if self._closed:
@@ -137,7 +130,7 @@ class DaskExecutor(WorkerExecutor):
                 client.subscribe_topic(self._topic, self._deliver_message)  # each time: the scheduler may be new
                 sent = self._send(client, data, resources={self._kind: 1})
             except Exception as error:  # the scheduler is lost: Dask raises various exceptions
-                future.set_exception(ExecutorLostError(f"{self._no_scheduler()} ({_first_line(error)})"))
+                future.set_exception(executors.ExecutorLostError(f"{self._no_scheduler()} ({_first_line(error)})"))
                 return future
             self._running[future] = sent
         future.add_done_callback(self._cancel)
@@ -177,7 +170,7 @@ class DaskExecutor(WorkerExecutor):
         key, data = event[1]
         with self._lock:
             sender = next((future for future, sent in self._running.items() if sent.key == key), None)
-        if isinstance(sender, WorkerCall):
+        if isinstance(sender, executors.WorkerCall):
             sender.add_message(pickle.loads(data))
 
     def _cancel(self, future: Future[Any]) -> None:
@@ -196,10 +189,10 @@ class DaskExecutor(WorkerExecutor):
         except KilledWorker as killed:
             succeeded, value = (
                 False,
-                WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran this task"),
+                executors.WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran this task"),
             )
         except (CancelledError, asyncio.CancelledError, OSError):
-            succeeded, value = False, ExecutorLostError(f"the scheduler at {self.address} stopped answering")
+            succeeded, value = False, executors.ExecutorLostError(f"the scheduler at {self.address} stopped answering")
         except Exception as error:
             succeeded, value = False, error
         if self._forget(future) is not None and future.set_running_or_notify_cancel():
@@ -222,7 +215,7 @@ class DaskExecutor(WorkerExecutor):
         try:
             return Client(self.address, timeout=_CONNECT_S, set_as_default=False, security=_security(self._tls))
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise ExecutorLostError(f"{self._no_scheduler()}: {_first_line(error)}") from error
+            raise executors.ExecutorLostError(f"{self._no_scheduler()}: {_first_line(error)}") from error
 
     def _watch(self) -> None:
         """Poll the scheduler until the executor closes, in a thread of its own; report its loss and its return."""
@@ -247,7 +240,7 @@ class DaskExecutor(WorkerExecutor):
         Raises ExecutorLostError, or what Dask raises, if the scheduler is lost.
         """
         if self._client.status != "running":
-            raise ExecutorLostError(self._no_scheduler())
+            raise executors.ExecutorLostError(self._no_scheduler())
         assert self._client.scheduler is not None
         workers = self._client.sync(self._client.scheduler.identity, callback_timeout=_CONNECT_S)["workers"]
         offers = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
@@ -312,7 +305,7 @@ class _Call:
         return self._made
 
 
-_pool: LocalExecutor | None = None  # of this Dask worker
+_pool: executors.LocalExecutor | None = None  # of this Dask worker
 _pool_lock = threading.Lock()
 
 
@@ -325,11 +318,11 @@ def _run_call(kind: str, topic: str, fn: Callable[..., object], args: tuple[Any,
     try:
         call = _open_local_executor().submit(fn, *args, **kwargs)
         while not wait_for([call], timeout=_MESSAGE_POLL_S).done:
-            for message in call.take_messages() if isinstance(call, WorkerCall) else ():
+            for message in call.take_messages() if isinstance(call, executors.WorkerCall) else ():
                 worker.log_event(topic, (key, pickle.dumps(message)))
         return pickle.dumps((True, call.result()))
     except Exception as error:
-        if isinstance(error, WorkerRejectedError):
+        if isinstance(error, executors.WorkerRejectedError):
             _set_resource(kind, 0)
         error.__traceback__ = None
         return pickle.dumps((False, error))
@@ -339,13 +332,13 @@ def _admit_worker(kind: str, admit: Callable[[], object]) -> bytes:
     """Admit this worker for calls of a kind; return, pickled, the reason if it is rejected, else None."""
     try:
         _open_local_executor().submit(admit).result()
-    except (WorkerRejectedError, WorkerDiedError) as error:
+    except (executors.WorkerRejectedError, executors.WorkerDiedError) as error:
         return pickle.dumps(str(error))
     _set_resource(kind, _thread_count())
     return pickle.dumps(None)
 
 
-def _open_local_executor() -> LocalExecutor:
+def _open_local_executor() -> executors.LocalExecutor:
     """Return this Dask worker's executor, which is shut down, with all its calls, when the Dask worker ends."""
     global _pool
     with _pool_lock:
@@ -358,7 +351,7 @@ def _open_local_executor() -> LocalExecutor:
                     workers.shutdown(cancel_futures=True)
 
             worker = get_worker()
-            workers = _pool = LocalExecutor(_thread_count())
+            workers = _pool = executors.LocalExecutor(_thread_count())
             sync(worker.loop, worker.plugin_add, Ending(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
         return _pool
 
