@@ -300,7 +300,7 @@ class BotCheck:
         table.play(enough=3)
         yield self.ok("continues after an error line")
 
-    def plays_unaltered(self, counts: ReplyCounts) -> bool:
+    def can_play_unaltered(self, counts: ReplyCounts) -> bool:
         """Return whether another process plays as many games and requests, without altered lines."""
         try:
             with self.open_table(self.settings.rules[0]) as table:
@@ -353,7 +353,7 @@ class BotCheck:
                 other.greet(self.settings.hello_s)
                 for place, line in enumerate(lines):
                     if parse_object(line)["type"] == "request":
-                        passed = self.answers_legally(other.connection, line)
+                        passed = self.is_answered_legally(other.connection, line)
                     else:
                         other.connection.send(line)
                         passed = place < len(lines) - 1 - slowly or _stays_alive(other.connection)
@@ -365,7 +365,7 @@ class BotCheck:
             self.is_replaying = False
         return None
 
-    def answers_legally(self, connection: BotConnection, request: bytes) -> bool:
+    def is_answered_legally(self, connection: BotConnection, request: bytes) -> bool:
         """Send a request; return whether the process answers it with a legal move."""
         message = parse_object(request)
         answer = connection.request(message["id"], request, self.settings.timeouts.free_s + 2)
@@ -576,7 +576,7 @@ class BotCheck:
             seen = replace(
                 seen, growth=tuple((each.resource.name, each.text, each.is_full) for each in self.usage.growths())
             )
-        if table.altered and self.plays_unaltered(table.counts):
+        if table.altered and self.can_play_unaltered(table.counts):
             seen = replace(seen, altered=table.altered)
         text = f"at request {number}: " if self.step == "endurance" or growth(seen) else self.game
         hint, advice = diagnose_fault(seen), ""

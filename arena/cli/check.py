@@ -118,7 +118,7 @@ def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:
     )
 
 
-def log_has_more(step: checks.CheckStep) -> bool:
+def has_longer_log(step: checks.CheckStep) -> bool:
     """Return whether a build printed more than `step_lines` shows."""
     return step.partial or any(
         len(escape_bytes(line, len(step.log))) > _MAX_STDERR_CHARS for line in step.stderr if step.log
@@ -368,7 +368,7 @@ def _note_build(bot: Bot) -> None:
 
 def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
     """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice."""
-    if step.severity != "fail" or not log_has_more(step) or not (place := _save(step.log, bot, "build", "log")):
+    if step.severity != "fail" or not has_longer_log(step) or not (place := _save(step.log, bot, "build", "log")):
         return step
     return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
 

@@ -305,7 +305,7 @@ class PlayerView:
         for event in events:
             if event["event"] == "allegiances":  # the table shows them
                 continue
-            if self._begins_a_turn(event):
+            if self._is_start_of_turn(event):
                 self.history.append("")
                 self._turn_events = []
             self._turn_events.append(event)
@@ -313,7 +313,7 @@ class PlayerView:
                 (each["event"], self._describe(each)) for each in self._turn_events if each["event"] != "coins"
             )
 
-    def _begins_a_turn(self, event: Message) -> bool:
+    def _is_start_of_turn(self, event: Message) -> bool:
         """Return whether an event begins a line: an action, or talk before an action."""
         going = [each["event"] for each in self._turn_events]
         if not self.history or (event["event"] == "say" and going[-1] == "resolved"):

@@ -41,11 +41,11 @@ class CgroupBox(Box):
 
     def _end_excess(self) -> None:
         """Kill a program whose processes have together used up the CPU time; needs a control group."""
-        if self._group is not None and self._used_up():
+        if self._group is not None and self._is_cpu_used_up():
             self._excess = "cpu_s"
             self._kill_all()
 
-    def _used_up(self, margin_s: float = 0.0) -> bool:
+    def _is_cpu_used_up(self, margin_s: float = 0.0) -> bool:
         """Return whether the CPU time is used up except for a margin, since SIGXCPU uses another clock."""
         used = self.cpu_ns()
         return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9

@@ -177,7 +177,9 @@ class ProcessBox(ChildBox):
 
     def _add_cause(self, ended: Exit) -> Exit:
         """Return `ended` with the limit, if any, that ended the program."""
-        return with_cause(ended, self._counted(succeeded=ended.code == 0), self._excess, cpu_used_up=self._used_up())
+        return with_cause(
+            ended, self._counted(succeeded=ended.code == 0), self._excess, cpu_used_up=self._is_cpu_used_up()
+        )
 
     # -- the end
 

@@ -238,7 +238,7 @@ class LiveTable:
         return bool(self._clients)
 
     def _begin_if_all_joined(self) -> None:
-        waits = self._changing or self._opener is not None or self._count_problem(len(self.slots))
+        waits = self._is_changing or self._opener is not None or self._count_problem(len(self.slots))
         if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
             self._begin_match()
 
@@ -272,11 +272,11 @@ class LiveTable:
         """Begin a rematch if all present people want it."""
         recently = self._loop.time() - _RELOAD_S
         here = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(recently)]
-        if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._changing:
+        if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._is_changing:
             self._start(False)
 
     @property
-    def _changing(self) -> bool:
+    def _is_changing(self) -> bool:
         return self._change_under_way is not None
 
     def _change(self, change: SlotChange) -> None:
@@ -290,12 +290,12 @@ class LiveTable:
         """After a match, free the seats of people that have been away for long."""
         since = self._loop.time() - self._absence_s
         gone = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
-        if gone and self.state in ("over", "void") and not self._ended and not self._changing:
+        if gone and self.state in ("over", "void") and not self._ended and not self._is_changing:
             self._change(SlotChange(free=tuple(gone)))
 
     def _may_start(self, client: TableClient) -> bool:
         """Return whether a client may start a match: the opener, or any player while the opener is away."""
-        if self._playing is not None or self._ended or self._changing:
+        if self._playing is not None or self._ended or self._is_changing:
             return False
         away = self._opener is not None and not any(each.manages for each in self._clients)
         return client.manages or (away and client.slot is not None)

@@ -116,7 +116,7 @@ class Meter:
         if left > 0:
             self._moved_ns = -1
             self.look_at = now + max(0.001, min(left, _RECHECK_S))  # between two readings: the poll's resolution
-        elif self._mark is not None and self._still_ready(tasks):
+        elif self._mark is not None and self._is_still_ready(tasks):
             self.look_at = now + _RECHECK_S
         else:
             return False
@@ -151,7 +151,7 @@ class Meter:
         self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
         return tasks
 
-    def _still_ready(self, tasks: dict[int, CpuUsage]) -> bool:
+    def _is_still_ready(self, tasks: dict[int, CpuUsage]) -> bool:
         """Return whether a task is ready, and none has run or ended a wait since the last call."""
         moved_ns = sum(spent.ran_ns + spent.waited_ns for spent in tasks.values())
         before, self._moved_ns = self._moved_ns, moved_ns

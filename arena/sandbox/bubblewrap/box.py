@@ -204,7 +204,7 @@ class BubblewrapBox(ChildBox):
             code = SIGNALLED + signal.SIGKILL
         signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
         ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
-        return with_cause(ended, counted, self._excess, cpu_used_up=self._used_up(margin_s=1.0))
+        return with_cause(ended, counted, self._excess, cpu_used_up=self._is_cpu_used_up(margin_s=1.0))
 
 
 def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:

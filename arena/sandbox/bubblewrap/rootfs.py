@@ -215,7 +215,9 @@ def exposed_paths(command: str, own: Path) -> list[Path]:
             known = (*SYSTEM, *map(str, wanted))
             found = [each for each in (path, Path(os.path.realpath(path))) if not _is_in(each, known)]
             wanted += [
-                tree for each in found if (tree := _prefix_of(each)) != each or _is_in(path, SYSTEM) or _on_path(path)
+                tree
+                for each in found
+                if (tree := _prefix_of(each)) != each or _is_in(path, SYSTEM) or _is_on_path(path)
             ]
     kept: list[Path] = []
     for path in sorted(dict.fromkeys(wanted), key=lambda path: len(path.parts)):
@@ -278,7 +280,7 @@ def _is_in(path: Path | str, folders: Iterable[str]) -> bool:
     return f"{path}/".startswith(tuple(f"{folder}/" for folder in folders))
 
 
-def _on_path(program: Path) -> bool:
+def _is_on_path(program: Path) -> bool:
     return str(program.parent) in os.environ.get("PATH", os.defpath).split(":")
 
 
