@@ -13,24 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from arena.bots import (
-    IN_BOXES,
-    MAX_UNPACKED_BYTES,
-    Bot,
-    BotError,
-    BuildError,
-    BuildLogExcerpt,
-    build_all,
-    build_in_box,
-    build_log_path,
-    excerpt_warnings,
-    foreign_imports,
-    is_changed,
-    is_older,
-    load_bots,
-    size_of,
-    with_kit,
-)
+from arena import bots
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.bot_files import find_odd_file, list_files, list_siblings, read_source
 from arena.checks.check_settings import CheckSettings
@@ -57,7 +40,7 @@ _MAX_GAMES = 12  # for one process
 _SUSPICIOUS_CHOICES = 20  # if a process always chooses the first legal move this often, it looks like a mistake
 
 
-def smoke_test(bot: Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:
+def smoke_test(bot: bots.Bot, settings: CheckSettings, mute: Callable[[], None]) -> CheckStep:
     """Start a bot, exchange hellos, and play the beginning of one game with the first ruleset; return the result.
 
     `mute` is called if the bot is silent for two seconds after its hello. Raises SandboxError if this machine fails.
@@ -87,7 +70,7 @@ class _FailedError(Exception):
 class BotCheck:
     """The check of one bot. `step`: the name of the current step, to which failures belong."""
 
-    bot: Bot
+    bot: bots.Bot
 
     def __init__(self, settings: CheckSettings) -> None:
         self.settings = settings
@@ -109,7 +92,7 @@ class BotCheck:
         """Yield the steps before the bot runs, until one fails."""
         try:
             yield self.find(argument)
-            if not self.settings.choice.isolates and (names := foreign_imports(self.bot)):
+            if not self.settings.choice.isolates and (names := bots.foreign_imports(self.bot)):
                 yield self.report_imports(names)
             if self.bot.build is not None:
                 yield self.build()
@@ -146,10 +129,10 @@ class BotCheck:
         """
         self.step = "file"
         try:
-            bots, remarks = load_bots([argument], programs_of(self.settings.choice.name), self.settings.root)
-            bot = bots[0]
-            self.bot = with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
-        except BotError as problem:
+            loaded, remarks = bots.load_bots([argument], programs_of(self.settings.choice.name), self.settings.root)
+            bot = loaded[0]
+            self.bot = bots.with_kit(bot, self.settings.choice.isolates, self.settings.scratch / "kit")
+        except bots.BotError as problem:
             raise _FailedError(_error_step(self.step, problem)) from None
         self.siblings = list_siblings(self.bot)
         if self.bot is bot and not self.settings.root.is_absolute():
@@ -157,14 +140,16 @@ class BotCheck:
             build = f"{shlex.join(bot.build)} </dev/null && " if bot.build else ""
             self.by_hand = f"cd {shlex.quote(os.path.relpath(bot.cwd))} && {build}{shlex.join(own)}"
         command = "; ".join([bot.command, *remarks])
-        if is_older(bot):
+        if bots.is_older(bot):
             help = "copy the kit from a folder made by arena new, or delete the file to use the arena's kit"
             return self.make_step(Severity.NOTE, f"{command}; its kit is older than the arena's", help)
         if odd := find_odd_file(bot):
             return self.make_step(Severity.WARN, f"{command}; {odd[0]}", odd[1])
-        size = size_of(bot.path) if bot.path.is_dir() else 0
-        if size > MAX_UNPACKED_BYTES:
-            text = f"{command}; its folder has {size / 2**20:.0f} MB; a ladder accepts {MAX_UNPACKED_BYTES >> 20} MB"
+        size = bots.size_of(bot.path) if bot.path.is_dir() else 0
+        if size > bots.MAX_UNPACKED_BYTES:
+            text = (
+                f"{command}; its folder has {size / 2**20:.0f} MB; a ladder accepts {bots.MAX_UNPACKED_BYTES >> 20} MB"
+            )
             return self.make_step(
                 Severity.NOTE, text, "remove files that the bot doesn't need to play; see docs/reference/web-pages.md"
             )
@@ -188,21 +173,21 @@ class BotCheck:
         self.step = "build"
         settings, began = self.settings, time.monotonic()
         logs = settings.scratch / "logs"
-        log = build_log_path(0, self.bot, logs)
+        log = bots.build_log_path(0, self.bot, logs)
         settings.on_build(self.bot)
         try:
             if settings.choice.isolates:
                 programs, folder = programs_of(settings.choice.name), settings.scratch / "bots"
-                self.bot = build_in_box([self.bot], settings.sandbox, programs, folder, logs, settings.build_s)[0]
+                self.bot = bots.build_in_box([self.bot], settings.sandbox, programs, folder, logs, settings.build_s)[0]
             else:
-                self.bot = build_all([self.bot], logs, settings.build_s)[0]
-        except BuildError as problem:
+                self.bot = bots.build_all([self.bot], logs, settings.build_s)[0]
+        except bots.BuildError as problem:
             failed = self.make_step(Severity.FAIL, problem.what, self.build_advice(problem.help, log))
             raise _FailedError(self.build_step(failed, problem.excerpt, log)) from None
-        except BotError as problem:
+        except bots.BotError as problem:
             raise _FailedError(self.start_error_step(problem, self.bot.build)) from None
         self.siblings = list_siblings(self.bot)
-        warned = excerpt_warnings(log)
+        warned = bots.excerpt_warnings(log)
         build, seconds = " ".join(self.bot.build or ()), time.monotonic() - began
         text = f"{build} took {seconds:.1f} s{', with warnings' * bool(warned.lines)}"
         return self.build_step(self.ok(text), warned, log)
@@ -213,7 +198,7 @@ class BotCheck:
         found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
         usual = found == diagnose_fault(FaultContext("exited")).advice
         general = {"" if help.startswith("Correct") else "Correct the first error that the build printed.": 0, help: 0}
-        return "\n".join(filter(None, general) if usual else {found: 0, help: 0} if help != IN_BOXES else [found])
+        return "\n".join(filter(None, general) if usual else {found: 0, help: 0} if help != bots.IN_BOXES else [found])
 
     # -- processes
 
@@ -459,7 +444,7 @@ class BotCheck:
             return replace(
                 self.make_step(Severity.NOTE, "the box rejected a write", help), stderr=self.findings.refused
             )
-        if not self.settings.choice.isolates and (files or (self.bot.build is None and is_changed(self.bot))):
+        if not self.settings.choice.isolates and (files or (self.bot.build is None and bots.is_changed(self.bot))):
             what = ", ".join(files[:3]) or "a file of its own"
             if self.shares and files:
                 text = f"this bot, or another bot in its folder, wrote next to its program: {what}"
@@ -602,7 +587,7 @@ class BotCheck:
             by_hand=self.by_hand,
         )
 
-    def build_step(self, step: CheckStep, part: BuildLogExcerpt, log: Path) -> CheckStep:
+    def build_step(self, step: CheckStep, part: bots.BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with `part` of the output of a build, and the whole output, from the file `log`."""
         quoted = self.settings.quoted
         return replace(step, stderr=tuple(map(quoted, part.lines)), log=quoted(log.read_bytes()), partial=part.partial)
@@ -621,7 +606,7 @@ def _stays_alive(connection: BotConnection) -> bool:
     return connection.box.exit() is None
 
 
-def _error_step(name: str, problem: BotError) -> CheckStep:
+def _error_step(name: str, problem: bots.BotError) -> CheckStep:
     """Return the failed step of an error; the first line of its message is the problem, the rest is the fix."""
     what, _, help = str(problem).partition("\n")
     return CheckStep(name, Severity.FAIL, what, advice=help)

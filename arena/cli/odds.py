@@ -10,16 +10,7 @@ import click
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from arena.cli.console import (
-    MAX_PROSE_COLUMNS,
-    Column,
-    json_option,
-    make_table,
-    option,
-    print_json,
-    print_parts,
-    usage_error,
-)
+from arena.cli import console
 from arena.cli.options import complete_rules
 from arena.cli.rules import load_ruleset_or_exit
 from arena.coup import Odds, Role, Ruleset
@@ -51,15 +42,17 @@ class OddsAnswer:
 
 
 @click.command()
-@option("--own", metavar="ROLE,ROLE", help="Your face-down cards.")
-@option("--players", type=click.IntRange(2, 10), metavar="N", help="Players at the start, including you.")
-@option("--revealed", default="", metavar="ROLE,...", help="All face-up cards, including yours.  [none]")
-@option("--cards-left", metavar="N,N,...", help="Cards of each opponent, 0 for players that are out.")
-@option("--known", metavar="JSON|-", help="A request of the referee instead of these four; -: on standard input.")
-@option(
+@console.option("--own", metavar="ROLE,ROLE", help="Your face-down cards.")
+@console.option("--players", type=click.IntRange(2, 10), metavar="N", help="Players at the start, including you.")
+@console.option("--revealed", default="", metavar="ROLE,...", help="All face-up cards, including yours.  [none]")
+@console.option("--cards-left", metavar="N,N,...", help="Cards of each opponent, 0 for players that are out.")
+@console.option(
+    "--known", metavar="JSON|-", help="A request of the referee instead of these four; -: on standard input."
+)
+@console.option(
     "--rules", "name", default="coup", metavar="NAME", shell_complete=complete_rules, help="Preset, or a TOML file."
 )
-@json_option(OddsAnswer)
+@console.json_option(OddsAnswer)
 def odds(
     *,
     own: str | None,
@@ -81,10 +74,12 @@ def odds(
     ruleset = load_ruleset_or_exit(name)
     if known is not None:
         if own is not None or players is not None or revealed or cards_left is not None:
-            usage_error("a request has all cards: omit --own, --players, --revealed and --cards-left")
+            console.usage_error("a request has all cards: omit --own, --players, --revealed and --cards-left")
         _print_request_odds(ruleset, sys.stdin.read() if known == "-" else known, as_json)
     elif own is None or players is None:
-        usage_error("name your cards and the players, as in --own captain,contessa --players 2; or give --known")
+        console.usage_error(
+            "name your cards and the players, as in --own captain,contessa --players 2; or give --known"
+        )
     else:
         _print_card_odds(ruleset, own, players, revealed, cards_left, as_json)
 
@@ -93,9 +88,9 @@ def _print_request_odds(ruleset: Ruleset, line: str, as_json: bool) -> None:
     """Print the odds of the kit for Python for a request."""
     answer = _answer_request(ruleset, line)
     if as_json:
-        print_json(answer)
+        console.print_json(answer)
     else:
-        print_parts(_make_request_table(answer), widest=MAX_PROSE_COLUMNS)
+        console.print_parts(_make_request_table(answer), widest=console.MAX_PROSE_COLUMNS)
 
 
 def _print_card_odds(
@@ -107,18 +102,18 @@ def _print_card_odds(
     try:
         result = calculate(ruleset, players, mine, up, None if cards_left is None else _numbers(cards_left))
     except ValueError as problem:
-        usage_error(str(problem))
+        console.usage_error(str(problem))
     if as_json:
-        print_json(_make_odds_answer(ruleset, players, mine, up, result))
+        console.print_json(_make_odds_answer(ruleset, players, mine, up, result))
     else:
-        print_parts(_make_odds_table(ruleset, players, mine, up, result), widest=MAX_PROSE_COLUMNS)
+        console.print_parts(_make_odds_table(ruleset, players, mine, up, result), widest=console.MAX_PROSE_COLUMNS)
 
 
 def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
     """Return the odds of the kit for Python for a request. Exits with 2 if it isn't one, or doesn't fit the rules."""
     request = decode(line.encode(errors="replace"))
     if isinstance(request, Malformed) or request.get("type") != "request":
-        usage_error('--known isn\'t a request: give a whole line of the referee, with "type":"request"')
+        console.usage_error('--known isn\'t a request: give a whole line of the referee, with "type":"request"')
     try:
         you, table = request["you"], request["state"]["players"]
         up = sorted(card for player in table for card in player["revealed"])
@@ -127,7 +122,9 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
         left = {role: count - seen[role] for role, count in copies.items()}
         problem = ruleset.problem(len(table))
         if problem or not seen.keys() <= left.keys() or min(left.values()) < 0:
-            usage_error(f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules.")
+            console.usage_error(
+                f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules."
+            )
         game = Game({"ruleset": {"deck": copies}})
         game.request = request
         seats = tuple(seat for seat in range(len(table)) if seat != you["seat"])
@@ -145,7 +142,7 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
             seats=seats,
         )
     except (AttributeError, LookupError, TypeError, ValueError) as problem:
-        usage_error(f"the request isn't complete, or impossible: {problem!r}")
+        console.usage_error(f"the request isn't complete, or impossible: {problem!r}")
 
 
 def _make_request_table(answer: OddsAnswer) -> RenderableType:
@@ -157,25 +154,29 @@ def _make_request_table(answer: OddsAnswer) -> RenderableType:
             f"{answer.rules}, {answer.players} players; you have {', '.join(answer.own)}; {answer.unseen} cards unseen"
         ),
         Text(),
-        make_table(["role", *(Column(f"seat {seat}", number=True) for seat in seats)], rows),
+        console.make_table(["role", *(console.Column(f"seat {seat}", number=True) for seat in seats)], rows),
         Text(),
         Text("Chance that the opponent has the role, as in kits. It ignores claims.", style="dim"),
     )
 
 
-def _roles(option: str, text: str, ruleset: Ruleset) -> list[Role]:
+def _roles(flag: str, text: str, ruleset: Ruleset) -> list[Role]:
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     known = {role.value: role for role in ruleset.roles}
     for word in words:
         if word not in known:
-            usage_error(f"{option} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(known)}")
+            console.usage_error(
+                f"{flag} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(known)}"
+            )
     return sorted(known[word] for word in words)
 
 
 def _numbers(text: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
     if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
-        usage_error(f"--cards-left {text!r}: write one number for each opponent, separated by commas, as in 2,2,1")
+        console.usage_error(
+            f"--cards-left {text!r}: write one number for each opponent, separated by commas, as in 2,2,1"
+        )
     return [int(word) for word in words]
 
 
@@ -227,7 +228,7 @@ def _make_odds_table(
     return Group(
         Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
         Text(),
-        make_table(["role", *(Column(name, number=True) for name in numbers)], rows),
+        console.make_table(["role", *(console.Column(name, number=True) for name in numbers)], rows),
         Text(),
         *(Text(note, style="dim") for note in notes),
     )
