@@ -45,6 +45,7 @@ def check(folder: Path, script: Script, **settings: object) -> list[CheckStep]:
         timeouts=Timeouts(1e9, 0.0),
         leave_s=1e9,
         endurance_s=1e9,
+        progress_s=1e9,
     )
     checking = BotCheck(replace(usual, **settings))  # type: ignore[arg-type]
     return [*checking.steps_before_run(str(folder / "bot.py")), *checking.steps_of_run()]
