@@ -48,11 +48,11 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     others = [word for word in legal.words if word != right]
     others.sort(key=lambda word: data["results"][word][0], reverse=True)
     games = data["results"][right][1]
-    reasons = {
+    replies = {
         word: f"**{_start(texts[word])}**: {shares[word]} of the games won. Another move wins more." for word in others
     }
     theme, reason = _explain(course, right, names)
-    first = course.ask({"say": "Which move wins most often?", "why": reasons}, right)
+    first = course.ask({"say": "Which move wins most often?", "why": replies}, right)
     shown = [f"**{texts[right]}** {shares[right]}", *(f"{texts[word]} {shares[word]}" for word in others[:_SHOWN])]
     gain = round(100 * (data["results"][right][0] - data["results"][others[0]][0]))
     results = f"It wins {gain} more of 100 games than the next best move. Games won: {', '.join(shown)}."
