@@ -20,7 +20,7 @@ SAMPLES = Path(__file__).parents[2] / "sample_bots"
 SEARCH = 40_000  # games of the search for one bot: a minute of CPU for bots that don't search themselves
 SECONDS = 300.0  # CPU time of the search, where games take long
 GAMES = 2400  # on fresh deals: a win rate is known to 2 points
-RACE = 120  # games of a change
+RACE = 120  # games of a change, at most as many as of the search
 FRESH_SEED = 2_000_000
 # What a response without such habits doesn't do: words, its habits, and one of them with words that shows the cost.
 RESTRAINTS = (
@@ -74,7 +74,7 @@ def search_for(table: exploit.ExploitTable, games: int, seconds: float) -> explo
         return table.games > part * games or time.process_time() - began > part * seconds
 
     search = exploit.Search(table, is_spent)
-    search.run(RACE)
+    search.run(min(RACE, games))
     return search
 
 

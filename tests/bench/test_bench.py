@@ -34,7 +34,7 @@ def test_the_bare_loop_has_the_same_conversation_as_the_referee(tmp_path: Path) 
 )
 def test_responses_prints_the_section_of_a_sample_bot(bot: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The search is too short for all of the documented table. The last bot has no kit, and is a process."""
-    responses.main([bot, "--search", "40", "--games", "24"])
+    responses.main([bot, "--search", "24", "--games", "24"])
     out = capsys.readouterr().out
     assert re.search(words, out, re.DOTALL)
     page = (Path(__file__).parents[2] / "docs/explanation/sample-bots.md").read_text(encoding="utf-8")
