@@ -41,16 +41,14 @@ NO_NODE = None if shutil.which("node") else "it isn't installed"
 # Tests that run in one process of pytest-xdist, in order, by what their ids match. Without long tests, those of a file
 # do, too: it makes its fixtures and caches once. The others run anywhere.
 TOGETHER = (
-    # Their tests share runs, which each process would play again.
-    re.compile(r"(cli/test_bad_input|cli/test_check|run/test_crashes)\.py::"),
+    # Their tests share runs, ladders or servers, which each process would make again.
+    re.compile(r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
-    # One browser serves all tests of a module, and one server.
-    re.compile(r"(replay|ladder/web)/test_browser\.py"),
-    # A ladder is served once.
-    re.compile(r"cli/test_(submit)\.py::"),
+    # One browser serves all tests of a module.
+    re.compile(r"(test_browser|test_projector|compare/test_page|tables/test_(?:local|page)|lessons/test_puzzle|test_site)\.py::"),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.

@@ -20,7 +20,8 @@ PAIRS = 12
 
 
 def run_compare(place: Place, *more: object, old: str = "old.py", new: str = "new.py") -> Ran:
-    return place.run("compare", old, new, "--against", "c.py", "--max-pairs", 24, *more, "--json")
+    words = ("--against", "c.py", "--max-pairs", 2 * PAIRS, "--match-games", PAIRS)
+    return place.run("compare", old, new, *words, *more, "--json")
 
 
 def write_bots(place: Place) -> Place:
@@ -39,7 +40,7 @@ def bots(place: Place) -> Place:
 def both(places: Callable[[], Place]) -> tuple[Place, Ran]:
     """Return a comparison of two blocks, `out` of its place, which stays unchanged."""
     place = write_bots(places())
-    return place, run_compare(place, "--match-games", PAIRS, "--out", "out")
+    return place, run_compare(place, "--out", "out")
 
 
 def test_both_halves_have_the_same_deals_seats_opponents_and_handles(both: tuple[Place, Ran]) -> None:
@@ -93,7 +94,7 @@ def test_the_records_of_a_comparison_are_those_of_a_run(both: tuple[Place, Ran])
 
 
 def test_a_killed_comparison_resumes_and_counts_nothing_twice(bots: Place) -> None:
-    process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 60, "--out", "out")
+    process = bots.start("compare", "old.py", "new.py", "--against", "c.py", "--max-pairs", 36, "--out", "out")
     records = bots.folder / "out" / "records"
     bots.wait(lambda: len(list(records.glob("*.jsonl"))) >= 2, process=process)
     os.killpg(process.pid, signal.SIGKILL)
@@ -206,24 +207,12 @@ def test_a_revision_that_is_not_there_is_refused(bots: Place) -> None:
 def test_a_version_may_be_an_opponent(bots: Place) -> None:
     repository(bots.folder)
     bots.bot("d.py", "# d\n" + QUICK_BOT)
-    ran = bots.run(
-        "compare",
-        "old.py",
-        "new.py",
-        "--seats",
-        3,
-        "--against",
-        "c.py",
-        "d.py",
-        "c.py@HEAD",
-        "--max-pairs",
-        36,
-        "--json",
-    )
+    opponents = ("--seats", 3, "--against", "c.py", "d.py", "c.py@HEAD")
+    ran = bots.run("compare", "old.py", "new.py", *opponents, "--max-pairs", 18, "--json")
     assert ran.code == 0, ran.err
     assert ran.json["opponents"] == ["c", "d", "c.py@HEAD"]
     assert [row["bot"] for row in ran.json["by_opponent"]] == ["c", "d", "c.py@HEAD"]
-    assert [row["blocks"] for row in ran.json["by_opponent"]] == [8, 8, 8]
+    assert [row["blocks"] for row in ran.json["by_opponent"]] == [4, 4, 4]
 
 
 def test_a_version_that_forfeits_must_be_fixed_before_its_verdict_counts(bots: Place) -> None:
