@@ -33,7 +33,7 @@ with Database(sys.argv[1], check=require_revision).read() as connection:
 """
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Give the folder of a ladder of release 1.0, with its database at schema 0100."""
     folder = tmp_path / "spring"
@@ -102,6 +102,7 @@ def open_any(folder: Path) -> store.Database:
     return store.Database(url.replace("sqlite:///ladder.db", f"sqlite:///{folder}/ladder.db"))
 
 
+@pytest.mark.parametrize("old", ["sqlite", "postgresql"], indirect=True)
 def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> None:
     """Source: shown.json, the output of commands of release 1.0, whose model gave other ratings.
 
@@ -118,6 +119,7 @@ def test_a_ladder_of_the_release_is_upgraded_and_shows_the_same(old: Path) -> No
         assert ladder.play.match_games == 6
 
 
+@pytest.mark.parametrize("old", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
 def test_the_next_version_upgrades_only_when_it_is_told_to(old: Path, next_version: Path, tmp_path: Path) -> None:
     rows = all_rows(old)
     shown = show(old)

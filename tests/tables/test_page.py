@@ -16,6 +16,7 @@ from tests.tables import looks
 from tests.tables.table_server import TableServer, serve_tables
 from tests.tables.test_chat import store_at_once
 
+FEW = ("coup", "duel", "open-table", "reformation-inquisitor")  # which have all roles, actions and words
 HOSTILE = '<img src=x onerror="alert(1)">\u202e"'
 
 
@@ -41,13 +42,13 @@ def window(browser: Reader) -> Iterator[Callable[..., Any]]:
 
 def played(*pages: Any) -> None:
     """Play by pressing the first offered key until the game is over for all."""
-    for _ in range(20_000):
+    for _ in range(5_000):
         for page in pages:
             if page.locator(".moves button.move").count() and not page.locator(".moves .first").count():
                 page.keyboard.press("1")
                 if page.locator("dialog[open]").count():
                     page.locator("dialog[open] .move").last.click()
-            page.wait_for_timeout(5)
+            page.wait_for_timeout(20)  # to look costs time of the page
         if all(page.locator(".moves .first").count() for page in pages):
             return
     raise AssertionError("the game has no end")
@@ -205,7 +206,8 @@ def test_seats_stand_around_the_table_and_the_next_move_is_in_view(
             assert found["covered"] == 0
             assert found["hidden"] == 0, (width, found)
             assert found["moves"] < 0
-            assert axe(page) == []
+            if seats == 10 or width == 1280:
+                assert axe(page) == []
 
 
 def asked(
@@ -388,13 +390,14 @@ def test_no_option_and_no_card_is_cut_off(window: Callable[..., Any]) -> None:
 
 def test_no_word_breaks_and_no_text_overlaps(browser: Reader, tmp_path: Path) -> None:
     """This holds for the longest question of each kind with 0 and 4 tags, and the lobby, in windows of all sizes."""
-    frames = {kind: (rules, frame) for rules in PRESETS for kind, frame in looks.questions(rules).items()}
+    frames = {kind: (rules, frame) for rules in ("andy", *FEW) for kind, frame in looks.questions(rules).items()}
     assert {*messages.KINDS.values()} - {*frames} <= {"examine_show"}
     shown = [(rules, kind, looks.tagged(frame, tags)) for kind, (rules, frame) in frames.items() for tags in (0, 4)]
     shown += [("coup", "lobby", looks.lobby(frames["turn"][1]))]
-    wrong = []
+    wrong, opened = [], ""
     for number, (rules, kind, frame) in enumerate(sorted(shown, key=lambda each: each[0])):
-        page = looks.open_page(browser, tmp_path, rules)
+        if opened != rules:
+            page, opened = looks.open_page(browser, tmp_path, rules), rules
         looks.show(page, frame, number)
         for width, height in looks.SIZES:
             page.set_viewport_size({"width": width, "height": height})
@@ -584,7 +587,6 @@ def test_a_request_says_what_its_moves_claim_cost_and_risk(window: Callable[...,
             assert page.get_by_role("button", name="Pass until my turn").is_visible() == can_pass
 
 
-FEW = ("coup", "duel", "open-table", "reformation-inquisitor")  # which have all roles, actions and words
 SHOWN = [pytest.param(rules, marks=() if rules in FEW else pytest.mark.soak) for rules in PRESETS]
 
 

@@ -124,7 +124,7 @@ class Person:
         began = time.monotonic()
         while not done():
             assert time.monotonic() - began < limit_s, self.text()
-            time.sleep(0.3)
+            time.sleep(1)  # to load a page costs time of the awaited processes
             self.page.reload()
         self.trial.now.wait_s += time.monotonic() - began
 

@@ -1,9 +1,7 @@
 """Tests of the projector view of a final in a real browser."""
 
 from collections.abc import Callable
-from contextlib import closing
-
-import pytest
+from contextlib import ExitStack, closing
 
 from ladder.grading import create_final, reveal_final_results
 from tests.chromium import WAIT_MS, Reader
@@ -14,9 +12,8 @@ from tests.ladder.web.ladder_server import serve_ladder
 DOCUMENT = "document.querySelector('.featured iframe').contentDocument"
 
 
-@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 def test_the_board_of_an_open_final_follows_its_matches(
-    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], motion: str
+    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]]
 ) -> None:
     """The page keeps its featured game, and shows its controls only if it doesn't play by itself."""
     place = places()
@@ -27,33 +24,35 @@ def test_the_board_of_an_open_final_follows_its_matches(
         serve(ladder, 3)
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
-        context = browser.browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion=motion)
-        page, wrong = context.new_page(), []
-        page.set_default_timeout(WAIT_MS)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text))
-        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
-            page.goto(f"{server.url}/finals/last/projector")
-            page.get_by_text("3 of 20 matches played").wait_for()
-            featured = page.frame_locator(".featured iframe")
-            featured.locator(".seat, .place").first.wait_for()
-            assert featured.locator(".controls").is_visible() == (motion == "reduce")
-            assert page.evaluate(f"!!{DOCUMENT}.querySelector('[aria-label=pause]')") == (motion == "no-preference")
-            page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }; 0")
-            page.evaluate("document.querySelector('#board tbody').append(document.querySelector('#board tr'))")
-            page.locator("#board .up").wait_for()
-            assert page.locator("#board .down").inner_text() == "▼1"
-            assert (page.evaluate("animations") > 0) == (motion == "no-preference")
-            shown = page.locator(".featured iframe").get_attribute("src")
+        shown, wrong = {}, []
+        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server, ExitStack() as stack:
+            for motion in ("reduce", "no-preference"):  # the last, whose replay ends by itself, is looked at first
+                context = browser.browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion=motion)
+                page = stack.enter_context(closing(context)).new_page()
+                page.set_default_timeout(WAIT_MS)
+                page.on("pageerror", lambda error: wrong.append(str(error)))
+                page.on("console", lambda said: wrong.append(said.text))
+                page.goto(f"{server.url}/finals/last/projector")
+                page.get_by_text("3 of 20 matches played").wait_for()
+                featured = page.frame_locator(".featured iframe")
+                featured.locator(".seat, .place").first.wait_for()
+                assert featured.locator(".controls").is_visible() == (motion == "reduce")
+                assert page.evaluate(f"!!{DOCUMENT}.querySelector('[aria-label=pause]')") == (motion == "no-preference")
+                page.evaluate("animations = 0; Element.prototype.animate = () => { animations += 1; }; 0")
+                page.evaluate("document.querySelector('#board tbody').append(document.querySelector('#board tr'))")
+                page.locator("#board .up").wait_for()
+                assert page.locator("#board .down").inner_text() == "▼1"
+                assert (page.evaluate("animations") > 0) == (motion == "no-preference")
+                shown[page] = page.locator(".featured iframe").get_attribute("src")
             serve(ladder)
-            page.get_by_text("20 of 20 matches played").wait_for()
-            assert page.locator(".featured iframe").get_attribute("src") == shown
-            page.evaluate(f"{DOCUMENT}.dispatchEvent(new Event('replayend'))")
-            page.locator(".featured iframe:not([src*='/matches/3/'])").wait_for()
-            assert page.evaluate("document.documentElement.scrollHeight") <= 720
-            assert axe(page) == []
+            for page, source in reversed(shown.items()):
+                page.get_by_text("20 of 20 matches played").wait_for()
+                assert page.locator(".featured iframe").get_attribute("src") == source
+                page.evaluate(f"{DOCUMENT}.dispatchEvent(new Event('replayend'))")
+                page.locator(".featured iframe:not([src*='/matches/3/'])").wait_for()
+                assert page.evaluate("document.documentElement.scrollHeight") <= 720
+                assert axe(page) == []
         assert wrong == []
-        context.close()
 
 
 SMALL = """(least) => [...document.querySelectorAll(".screen *")].filter((part) => part.checkVisibility()
@@ -61,9 +60,8 @@ SMALL = """(least) => [...document.querySelectorAll(".screen *")].filter((part) 
   && parseFloat(getComputedStyle(part).fontSize) < least).map((part) => part.outerHTML)"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1280, 800)])
 def test_a_final_fills_the_screen_in_large_letters(
-    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]], width: int, height: int
+    browser: Reader, places: Callable[[], Place], axe: Callable[..., list[str]]
 ) -> None:
     """While its results are hidden, it shows all 60 bots, else ten; then podium and decisive match."""
     place = places()
@@ -79,28 +77,29 @@ def test_a_final_fills_the_screen_in_large_letters(
         create_final(ladder, "open", None, games=2, actor="teacher", is_open=True)
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
-        page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
-        page.set_default_timeout(WAIT_MS)
-        least = 31 * width / 1920
         with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
-            page.goto(f"{server.url}/finals/last/projector")
-            assert page.locator(".players li").count() == 62
-            assert page.evaluate("document.documentElement.scrollHeight") <= height
-            assert (page.evaluate(SMALL, least), axe(page)) == ([], [])
-            page.goto(f"{server.url}/finals/open/projector")
-            assert page.locator("#board tr").count() == 10
-            assert page.evaluate("document.documentElement.scrollHeight") <= height
-            page.goto(f"{server.url}/finals/short/projector")
-            page.locator(".staged").wait_for()
-            for part in [*page.locator("tr").all()[::-1], *page.locator(".finale").all()]:
-                assert not part.is_visible()
-                page.keyboard.press("Space")
-                part.wait_for()
-                box = part.bounding_box()
-                assert -1 <= box["y"] <= height + 1 - box["height"]
-                if part.evaluate("part => part.matches('.finale')"):
-                    page.reload()
+            for width, height in ((1920, 1080), (1280, 800)):
+                page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
+                page.set_default_timeout(WAIT_MS)
+                least = 31 * width / 1920
+                page.goto(f"{server.url}/finals/last/projector")
+                assert page.locator(".players li").count() == 62
+                assert page.evaluate("document.documentElement.scrollHeight") <= height
+                assert (page.evaluate(SMALL, least), axe(page)) == ([], [])
+                page.goto(f"{server.url}/finals/open/projector")
+                assert page.locator("#board tr").count() == 10
+                assert page.evaluate("document.documentElement.scrollHeight") <= height
+                page.goto(f"{server.url}/finals/short/projector")
+                page.locator(".staged").wait_for()
+                for part in [*page.locator("tr").all()[::-1], *page.locator(".finale").all()]:
+                    assert not part.is_visible()
+                    page.keyboard.press("Space")
                     part.wait_for()
-            assert page.evaluate(SMALL, least) == []
-            page.frame_locator(".finale iframe").locator(".seat, .place").first.wait_for()
-        page.context.close()
+                    box = part.bounding_box()
+                    assert -1 <= box["y"] <= height + 1 - box["height"]
+                    if part.evaluate("part => part.matches('.finale')"):
+                        page.reload()
+                        part.wait_for()
+                assert page.evaluate(SMALL, least) == []
+                page.frame_locator(".finale iframe").locator(".seat, .place").first.wait_for()
+                page.context.close()
