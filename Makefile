@@ -98,7 +98,8 @@ test-rest: $(VENV)/.dev
 # compares the results of a run with those of the uncompiled arena.
 test-compiled: $(VENV)/.dev dist/.wheel
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
-	$(PYTHON) -m venv "$$folder/venv" && "$$folder/venv/bin/pip" -q install -c constraints.txt "$$(ls -t dist/*-cp*.whl | head -1)" && \
+	$(PYTHON) -m venv --without-pip "$$folder/venv" && \
+	$(PIP) --python "$$folder/venv/bin/python" install --no-compile -c constraints.txt "$$(ls -t dist/*-cp*.whl | head -1)" && \
 	PATH="$$folder/venv/bin:$$PATH" .ci/use && \
 	$(BIN)/python -m zipfile -e "$$(ls -t dist/*-cp*.whl | head -1)" "$$folder" && \
 	git ls-files -z | xargs -0 cp --parents --target-directory "$$folder" && \
