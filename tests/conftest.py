@@ -42,13 +42,17 @@ NO_NODE = None if shutil.which("node") else "it isn't installed"
 # do, too: it makes its fixtures and caches once. The others run anywhere.
 TOGETHER = (
     # Their tests share runs, ladders or servers, which each process would make again.
-    re.compile(r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"),
+    re.compile(
+        r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"
+    ),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
     # One browser serves all tests of a module.
-    re.compile(r"(test_browser|test_projector|compare/test_page|tables/test_(?:local|page)|lessons/test_puzzle|test_site)\.py::"),
+    re.compile(
+        r"((?:replay|web)/test_browser|test_projector|test_puzzle|test_site|(?:compare|tables)/test_(?:local|page))\.py::"
+    ),
     # A language's bots are compiled once.
     re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
     # They share a cluster of Dask.

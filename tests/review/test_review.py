@@ -120,7 +120,7 @@ def test_taking_the_last_card_of_the_last_opponent_wins() -> None:
 def test_estimated_chances_agree_with_outcomes() -> None:
     """All decisions are binned: where the playouts predict a loss, the game is mostly lost."""
     said: list[tuple[float, bool]] = []
-    for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=36):
+    for record in records(*(sample(f"sample:{name}") for name in ("honest", "bluffer", "counter")), games=12):
         for place, bot in enumerate(record.header.bots):
             lost = set(review.lost_games(record, bot))
             for judged in review.MoveEvaluator().judge(
