@@ -128,7 +128,7 @@ def deadlines_of_user(
             each for each in versions if each.status not in (store.ACCEPTED, store.REJECTED) and each.owner_id in team
         ]
         waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
-        why = None if own.extension is None else own.extension.reason
+        why = None if own.extension is None or own.at == deadline.at.timestamp() else own.extension.reason
         late = None if counts or own.last == own.closes else own.last
         refs = tuple(version.version_ref for version in counts)
         days = None

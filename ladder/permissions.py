@@ -278,7 +278,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "FinalState": {
         _ANYBODY: "name commitment key versions games_per_version matches played pending abandoned is_open"
         " extra_rounds max_extra_rounds featured_match champion champion_owner standings podium"
-        " podium_owners decisive_matches isolated revision state remaining_s void"
+        " podium_owners decisive_matches isolated revision state remaining_s void deadline_at"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
     "GradesPage": {_ANYBODY: "grades deadlines finals published releases computed_at measured_until"},

@@ -4,10 +4,11 @@ The file stays the truth: a change keeps comments, order and all that a form doe
 may change the database, the sign-in provider and the public address."""
 
 import hashlib
+import math
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -182,13 +183,24 @@ def _list_notices(
     if (new.baselines != old.baselines or measures) and has_grades:
         what = describe_settings(change)
         notices.append(f"Grades of all users, except released ones, are computed again: {what}")
+    unmoved = [each.at for each in old.deadlines]
+    moved = {each.name: each.at.timestamp() for each in new.deadlines if each.at not in unmoved}
+    extensions = store.extensions_in_force(connection)
+    ended = {each.user_id for each in extensions if (each.extended_until or math.inf) <= moved.get(each.deadline, 0)}
+    if ended:
+        logins = _list_logins(connection, ended)
+        notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
     return past, notices
+
+
+def _list_logins(connection: Connection, ids: Collection[int]) -> str:
+    return ", ".join(user.login for user in store.all_users(connection) if user.id in ids)
 
 
 def _describe_removal(connection: Connection, deadline: str) -> list[str]:
     """Return what a ladder keeps of a removed deadline, and doesn't use: its extensions and released grades."""
     extended = {each.user_id for each in store.extensions_in_force(connection) if each.deadline == deadline}
-    logins = ", ".join(user.login for user in store.all_users(connection) if user.id in extended)
+    logins = _list_logins(connection, extended)
     released = [each.name for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
     notices = [f"Extensions don't apply any more: {logins}"] if logins else []
     return notices + ([f"Grades lose their tab for what was released as: {', '.join(released)}"] if released else [])
@@ -256,7 +268,7 @@ def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bo
     """Return the field of a setting by its JSON schema. bots: the choices of a setting that is a bot."""
     kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
-    if not optional:
+    if not optional or (kind in ("integer", "number") and shape.get("default") is not None):  # empty isn't 0
         attributes["required"] = True
     if kind in ("integer", "number"):
         attributes["step"] = 1 if kind == "integer" else "any"

@@ -1,8 +1,9 @@
 """Let users form teams themselves, if ladder.toml allows it: a user names a team, and its members invite others.
 
 An invitation is a credential of the member that created it. It admits users to the team in which that member is when
-it is used, until the team is full. Users can't leave a team or change it themselves. The quota of bots holds when a
-user joins: the user's bots beyond it are disabled, and keep counting at deadlines that have closed.
+it is used, until the team is full. Users can't leave a team themselves, unless they formed it and are its only member.
+The quota of bots holds when a user joins: the user's bots beyond it are disabled, and keep counting at deadlines that
+have closed.
 """
 
 from sqlalchemy import Connection
@@ -20,7 +21,6 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
 
     Raises LadderError if the team exists, or users can't form teams.
     """
-    _max_members(ladder)
     own = users.current_memberships(connection).get(login)
     others = {
         each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team
@@ -41,20 +41,19 @@ def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:
     return users.issue_secret(ladder, login, store.TEAM, login, store.TEAM, check=check)
 
 
-def find_invitation(ladder: Ladder, secret: str) -> store.Membership:
-    """Return the membership of the user that created an invitation. Raises LadderError if it isn't valid."""
-    return ladder.database.read_with_retry(lambda connection: _get_inviter(ladder, connection, secret))
+def preview_invitation(ladder: Ladder, login: str, secret: str) -> tuple[str, list[str]]:
+    """Return the team of an invitation, and the names of the user's bots that accepting it would disable.
 
-
-def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
-    """Return the names of a user's bots that accepting an invitation would disable.
-
-    Raises LadderError if the invitation isn't valid.
+    Raises LadderError as `accept_invitation` does, and for a member of the team.
     """
 
-    def read(connection: Connection) -> list[str]:
+    def read(connection: Connection) -> tuple[str, list[str]]:
         inviter = _get_inviter(ladder, connection, secret)
-        return [bot.name for bot in _surplus_bots(connection, ladder, login, inviter)]
+        own = users.current_memberships(connection).get(login)
+        if own is not None and own.team == inviter.team:
+            raise LadderError(f"you are in the team {escape_control(own.team)} already.\nSend the link to others.")
+        _require_place(ladder, connection, login, inviter.team)
+        return inviter.team, [bot.name for bot in _surplus_bots(connection, ladder, login, inviter)]
 
     return ladder.database.read_with_retry(read)
 
@@ -63,14 +62,9 @@ def list_surplus_bots(ladder: Ladder, login: str, secret: str) -> list[str]:
 def accept_invitation(connection: Connection, ladder: Ladder, login: str, secret: str) -> None:
     """Add a user to the team of an invitation, and disable the user's bots beyond the team's quota.
 
-    Raises LadderError if the invitation isn't valid or the team is full.
+    Raises LadderError if the invitation isn't valid, the team is full, or the user is staff or in another team.
     """
-    most = _max_members(ladder)
     inviter = _get_inviter(ladder, connection, secret)
-    if sum(each.team == inviter.team for each in users.current_memberships(connection).values()) >= most:
-        raise LadderError(
-            f"the team {escape_control(inviter.team)} is full: {format_count(most, 'member')}.\nForm another."
-        )
     surplus = _surplus_bots(connection, ladder, login, inviter)
     _join(ladder, connection, login, inviter.team, f"{users.INVITED} {inviter.login}")
     bot_quotas.disable_surplus_bots(ladder, connection, surplus, login)
@@ -83,12 +77,34 @@ def _surplus_bots(
     return bot_quotas.list_surplus_bots(ladder, connection, [get_user(connection, login).id], party)
 
 
-def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:
+def _require_place(ladder: Ladder, connection: Connection, login: str, team: str) -> None:
+    """Raise LadderError if a team is full, or the user is staff or can't leave another team."""
+    most = _max_members(ladder)
+    if sum(each.team == team for each in users.current_memberships(connection).values()) >= most:
+        raise LadderError(f"the team {escape_control(team)} is full: {format_count(most, 'member')}.\nForm another.")
     user = get_acting_user(connection, login)
+    if user.staff:
+        raise LadderError("staff can't join a team.\nOpen the link as a student.")
+    own = users.current_memberships(connection).get(user.login)
+    if own is not None and own.team != team and not _is_alone(connection, user, own):
+        raise LadderError("You are in a team already.\nAsk the staff to change it.")
+
+
+def _is_alone(connection: Connection, user: store.User, own: store.Membership) -> bool:
+    """Return whether a user formed the own team, and is its only member."""
+    entries = store.list_audit_entries(connection, user_id=user.id, actions=("team",))
+    members = [each for each in users.current_memberships(connection).values() if each.team == own.team]
+    formed = [each.reason for each in entries[-1:]] == [f"joined {own.team}: {users.FORMED}"]
+    return formed and len(members) == 1
+
+
+def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:
+    _require_place(ladder, connection, login, team)
+    user, now = get_acting_user(connection, login), ladder.clock()
     own = users.current_memberships(connection).get(user.login)
     if own is not None and own.team != team:
-        raise LadderError("You are in a team already.\nAsk the staff to change it.")
-    users.add_members(connection, [(user, team)], user.login, reason=reason, move=False, now=ladder.clock(), since=None)
+        users.leave_current_team(connection, user, user.login, reason, now)
+    users.add_members(connection, [(user, team)], user.login, reason=reason, move=False, now=now, since=None)
 
 
 def _get_inviter(ladder: Ladder, connection: Connection, secret: str) -> store.Membership:

@@ -45,11 +45,15 @@ class ViewContext:
         return None if has_live_runner(self.connection) else NO_RUNNER
 
     @cached_property
+    def freeze_reason(self) -> str | None:
+        """That and why the ladder is frozen; None if it isn't."""
+        frozen = find_freeze_entry(self.connection)
+        return None if frozen is None else f"The ladder is frozen ({frozen.reason}): {FROZEN}"
+
+    @cached_property
     def rated_stall_reason(self) -> str | None:
         """Why no rated matches start; None if they may start."""
-        frozen = find_freeze_entry(self.connection)
-        why = None if frozen is None else f"The ladder is frozen ({frozen.reason}): {FROZEN}"
-        return self.stall_reason or why
+        return self.stall_reason or self.freeze_reason
 
 
 FROZEN = "no rated matches start. Checks, challenges and finals continue."

@@ -148,7 +148,9 @@ def normal_name(name: str) -> str:
         raise ValueError(f'its name "{escape_control(name)}" contains characters that can\'t be printed')
     if name != name.strip():
         raise ValueError(f'its name "{name}" begins or ends with a space')
-    if "/" in name or name in {".", ".."}:
+    if "/" in name:
+        raise ValueError(f'its name "{name}" contains "/"')
+    if name in {".", ".."}:
         raise ValueError(f'its name "{name}" looks like a path')
     if len(name) > MAX_NAME_CHARACTERS:
         raise ValueError(f'its name "{name}" is longer than {MAX_NAME_CHARACTERS} characters')

@@ -77,6 +77,7 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
         for name in row[2]
     ]
     unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
+    unread += [f"{versions[number].version_ref} has no code of its own" for number in found["common"]]
     pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
 

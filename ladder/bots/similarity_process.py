@@ -40,7 +40,8 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     """Compare programs, (owner, kind, text), of different owners, ignoring text in `common`, (kind, text).
 
     Return `pairs`, (index, other index, percent of the first in the other, percent of the other in the first), and
-    `skipped`, the indices of programs that took too long or could not be parsed.
+    `skipped`, the indices of programs that took too long or could not be parsed, and `common`, those of programs
+    without any text that isn't in `common`.
     """
     import numpy as np
     from copydetect.utils import winnow
@@ -58,9 +59,11 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     for a, b in combinations(prints, 2):
         (one, there), (other, here) = prints[a], prints[b]
         same = count_covered_chars(there[np.isin(one, other)]), count_covered_chars(here[np.isin(other, one)])
-        if programs[a][0] != programs[b][0] and min(same) >= MIN_COMMON_CHARS:
+        least = 1 if programs[a][2] == programs[b][2] else MIN_COMMON_CHARS
+        if programs[a][0] != programs[b][0] and min(same) >= least:
             pairs.append((a, b, 100 * same[0] / count_covered_chars(there), 100 * same[1] / count_covered_chars(here)))
-    return {"pairs": pairs, "skipped": [number for number in range(len(programs)) if number not in prints]}
+    skipped = [number for number in range(len(programs)) if number not in prints]
+    return {"pairs": pairs, "skipped": skipped, "common": [number for number in prints if not prints[number][0].size]}
 
 
 def _raise_timeout(*_: object) -> None:

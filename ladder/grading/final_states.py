@@ -14,7 +14,8 @@ from ladder.view_context import ViewContext, paginate
 @dataclass(frozen=True, slots=True)
 class FinalState:
     """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
-    void: ids of the played matches that don't count.
+    void: ids of the played matches that don't count. deadline_at: the deadline at which its versions count, as Unix
+    time; None without one.
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
     versions, which play games_per_version games or more each. champion: the ref of the version that won, without
@@ -50,6 +51,7 @@ class FinalState:
     state: str = "queued"
     remaining_s: float | None = None
     void: tuple[int, ...] = ()
+    deadline_at: float | None = None
 
     @property
     def progress(self) -> str:
@@ -122,6 +124,7 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
             if match.status == store.ENDED and match.outcome != store.PLAYED
         ),
         is_open=final.is_open,
+        deadline_at=final.deadline_at,
         void=tuple(match.id for match in matches if match.outcome == store.PLAYED and not match.is_rated),
         extra_rounds=len(final.extra_rounds),
         max_extra_rounds=final.max_extra_rounds,

@@ -15,6 +15,7 @@ import csv
 import io
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from statistics import mean, median
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from arena.rating import Estimate
-from ladder.grading.baselines import BaselineResult
+from ladder.grading.baselines import BaselineResult, describe_baseline_result
 from ladder.store import ERASED
 from ladder.users import UserSummary
 
@@ -60,6 +61,11 @@ class Grade:
     def graded_points(self) -> float | None:
         """The points for a gradebook: None for a user who may still submit, whose row stays blank."""
         return self.points if self.open_until is None else None
+
+    @property
+    def notes(self) -> str:
+        """The part of the reason that isn't about baselines: lateness, an extension, or why no version counts."""
+        return self.reason.removeprefix("; ".join(map(describe_baseline_result, self.baselines))).removeprefix("; ")
 
     @property
     def late(self) -> str | None:
@@ -389,11 +395,14 @@ def _format_end(timestamp: float) -> str:
 def describe_open_grades(grades: Grades) -> str:
     """Return the users who may still submit, or could if it weren't for the final, as a sentence; "" without any."""
     open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
-    ends = [f"{escape_control(login)} {_format_end(at)}" for login, at in open_ones]
-    more = f" and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
-    users = "1 user" if len(ends) == 1 else f"{len(ends)} users"
+    ends = defaultdict[str, list[str]](list)
+    for login, at in open_ones[:MAX_NAMED_USERS]:
+        ends[_format_end(at)].append(escape_control(login))
+    named = ", ".join(f"{', '.join(logins)} {end}" for end, logins in ends.items())
+    more = f", and {len(open_ones) - MAX_NAMED_USERS} more" if len(open_ones) > MAX_NAMED_USERS else ""
+    users = format_count(len(open_ones), "user")
     what = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"
-    return f"{what}: {', '.join(ends[:MAX_NAMED_USERS])}{more}" if ends else ""
+    return f"{what}: {named}{more}" if open_ones else ""
 
 
 def _format_utc(timestamp: float | None) -> str | None:

@@ -294,7 +294,7 @@ def _make_candidate(
 
 
 def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
-    if due.extension is None:
+    if due.extension is None or due.at == deadline.at.timestamp():
         return ""
     spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
     return f"extended until {deadlines.format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"

@@ -50,6 +50,7 @@ from ladder.users.teams import (
     current_memberships,
     import_teams,
     join_teams,
+    leave_current_team,
     leave_teams,
 )
 from ladder.users.user_import import UserImport, import_users, preview_import

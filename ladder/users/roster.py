@@ -24,7 +24,15 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "name": ("name", "full name", "student", "student name", "display name", "first name / last name"),
     "first": ("first name", "firstname", "given name", "forename"),
     "last": ("last name", "lastname", "surname", "family name"),
-    "student_id": ("number", "id number", "sis user id", "student id", "student number", "matriculation number"),
+    "student_id": (
+        "number",
+        "id number",
+        "sis user id",
+        "student id",
+        "student number",
+        "matriculation number",
+        "matrikelnummer",
+    ),
     "section": ("section", "sections", "class", "group", "groups"),
     "pseudonym": ("pseudonym", "alias"),
     "staff": ("staff",),
@@ -107,6 +115,13 @@ def parse_roster(data: bytes, file: str) -> Roster:
     people: list[RosterEntry] = []
     first: dict[tuple[str, str], int] = {}
     turned: list[tuple[int, str, str | None]] = []
+    lost = [
+        escape_control(heading) or "one without a heading"
+        for place, heading in enumerate(header)
+        if place not in places.values() and any(place < len(row) and row[place] for _, row in rows[1:])
+    ]
+    if lost and not {"canvas_id", "moodle_id"} & places.keys():  # whose exports have many
+        remarks.append(RosterRemark(1, f"columns that aren't imported: {', '.join(lost)}"))
     for line, row in rows[1:]:
         if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row):
             continue  # rows of a Canvas export: points possible, posting policies
@@ -115,7 +130,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
                 raise ValueError("this line repeats the header; does the file contain two rosters?")
             if len(row) > len(header) and any(row[len(header) :]):
                 cells = f"{len(row)} cells, but the header has {len(header)}"
-                raise ValueError(f"{cells}; quote cells that contain a comma")
+                raise ValueError(f"{cells}; quote cells that contain the separator")
             person = _read_person(line, {column: row[place] for column, place in places.items() if place < len(row)})
             if "canvas_id" in places and _is_test_student(person):
                 remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))

@@ -166,7 +166,8 @@ class _UserImporter:
         if self._by_login and not self.directory.is_called(user, person.login):
             raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
         if user.id > 0 and person.staff not in (None, user.staff):
-            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff, and a roster can't change that")
+            remedy = f"for the other role, add a second login and withdraw {name}"
+            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff, and a roster can't change that; {remedy}")
         if line is not None and not merged:
             raise ValueError(f"the same user as in line {line}")
         if line is not None:

@@ -5,6 +5,7 @@ Grades can be downloaded as files that gradebooks import. Finals show their prog
 import threading
 from dataclasses import replace
 from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
@@ -98,7 +99,8 @@ def release(
         draft, at = grading.preview_release(request.ladder, *entry, final=final or None, deadline=deadline or None)
         fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
         fields += [("end", str(at.end_sequence)), ("audit", str(at.audit_id))]
-        return render_form(request, "confirm.html", 409, changes=draft.summarize(), fields=fields)
+        what = f'The grades of the {draft.release.scope} are released as "{name}", and users see theirs at once'
+        return render_form(request, "confirm.html", 409, changes=[what, *draft.summarize()], fields=fields)
     grading.release_grades(
         request.ladder,
         *entry,
@@ -217,8 +219,16 @@ def add_final(
     deadline: Annotated[str, Form()] = "",
     is_open: Annotated[bool, Form()] = False,
     extra_rounds: Annotated[int, Form(ge=0, le=20)] = grading.EXTRA_ROUNDS,
+    shown: Annotated[str, Form()] = "",
 ) -> Response:
-    """Create a final of the versions that count at a deadline, or now."""
+    """Create a final of the versions that count at a deadline, or now.
+
+    shown: the games and the deadline of the preview on the form's page; if others are given, show their preview first.
+    """
+    if shown and shown != f"{games} {deadline}":
+        given = {"deadline": deadline, "games": games, "name": name, "extra_rounds": extra_rounds}
+        query = urlencode(given | ({"is_open": "true"} if is_open else {}))
+        return RedirectResponse(f"/admin/finals/new?{query}", 303)
     state = grading.create_final(
         request.ladder,
         name,

@@ -28,7 +28,7 @@ from ladder.clock import DAY_S
 from ladder.home import AccountPage, view_account
 from ladder.ladder import Ladder
 from ladder.settings import LadderError, OpenIDSettings
-from ladder.team_invitations import accept_invitation, find_invitation, form_team, invite_to_team, list_surplus_bots
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team, preview_invitation
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form
 from ladder.web.request_context import (
@@ -168,7 +168,7 @@ def change_password(
     new: Annotated[str, Form()],
     current: Annotated[str, Form()] = "",
     tokens: Annotated[bool, Form()] = False,
-    then: Annotated[str, Form()] = "/account",
+    then: Annotated[str, Form()] = "/account?password=set",
 ) -> Response:
     """Set a password, or change it, and redirect to `then`."""
     count_try(request, "password")
@@ -194,8 +194,7 @@ def set_name_shown(request: CurrentContext, shows_name: Annotated[bool, Form()] 
 @account_router.get("/account/team", include_in_schema=False)
 def show_invitation(request: CurrentContext, invitation: str) -> Response:
     """Show the team of an invitation, and the user's bots beyond its quota, with a button to join it."""
-    team = find_invitation(request.ladder, invitation).team
-    surplus = list_surplus_bots(request.ladder, request.actor, invitation)
+    team, surplus = preview_invitation(request.ladder, request.actor, invitation)
     return render_form(request, "invitation.html", team=team, invitation=invitation, surplus=surplus)
 
 

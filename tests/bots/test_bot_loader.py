@@ -205,7 +205,7 @@ BAD_MANIFESTS: dict[str, tuple[str | bytes, list[str]]] = {
     "a file that isn't there": ('run = "./go"\n', ["isn't a file", "build"]),
     "a path of Windows": ("run = 'python3 src\\\\main.py'\n", ["run has a path with", "Write paths with /"]),
     "the launcher of Windows": ('run = "py main.py"\n', ['starts "py"', "python3"]),
-    "a bad name": ('name = "a/b"\n' + RUN, ['"a/b"', "looks like a path", "Change the line"]),
+    "a bad name": ('name = "a/b"\n' + RUN, ['"a/b"', 'contains "/"', "Change the line"]),
 }
 
 

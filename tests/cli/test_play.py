@@ -111,7 +111,7 @@ def test_rules_for_two_need_no_option_for_seats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--name", "a/b"], "looks like a path"),
+        (["--name", "a/b"], 'contains "/"'),
         (["--seats", "2", "a.py", "b.py"], "--seats 2 is too few for 2 bots and you"),
         (["--rules", "duel", "--seats", "3"], "to two players"),
         (["nothing.py"], "nothing.py"),

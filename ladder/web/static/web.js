@@ -196,7 +196,7 @@ document.addEventListener("submit", (event) => {
 // A form with data-keep stays as it is filled in when the server rejects it, and shows the reason.
 document.addEventListener("submit", async (event) => {
   const form = event.target;
-  if (!form.matches("[data-keep]")) return;
+  if (!form.matches("[data-keep]") || event.submitter?.formMethod === "get") return;
   event.preventDefault();
   const button = event.submitter ?? form.querySelector("button");
   if (!form.querySelector("[role=alert]")) form.append(Object.assign(document.createElement("p"), { className: "bad", role: "alert" }));

@@ -51,7 +51,9 @@ def test_the_version_that_plays_is_compared_and_a_teams_bots_are_of_one_party(
     join_teams(ladder, {"ada": "Red", "bob": "Red"}, "staff", "they asked")
     given: list[tuple[int, str, str]] = []
     inside = importlib.import_module("ladder.bots.similarity")
-    monkeypatch.setattr(inside, "_compare", lambda programs, _: given.extend(programs) or {"pairs": [], "skipped": []})
+    monkeypatch.setattr(
+        inside, "_compare", lambda programs, _: given.extend(programs) or {"pairs": [], "skipped": [], "common": []}
+    )
     assert find_similar_versions(ladder).pairs == ()
     [mine] = [each for each in given if "income" in each[2]]
     assert [each[0] for each in given].count(mine[0]) == 2

@@ -49,6 +49,9 @@ def test_bots_that_have_the_kit_in_common_and_little_else_are_no_pair() -> None:
     assert shares(kit + one, kit + other) == (0.0, 0.0)
     assert shares(kit + one, kit + other, common=[*KITS, ("a.py", "")]) == (0.0, 0.0)
     assert min(shares(kit + one, kit + other, common=[])) > 95  # it is the kit that doesn't count
+    assert shares(kit + one, kit + one) == (100.0, 100.0)  # but equal files with anything of their own
+    assert shares(kit, kit) == (0.0, 0.0)
+    assert compare_programs([("a", "a.py", kit), ("b", "a.py", kit + one)], KITS)["common"] == [0]
 
 
 def test_bots_in_other_languages_and_other_bots_are_no_pair() -> None:

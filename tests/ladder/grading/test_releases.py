@@ -136,7 +136,7 @@ def test_users_who_may_still_submit_have_no_grade(ladder: Ladder) -> None:
     for login in ("bob", "cleo"):
         extend_deadline(ladder, login, name="first", until=None, days=100, late_days=0, actor="t", reason="ill")
     for name, why in (("one", None), ("two", "a regrade")):
-        with pytest.raises(LadderError, match=r"^2 users may still submit: bob until .*, cleo until "):
+        with pytest.raises(LadderError, match=r"^2 users may still submit: bob, cleo until "):
             grading.release_grades(ladder, name, "teacher", why, deadline="first")
         made = grading.release_grades(ladder, name, "teacher", why, deadline="first", incomplete=True)
         assert [grade.graded_points for grade in made.grades.grades] == [70, None, None]

@@ -230,8 +230,9 @@ def test_twenty_problems_are_listed_and_the_others_counted(ladder: Ladder) -> No
 
 
 def test_line_numbers_count_lines_within_cells() -> None:
-    [line] = output('login,name,note\nada,Ada,"one\ntwo"\n,Bob,\n')
+    line, ignored = output('login,name,note,,\nada,Ada,"one\ntwo",,\n,Bob,,,\n')
     assert line.startswith("4: no login")
+    assert ignored == "1: columns that aren't imported: note"
 
 
 def test_missing_pseudonyms_are_drawn_and_stay(ladder: Ladder) -> None:

@@ -112,7 +112,7 @@ def test_a_preview_lists_the_changes_of_an_import_and_makes_none(web: Pages, sta
     assert "1 user will be added, 1 changed" in text
     assert re.findall(r"(\w+): (?:([^<]*) → )?<b>(.*?)</b>", text) == [
         ("name", "Ada", "Ada &lt;L&gt;"), ("section", "", "B"), ("name", "", "Kay"), ("section", "", "B"),
-        ("staff", "", "True"),
+        ("staff", "", "yes"),
     ]  # fmt: skip
     assert person(web.ladder, "ada").user.name == "Ada"
     assert staff.get("/admin/users/kay").status_code == 404
@@ -496,6 +496,11 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     assert "Hours of games: none → 24" in confirm("/admin/settings", asked)[0]
     asked = post(staff, "/admin/users/ada/extend", 409, days="2", **extension)
     assert "The extension ended in the past, on 3 Jan 1970 00:01 UTC" in asked
+    assert "exactly one new end" in post(
+        staff, "/admin/users/ada/extend", 400, days="2", until="2100-05-20T12:00", **extension
+    )
+    moved = change(409, table="deadlines", index="0", **same | {"at": "2096-01-01T00:00"})
+    assert "Extensions end before the new time of the deadline, and give no more time: ada" in moved
     release_grades(web.ladder, "one", "staff", None, deadline="last", incomplete=True)
     asked = change(409, table="deadlines", index="0", remove="true")
     assert confirm("/admin/settings", asked) == [
@@ -533,6 +538,13 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
     text = preview(deadline="first")
     assert "The deadline first closes in" in text
     assert "Create the final" not in text
+    fields = {"name": "last", "games": 24, "extra_rounds": 0, "is_open": "true"}
+    to = post(staff, "/finals", **fields, deadline="", shown="240 first")  # the preview is of other values
+    assert to == "/admin/finals/new?deadline=&games=24&name=last&extra_rounds=0&is_open=true"
+    text = staff.get(to).text
+    assert all(word in text for word in ('value="24 "', 'value="last"', 'value="0" min', "checked"))
+    assert staff.get("/api/finals").json()["items"] == []
+    assert post(staff, "/finals", **fields, deadline="", shown="24 ") == "/finals/last"
 
 
 def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestClient, own: Term) -> None:
@@ -608,6 +620,7 @@ def test_a_participant_sees_only_their_grade(web: Pages, staff: TestClient, own:
     released = ada.get("/grades?deadline=over").text
     assert "Reason for the regrade: points for playing" in released
     assert "Is this grade wrong? Ask kay@uni.example." in released
+    assert "Your grade is the same as in release one." in released
     assert "Grades were released" in ada.get("/").text
     settings.write_text(settings.read_text().replace('"over"', '"moved"'))
     release_grades(web.ladder, "three", "staff", "the first one counts", deadline="moved", incomplete=True)
