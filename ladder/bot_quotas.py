@@ -42,6 +42,17 @@ def disable_surplus_bots(
         disable_bot_row(connection, bot, owner, why, ladder.clock())
 
 
+def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User) -> None:
+    """Activate the newest accepted versions of bots that a team's quota disabled, as far as the quota has room now."""
+    free = ladder.settings.quotas.max_bots_per_user - len(bots_in_quota(connection, store.get_party(connection, user)))
+    for bot in bots_of_party(connection, {user.id}):
+        entry = find_disabling(connection, bot)
+        versions = [each for each in store.versions_of(connection, bot.id) if each.status == store.ACCEPTED]
+        if free > 0 and entry is not None and entry.actor == bot.login and versions:
+            store.set_active_version(connection, versions[-1], bot.login, "left the team", ladder.clock())
+            free -= 1
+
+
 def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
     """Return the decision by which a bot is disabled; None if it isn't, or a version was activated since."""
     entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.formatting import format_count
 from ladder import store
+from ladder.bot_quotas import bots_of_party
 from ladder.clock import DAY_S, parse_time
 from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import Deadline, LadderError, LadderSettings
@@ -111,15 +112,20 @@ def effective_deadlines(
 
 
 def deadlines_of_user(
-    connection: Connection, settings: LadderSettings, owner: int | None, bots: Iterable[store.BotRecord] = ()
+    connection: Connection, settings: LadderSettings, owner: int | None, is_out: bool = False
 ) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they apply to a user, with the versions of these bots that count for each."""
+    """Return all deadlines as they apply to a user, with the versions that count for each: also of members of the
+    team at that time. is_out: no version counts for the user."""
+    teams = [
+        store.teammates_at(connection, each.at.timestamp()).get(owner or 0, {owner or 0}) for each in settings.deadlines
+    ]
+    bots = () if is_out else bots_of_party(connection, set().union(*teams))
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
     fit = [version for version in versions if version.status == store.ACCEPTED]
     pick, extensions, dues = make_version_picker(connection), store.extensions_in_force(connection), []
-    for deadline in settings.deadlines:
+    for deadline, team in zip(settings.deadlines, teams, strict=True):
         due = effective_deadlines(extensions, settings, deadline)
-        own, team = due(owner), store.teammates_at(connection, deadline.at.timestamp()).get(owner or 0, {owner})
+        own = due(owner)
         counts = [version for version in pick(fit, due) if version.owner_id in team]
         late_ones = [version for version in counts if due(version.owner_id).days_late(version.received_at)]
         left = remaining_late_days(connection, settings, deadline.name) if late_ones else {}

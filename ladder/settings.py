@@ -230,7 +230,10 @@ class OpenIDSettings(_Table):
 class Deadline(_Table):
     """A deadline. It closes after its grace period."""
 
-    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages.")]
+    name: Annotated[
+        str,
+        Field(pattern="^[A-Za-z0-9_-]{1,40}$", description="Its name in commands and pages: letters, digits, - and _."),
+    ]
     at: Annotated[AwareDatetime, Field(description="Its end, with a zone: 2026-12-01T23:59:00+01:00.")]
     grace_minutes: (
         Annotated[int, Field(ge=0, le=366 * 24 * 60, description="Minutes of grace, by default those of lateness.")]
@@ -396,6 +399,8 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
         first = error.errors()[0]
         where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
         text = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "string_pattern_mismatch" and first["loc"][-1] == "name":  # a regular expression is no help
+            text = "use 1 to 40 letters, digits, - and _, without spaces"
         raise LadderError(f"{path}: {where}{text}.\ndocs/reference/ladder-toml.md lists all settings.") from None
     for what, names in (
         ("deadlines", [deadline.name for deadline in settings.deadlines]),

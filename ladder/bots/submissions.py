@@ -261,7 +261,7 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     begins = context.now - context.now % DAY_S
     today = store.count_submissions_since(connection, party, begins)
     quotas = settings.quotas
-    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, () if out else bots)
+    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, out)
     if out:  # no submission is accepted
         due = tuple(replace(each, late_until=None, late_days_left=None) for each in due)
     result = RemainingQuota(
@@ -290,9 +290,7 @@ def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[D
     bot = store.find_bot(context.connection, name)
     if bot is None or bot.is_reference or not context.viewer.can_view(BotPage, "deadlines", bot.login):
         return ()
-    owner = get_user(context.connection, bot.login)
-    bots = bots_of_party(context.connection, store.get_party(context.connection, owner))  # one in time: none is late
-    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id, bots)
+    dues = deadlines_of_user(context.connection, ladder.last_settings, bot.owner_id)
 
     def only_own(version_refs: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(version_ref for version_ref in version_refs if version_ref.rpartition("@")[0] == name)

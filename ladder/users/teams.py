@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control, escape_csv_cell
 from ladder import store
+from ladder.bot_quotas import enable_surplus_bots
 from ladder.clock import format_local_time, require_past
 from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import LadderError
@@ -71,11 +72,15 @@ def join_teams(
 
 @transaction
 def leave_teams(connection: Connection, ladder: Ladder, logins: Sequence[str], actor: str, reason: str) -> TeamChanges:
-    """Remove users from their teams. Raises LadderError for an unknown login."""
+    """Remove users from their teams; their bots that a team's quota disabled play again.
+
+    Raises LadderError for an unknown login.
+    """
     now, left, teams = ladder.clock(), 0, current_memberships(connection)
     for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
         left += teams.pop(user.login, None) is not None
         leave_current_team(connection, user, actor, reason, now)
+        enable_surplus_bots(ladder, connection, user)
     return TeamChanges(0, left, 0)
 
 

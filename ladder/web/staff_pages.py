@@ -338,10 +338,17 @@ def team(
     reason: Reason,
     team: Annotated[str, Form()] = "",
     since: Annotated[str, Form()] = "",
+    confirmed: Confirmed = False,
 ) -> Response:
     """Move a user to a team, or out of any team if none is named."""
     if team.strip():
         at = parse_time(request.ladder.settings, since) if since else None
+        ends = ((each.at.timestamp(), each.name) for each in request.ladder.settings.deadlines)
+        over = ", ".join(name for end, name in ends if at is not None and at <= end < request.ladder.clock())
+        if over and not confirmed:
+            raise UnconfirmedError(
+                [f"Grades of {login} and of the team {team} at deadlines that are over change: {over}"]
+            )
         new, now = (join_teams(request.ladder, {login: team}, request.actor, reason, True, at), f"in the team {team}")
     else:
         new, now = leave_teams(request.ladder, [login], request.actor, reason), "in no team"

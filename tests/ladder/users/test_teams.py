@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import count, permutations
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import Connection, func, select
@@ -24,7 +24,7 @@ from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.round_queue import RoundQueue
 from ladder.rounds import no_round_reason, plan_next_round
 from ladder.settings import LadderError
-from ladder.team_invitations import accept_invitation, form_team, invite_to_team, list_surplus_bots
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team, preview_invitation
 from ladder.users import (
     AuthenticationError,
     TeamChanges,
@@ -39,7 +39,7 @@ from ladder.users import (
     set_withdrawn,
 )
 from tests.cli_workspace import QUICK_BOT
-from tests.ladder.classes import Clock, add_settings, copy_ladder, hand_in, make_ladder, serve
+from tests.ladder.classes import Clock, add_settings, copy_ladder, deadline, hand_in, make_ladder, serve
 from tests.ladder.term import Term
 
 PEOPLE = "ada bob cleo dan"
@@ -262,15 +262,17 @@ def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder
         with ladder.database.read() as connection:
             return {version.name for version in store.active_versions(connection) if not version.is_reference}
 
-    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == ([], ["more"])
+    assert [preview_invitation(ladder, login, secret)[1] for login in ("bob", "dan")] == [[], ["more"]]
     accept_invitation(ladder, "dan", secret)
     assert list_playing() == {"bot-ada", "bot-bob", "bot-cleo", "bot-dan"}
-    assert (list_surplus_bots(ladder, "bob", secret), list_surplus_bots(ladder, "dan", secret)) == (["bot-bob"], [])
+    assert preview_invitation(ladder, "bob", secret) == ("Red", ["bot-bob"])
     accept_invitation(ladder, "bob", secret)
     accept_invitation(ladder, "bob", secret)
     assert list_playing() == {"bot-ada", "bot-cleo", "bot-dan"}
     with pytest.raises(LadderError, match="the quota of 2 bots is used up"):
         bots.choose_version(ladder, "more", 1, "ada")
+    leave_teams(ladder, ["bob"], "teacher", "x")
+    assert "bot-bob" in list_playing()
 
 
 def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
@@ -417,6 +419,24 @@ def test_submissions_of_a_teammate_count_for_the_team(ladder: Ladder) -> None:
     assert send(ladder, "bob", "bot-bob", "5") == "bot-bob@3"
     with pytest.raises(LadderError, match="belongs to another user"):
         send(ladder, "bob", "bot-ada", "6")
+
+
+def test_what_counted_for_a_member_still_counts_on_pages_after_leaving(ladder: Ladder) -> None:
+    """The grades of a deadline that is over use the members at that time. A later version isn't late then."""
+    join_team(ladder, "Red", "ada", "bob")
+    now = ladder.clock()
+    add_settings(ladder, deadline("over", now) + deadline("next", now + 1e5))
+    toml = ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 9"))
+    cast(Clock, ladder.clock).now = now + 60
+    bots.disable_bot(ladder, "bot-ada", "teacher", "it hangs")
+    leave_teams(ladder, ["ada"], "teacher", "x")
+    hand_in(ladder, "ada", "ada-2", now + 120)
+    with ladder.reading(viewer(ladder, "ada")) as context:
+        dues = bots.get_remaining_quota(ladder, context).deadlines
+    assert [(due.counting, due.lateness, due.late_until) for due in dues] == [
+        (("bot-bob@1",), None, None), (("ada-2@1",), None, None)
+    ]  # fmt: skip
 
 
 def versions(connection: Connection) -> int:
