@@ -43,7 +43,7 @@ def disable_surplus_bots(
 
 
 def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User) -> None:
-    """Activate the newest accepted versions of bots that a team's quota disabled, as far as the quota has room now."""
+    """Activate the newest accepted versions of bots that a team's quota disabled, as the quota allows."""
     free = ladder.settings.quotas.max_bots_per_user - len(bots_in_quota(connection, store.get_party(connection, user)))
     for bot in bots_of_party(connection, {user.id}):
         entry = find_disabling(connection, bot)

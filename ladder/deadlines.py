@@ -114,8 +114,10 @@ def effective_deadlines(
 def deadlines_of_user(
     connection: Connection, settings: LadderSettings, owner: int | None, is_out: bool = False
 ) -> tuple[DeadlineSummary, ...]:
-    """Return all deadlines as they apply to a user, with the versions that count for each: also of members of the
-    team at that time. is_out: no version counts for the user."""
+    """Return all deadlines as they apply to a user, with the versions that count for each.
+
+    These are of all members of the user's team at that time. is_out: none counts for the user.
+    """
     teams = [
         store.teammates_at(connection, each.at.timestamp()).get(owner or 0, {owner or 0}) for each in settings.deadlines
     ]

@@ -21,6 +21,7 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
 
     Raises LadderError if the team exists, or users can't form teams.
     """
+    _max_members(ladder)
     own = users.current_memberships(connection).get(login)
     others = {
         each.team.casefold() for each in store.list_memberships(connection) if own is None or each.team != own.team

@@ -118,6 +118,7 @@ ladder.bot_quotas: arena.formatting ladder.store ladder.ladder
 ladder.chat: arena.escaping arena.tables ladder.store ladder.permissions ladder.settings ladder.view_context
   ladder.ladder
 ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
+  ladder.bot_quotas
 ladder.health: ladder.store ladder.settings ladder.ladder
 ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.store ladder.permissions ladder.settings
   ladder.view_context ladder.clock ladder.ladder ladder.bot_quotas

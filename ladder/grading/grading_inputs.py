@@ -138,7 +138,8 @@ class _GradingScope:
             self.waiting = deadlines.pending_versions(connection, settings, limit, now)
             teams_at = now if limit is None else limit.at.timestamp()
         else:
-            self.text, self.waiting, teams_at = f"final {final.name}", [], final.created_at
+            self.text, self.waiting = f"final {final.name}", []
+            teams_at = final.created_at if final.deadline_at is None else final.deadline_at
             self.chosen = store.get_versions_by_id(connection, final.versions)
             limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
             if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
@@ -323,8 +324,8 @@ def _explain_missing_version(connection: Connection, owner: store.User, until: f
     if last.rejection_reason is not None:
         return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
     if final is not None and last.status == store.ACCEPTED:
-        return (
-            f"{escape_control(last.version_ref)} was submitted after the versions of the final {final.name} were chosen"
-        )
+        late = "was submitted after the versions of the final {} were chosen"
+        why = late if last.received_at > final.created_at else "isn't among the versions of the final {}"
+        return f"{escape_control(last.version_ref)} {why.format(final.name)}"
     state = "doesn't play" if last.status in (store.ACCEPTED, store.REJECTED) else "is queued for its check"
     return f"{escape_control(last.version_ref)} {state}"

@@ -120,7 +120,7 @@ def parse_roster(data: bytes, file: str) -> Roster:
         for place, heading in enumerate(header)
         if place not in places.values() and any(place < len(row) and row[place] for _, row in rows[1:])
     ]
-    if lost and not {"canvas_id", "moodle_id"} & places.keys():  # whose exports have many
+    if lost and not {"canvas_id", "moodle_id"} & places.keys():  # their exports have many
         remarks.append(RosterRemark(1, f"columns that aren't imported: {', '.join(lost)}"))
     for line, row in rows[1:]:
         if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row):

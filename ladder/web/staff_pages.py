@@ -157,7 +157,6 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
         users=users,
         info=describe_ladder(request.ladder),
         sha256=hash_settings(request.ladder.path),
-        file=request.ladder.path.absolute() / "ladder.toml",
     )
 
 
@@ -471,8 +470,18 @@ def reject(request: CurrentContext, login: str, reason: Reason) -> Response:
 
 
 @users_router.post("/admin/users/{login:path}/merge", include_in_schema=False)
-def merge(request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "") -> Response:
-    """Merge the user `login` into the user `into`."""
+def merge(
+    request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "", confirmed: Confirmed = False
+) -> Response:
+    """Merge the user `login` into the user `into`, after a page that names both."""
+    with request.ladder.reading(request.viewer) as context:
+        users = {each.login: each for each in list_users(context).items}
+    both = [users[name] for name in (login, into.strip()) if name in users]
+    if len(both) == 2 and not confirmed:
+        old, kept = (
+            ", ".join(filter(None, (each.login, each.name, each.student_id, each.email, each.section))) for each in both
+        )
+        raise UnconfirmedError([f"{old} becomes part of {kept}, for good"])
     new = merge_users(request.ladder, login, into.strip(), request.actor, reason)
     return redirect_after(request, new, f"{login} is merged into {into.strip()}", _user_url(into.strip()))
 

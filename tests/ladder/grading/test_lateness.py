@@ -309,6 +309,11 @@ def test_a_team_has_the_best_grade_of_all_its_bots(ladder: Ladder) -> None:
     assert [grade_of(ladder, login).version for login in ("ada", "bob", "cleo")] == ["a@1", "a@1", None]
     assert [grade_of(ladder, login).points for login in ("ada", "bob", "cleo")] == [70, 70, 0]
     assert [grade_of(ladder, login, "second").points for login in ("ada", "bob", "cleo")] == [70, 0, 70]
+    create_final(ladder, "last", "first", games=2, actor="t")  # also in a final of the deadline
+    ladder.database.write(lambda connection: connection.execute(ENDED))
+    reveal_final_results(ladder, "last", "t", incomplete=True)
+    grades = get_grades(ladder, "t", final="last").grades
+    assert {each.user.login: each.version for each in grades} == {"ada": "a@1", "bob": "a@1", "cleo": None}
     set_suspended(ladder, "cleo", True, "t", "no")
     assert grade_of(ladder, "cleo", "second").points == 0
 

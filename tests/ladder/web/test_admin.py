@@ -510,6 +510,13 @@ def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff:
     change(303, table="quotas", max_bots_per_user="3")
 
 
+def test_a_merge_names_both_users_first(web: Pages, staff: TestClient) -> None:
+    fields = {"into": "ada", "reason": "one person"}
+    asked = post(staff, "/admin/users/bob/merge", 409, **fields)
+    assert re.search("<li>bob, .*becomes part of ada, .*for good</li>", asked)
+    assert post(staff, "/admin/users/bob/merge", **fields, confirmed="true") == "/admin/users/ada"
+
+
 # --- finals -----------------------------------------------------------------------------------------------------------
 
 
