@@ -197,6 +197,7 @@ def show_new_final(
     request: CurrentContext,
     deadline: str | None = None,
     games: Annotated[int, Query(ge=1, le=10_000)] = grading.FINAL_GAMES,
+    extra_rounds: Annotated[int, Query(ge=0, le=20)] = grading.EXTRA_ROUNDS,
 ) -> Response:
     """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
     with request.ladder.reading(request.viewer) as context:
@@ -207,7 +208,7 @@ def show_new_final(
         stall_reason=stall_reason,
         preview=grading.preview_final(request.ladder, deadline, games),
         deadlines=request.ladder.settings.deadlines,
-        extra_rounds=grading.EXTRA_ROUNDS,
+        extra_rounds=extra_rounds,
     )
 
 
