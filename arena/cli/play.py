@@ -23,24 +23,10 @@ import click
 from arena import referee, run, with_extra
 from arena.bots import Bot, BytecodeCache, normal_name
 from arena.cli import options
+from arena.cli import run as run_command
 from arena.cli.console import fail, option, os_error_reason, print_note, treat_sigterm_as_sigint, usage_error
 from arena.cli.options import complete_bot
 from arena.cli.replay import describe_records
-from arena.cli.run import (
-    DEFAULT_SEATS,
-    RunOptions,
-    build_bots,
-    choose_timing,
-    exit_on_refusal,
-    import_models,
-    load_models,
-    load_named_bots,
-    make_settings,
-    plan_run,
-    preflight_bots,
-    refuse_budget,
-    require_outside_of_bots,
-)
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
 from arena.coup import derive_key, make_rules_object
 from arena.escaping import escape_control
@@ -81,7 +67,7 @@ class Debuggee:
         return replace(timing, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=86_400_000, own=False)
 
 
-def use_plain_processes(asked: RunOptions) -> RunOptions:
+def use_plain_processes(asked: run_command.RunOptions) -> run_command.RunOptions:
     """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
     if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
         usage_error(f"--debug starts bots as plain processes, for a debugger: omit --sandbox {asked.sandbox}")
@@ -182,7 +168,7 @@ def open_table_setup(
     Sample bots fill the seats left free by named bots and people: up to --seats, or, without it, a table of four
     (fewer if the rules allow fewer). Exits with 2 if the table can't be played as requested.
     """
-    with exit_on_refusal(), _open_table(given, bots, persons, debug, live) as table:
+    with run_command.exit_on_refusal(), _open_table(given, bots, persons, debug, live) as table:
         yield table
 
 
@@ -195,7 +181,7 @@ def _open_table(
     given: the options' values; named: the names of those that the user gave. persons: seats to leave free. debug: the
     bot that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises a run's errors.
     """
-    asked = RunOptions.from_options(tuple(named), given)
+    asked = run_command.RunOptions.from_options(tuple(named), given)
     if debug is not None:
         asked = use_plain_processes(asked)
     folder = asked.out or run.new_run_folder_name("arena-games")
@@ -207,11 +193,11 @@ def _open_table(
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = load_named_bots(wanted, choice.name, models="budget" in given)
-    refuse_budget(bots, asked.budget)
-    require_outside_of_bots(folder, bots)
+    bots = run_command.load_named_bots(wanted, choice.name, models="budget" in given)
+    run_command.refuse_budget(bots, asked.budget)
+    run_command.require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    settings = make_settings(asked, ruleset)  # the config's number of games and key aren't used here
+    settings = run_command.make_settings(asked, ruleset)  # the config's number of games and key aren't used here
     config = run.RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
@@ -221,13 +207,13 @@ def _open_table(
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box, ExitStack() as stack:
         options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
         options.require_enforced_limits(asked.limits, box)
-        timing = choose_timing(asked, config.settings.timing, box)
+        timing = run_command.choose_timing(asked, config.settings.timing, box)
         config = replace(config, settings=replace(config.settings, timing=timing))
-        config = build_bots(config, box, building)
+        config = run_command.build_bots(config, box, building)
         try:
             looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
             if looked_at:
-                preflight_bots(asked, replace(config, bots=looked_at), box, scratch, plan_run)
+                run_command.preflight_bots(asked, replace(config, bots=looked_at), box, scratch, run_command.plan_run)
             models: Any = stack.enter_context(open_models(config, asked.budget, folder))
             bytecode = BytecodeCache()
 
@@ -251,7 +237,8 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
     if not any(bot.is_model for bot in config.bots):
         yield None
         return
-    models, (budget, players) = import_models(), load_models(config.bots, budget_file, config.sandbox)
+    models = run_command.import_models()
+    budget, players = run_command.load_models(config.bots, budget_file, config.sandbox)
     journal = models.Journal(folder.with_name(f"{folder.name}.models"))
     with closing(models.ModelClient(budget, journal, print_note)) as client:
         yield models.ModelTable(players, client)
@@ -261,7 +248,7 @@ def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
     can_play = len(bots) + persons > 1 and bots
     wanted = (
-        seats if seats is not None else len(bots) + persons if can_play else min(DEFAULT_SEATS, max_seats)
+        seats if seats is not None else len(bots) + persons if can_play else min(run_command.DEFAULT_SEATS, max_seats)
     ) - persons
     if wanted < len(bots):
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")

@@ -12,19 +12,7 @@ import click
 
 from arena.bots import Bot
 from arena.cli import console, options
-from arena.cli.run import (
-    RunOptions,
-    check_models,
-    exit_before_first_game,
-    exit_on_refusal,
-    load_named_bots,
-    open_pool,
-    play_session,
-    play_with_progress,
-    prepare_run,
-    resume_command,
-    resume_run,
-)
+from arena.cli import run as run_command
 from arena.escaping import escape_control
 from arena.formatting import (
     NO_VALUE,
@@ -72,9 +60,9 @@ def plan(file: Path, pilot: Path | None, jobs: int, as_json: bool) -> None:
     It needs no keys. A pilot is a small study with the same names of players: its calls, tokens, seconds and prices,
     and the variation of its deals, replace assumptions.
     """
-    with exit_on_refusal():
+    with run_command.exit_on_refusal():
         design = read_study_file(file)
-        bots = load_named_bots(bot_arguments(design), "process", models=True)
+        bots = run_command.load_named_bots(bot_arguments(design), "process", models=True)
         config = make_study_config(design, bots, MatchSettings(), SandboxChoice(), seed_key(design.seed))
         budget = read_budget(Path(design.budget)) if design.budget else Budget()
         try:
@@ -161,9 +149,9 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
     Exit codes: 0 all games are played, 1 the study is paused or failed, 2 it was refused, 130 interrupted.
     """
     console.treat_sigterm_as_sigint()
-    with exit_before_first_game(None):
+    with run_command.exit_before_first_game(None):
         if resume is not None:
-            config, folder = resume_run(StudyConfig, resume)
+            config, folder = run_command.resume_run(StudyConfig, resume)
         elif file is None:
             console.usage_error("name a study's file, or a folder: arena study run --resume DIR")
         elif budget is not None:
@@ -171,7 +159,7 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
         else:
             design = read_study_file(file)
             budget = Path(design.budget) if design.budget else None
-            asked = RunOptions(
+            asked = run_command.RunOptions(
                 bots=bot_arguments(design),
                 seats=design.seats,
                 rules=next(iter(design.conditions.values())).rules,
@@ -183,26 +171,30 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
                 models=True,
                 **given,
             )
-            config, folder = prepare_run(asked, partial(_plan_study, design), "arena-studies")
+            config, folder = run_command.prepare_run(asked, partial(_plan_study, design), "arena-studies")
         this = Run(config, folder)
-        events = open_pool(this, folder, jobs, budget)
-    status, _ = play_session(this, folder, partial(play_with_progress, this, events))
+        events = run_command.open_pool(this, folder, jobs, budget)
+    status, _ = run_command.play_session(this, folder, partial(run_command.play_with_progress, this, events))
     console.print_note(f"{this.progress.done} of {format_count(this.progress.plan.matches, 'game')} played")
     if status == 130:
-        console.print_note(f"interrupted; resume with: {resume_command(config, folder)}")
+        console.print_note(f"interrupted; resume with: {run_command.resume_command(config, folder)}")
     console.print_note(f"report: arena study report {folder.path}")
     sys.exit(status)
 
 
 def _plan_study(
-    design: StudyFile, asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice
+    design: StudyFile,
+    asked: run_command.RunOptions,
+    bots: tuple[Bot, ...],
+    settings: MatchSettings,
+    choice: SandboxChoice,
 ) -> StudyConfig:
     """Return the config of a study, and print its size. Raises BotError if it can't be played."""
     config = make_study_config(design, bots, settings, choice, seed_key(design.seed))
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     console.print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
-    if (budget := check_models(config, asked.budget)) is not None:
+    if (budget := run_command.check_models(config, asked.budget)) is not None:
         planned = plan_study(config, budget, DEFAULT_MATCHES)
         console.print_note(f"models: {_describe_use(planned)} (assumed); the budget allows {budget.calls} calls")
         for text in planned.refused:
@@ -238,7 +230,7 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     def line() -> str:
         return ", ".join(f"{format_count(number, what)} read" for what, number in done.items()) or "reading"
 
-    with exit_on_refusal(), console.show_progress(line, line) as redraw:
+    with run_command.exit_on_refusal(), console.show_progress(line, line) as redraw:
 
         def count(what: str) -> None:
             done[what] += 1
