@@ -127,9 +127,11 @@ def in_process(arguments: Sequence[object]) -> list[str]:
     return words
 
 
-# Ctrl-C may come while a file is being opened, which then only the collector closes.
+# Ctrl-C may come while a file is being opened, which then only the collector closes, or in a hook of logging at a fork.
 HALF_OPEN = re.compile(
-    r"^Exception ignored in: <_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n", re.M
+    r"^Exception ignored in: (?:<_io\..*\n(?:Traceback .*\n(?:  .*\n)+)?ResourceWarning: unclosed .*\n"
+    r"|<function _releaseLock .*\nTraceback .*\n(?:  .*\n)+KeyboardInterrupt.*\n)",
+    re.M,
 )
 
 
