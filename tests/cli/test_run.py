@@ -390,14 +390,14 @@ def read_heard(place: Place, folder: str, bot: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
-CLOCKS = ("--limit-ms", 321, "--bank-ms", 0, "--start-ms", 4321)
+CLOCKS = ("--limit-ms", 4321, "--bank-ms", 0, "--start-ms", 54_321)
 
 
 @pytest.mark.parametrize(
     ("flags", "lives", "handles", "clocks"),
     [
         ((), 3, ["A", "B"], (500, 10_000, 10_000)),
-        (("--strict", "--show-names", *CLOCKS), 1, ["bad", "good"], (321, 0, 4321)),
+        (("--strict", "--show-names", *CLOCKS), 1, ["bad", "good"], (4321, 0, 54_321)),
     ],
     ids=["defaults", "all options"],
 )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -150,8 +151,9 @@ def test_the_address_works_once_in_one_browser_and_for_no_other_site(start: Call
         try:
             with urlopen(Request(base + path, headers=headers), timeout=60) as answer:  # it is http
                 return int(answer.status)
-        except OSError as problem:
-            return int(getattr(problem, "code", 0))
+        except HTTPError as refused:
+            with refused:
+                return refused.code
 
     host, path = url.removeprefix("http://").split("/", 1)
     assert got("/") == 403

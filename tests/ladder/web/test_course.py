@@ -21,7 +21,7 @@ from tests.chromium import WAIT_MS, Reader
 from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.web.ladder_server import serve_ladder
 
-GAMES = ("--seats", 2, "--match-games", 2, "--sandbox", "process", "--limit-ms", 500, "--bank-ms", 1000)
+GAMES = ("--seats", 2, "--match-games", 2, "--sandbox", "process", "--limit-ms", 2000, "--bank-ms", 4000)
 GAMES += ("--reference", "sample:random_bot", "--reference", "sample:honest")
 SLOW_BOT = QUICK_BOT.replace("        number =", "        __import__('time').sleep(0.04)\n        number =", 1)
 BROKEN_BOT = QUICK_BOT.replace('{{"id":{number},"choice":{choice}}}', '{{"id":{number},"choice":99}}')
@@ -89,6 +89,7 @@ class Person:
     def click(self, role: str, name: str | re.Pattern[str], within: Any = None, exact: bool = False) -> None:
         self.trial.now.clicks += 1
         (within or self.page.locator("body")).get_by_role(role, name=name, exact=exact).first.click()
+        self.page.wait_for_load_state()
 
     def fold(self, name: str, within: Any = None) -> Any:
         """Open what is folded under a summary, and return it."""

@@ -158,7 +158,7 @@ def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> No
         return codes
 
     async def _code(socket: Any) -> int:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(WAIT_S):
             try:
                 while True:
                     await socket.recv()

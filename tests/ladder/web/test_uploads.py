@@ -72,7 +72,7 @@ def half_sent(place: Place, server: LadderServer, secret: str) -> Iterator[socke
         for word, value in {**headers, "Authorization": f"Bearer {secret}"}.items():
             connection.putheader(word, value)
         connection.endheaders(body[: LARGE // 2])
-        place.wait(lambda: len(on_disk(place)) > before, 60)
+        place.wait(lambda: len(on_disk(place)) > before)
         yield connection.sock
 
 
@@ -114,13 +114,13 @@ def test_a_server_that_is_killed_in_a_check_loses_nothing(place: Place) -> None:
     slow = QUICK_BOT.replace("import sys, zlib", "import sys, time, zlib\ntime.sleep(1)")
     with serve_ladder(place, folder, "--jobs", 1) as server:
         assert upload(server, token(folder), slow.encode())[0] == 201
-        place.wait(lambda: states(folder)[-1] != "queued", 60)
+        place.wait(lambda: states(folder)[-1] != "queued")
         kill(place, server.process.pid)
-    place.wait(lambda: not place.processes(), 60)
+    place.wait(lambda: not place.processes())
     assert len(states(folder)) == 2
     with serve_ladder(place, folder, "--jobs", 1) as server:
         assert upload(server, token(folder), slow.encode())[1]["duplicate"]
-        place.wait(lambda: states(folder) == ["accepted", "accepted"], 60)
+        place.wait(lambda: states(folder) == ["accepted", "accepted"])
     with closing(open_ladder(folder)) as ladder:
         require_sound(ladder)
     place.require_nothing_left()
@@ -143,7 +143,7 @@ def test_stalled_or_truncated_uploads_do_not_block_others(place: Place) -> None:
         assert upload(server, bob, program("bob's"), "bob")[0] == 201
         assert "ada" in server.get("/bots", server.session("bob"))
         open_ones.close()
-        place.wait(lambda: not list(place.tmp.glob("arena-run-*")), 60)
+        place.wait(lambda: not list(place.tmp.glob("arena-run-*")))
         assert upload(server, ada, program("more"))[1]["version_ref"] == "ada@2"
         server.process.terminate()
         ran = place.end(server.process)
