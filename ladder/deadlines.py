@@ -2,14 +2,14 @@
 
 Finals and grades use the versions that count at a deadline, or the active ones; reference bots take part with their
 active version. A version counts at a user's personal deadline if it was active when that deadline closed. Only
-`make_version_picker` decides this: grades, finals, late days and pages use it.
+`VersionPicker` decides this: grades, finals, late days and pages use it.
 
 An extension gives one user more time before a deadline, and can be withdrawn.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -88,9 +88,6 @@ class PersonalDeadline:
 DeadlineLookup = Callable[[int | None], PersonalDeadline]
 """The end of a deadline for a user, by id; for None, the end without an extension."""
 
-VersionPicker = Callable[[Iterable[store.Version], DeadlineLookup], list[store.Version]]
-"""Returns which of accepted versions count at a deadline."""
-
 
 def effective_deadline(
     settings: LadderSettings, deadline: Deadline, extension: store.Extension | None = None
@@ -123,27 +120,37 @@ def deadlines_of_user(
     ]
     bots = () if is_out else bots_of_party(connection, set().union(*teams))
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
-    fit = [version for version in versions if version.status == store.ACCEPTED]
-    pick, extensions, dues = make_version_picker(connection), store.extensions_in_force(connection), []
+    accepted = [version for version in versions if version.status == store.ACCEPTED]
+    unchecked = [version for version in versions if version.status not in (store.ACCEPTED, store.REJECTED)]
+    picker, extensions, summaries = VersionPicker(connection), store.extensions_in_force(connection), []
     for deadline, team in zip(settings.deadlines, teams, strict=True):
         due = effective_deadlines(extensions, settings, deadline)
         own = due(owner)
-        counts = [version for version in pick(fit, due) if version.owner_id in team]
-        late_ones = [version for version in counts if due(version.owner_id).days_late(version.received_at)]
-        left = remaining_late_days(connection, settings, deadline.name) if late_ones else {}
-        costs = ", ".join(_describe_lateness(settings, due, each, left, owner) for each in late_ones) or None
-        waits = [
-            each for each in versions if each.status not in (store.ACCEPTED, store.REJECTED) and each.owner_id in team
-        ]
-        waiting = tuple(each.version_ref for each in waits if each in pick([*fit, each], due))
-        why = None if own.extension is None or own.at == deadline.at.timestamp() else own.extension.reason
-        late = None if counts or own.last == own.closes else own.last
-        refs = tuple(version.version_ref for version in counts)
-        days = None
-        if late and owner is not None and settings.lateness.late_days:
-            days = max(0, remaining_late_days(connection, settings, deadline.name)[owner])
-        dues.append(DeadlineSummary(deadline.name, own.at, own.closes, why, refs, waiting, late, costs, days))
-    return tuple(dues)
+        is_extended = own.at != deadline.at.timestamp()
+        counting = [version for version in picker.pick(accepted, due) if version.owner_id in team]
+        is_open_late = not counting and own.last != own.closes
+        late = [version for version in counting if due(version.owner_id).days_late(version.received_at)]
+        left = remaining_late_days(connection, settings, deadline.name) if late or is_open_late else {}
+        costs = [_describe_lateness(settings, due, version, left, owner) for version in late]
+        has_late_days = is_open_late and owner is not None and settings.lateness.late_days
+        summaries.append(
+            DeadlineSummary(
+                name=deadline.name,
+                deadline_at=own.at,
+                closes_at=own.closes,
+                extension_reason=own.extension.reason if own.extension and is_extended else None,
+                counting=tuple(version.version_ref for version in counting),
+                unchecked=tuple(
+                    version.version_ref
+                    for version in unchecked
+                    if version.owner_id in team and version in picker.pick([*accepted, version], due)
+                ),
+                late_until=own.last if is_open_late else None,
+                lateness=", ".join(costs) or None,
+                late_days_left=max(0, left[owner or 0]) if has_late_days else None,
+            )
+        )
+    return tuple(summaries)
 
 
 def _describe_lateness(
@@ -169,8 +176,8 @@ def find_grace_deadline(connection: Connection, settings: LadderSettings, owner:
     return next((name for name, due in dues if due.at < timestamp <= due.closes), None)
 
 
-def make_version_picker(connection: Connection) -> VersionPicker:
-    """Return the function that decides which of the accepted versions count at a deadline.
+class VersionPicker:
+    """Decides which of the accepted versions count at a deadline.
 
     For each bot, the version that was active when the deadline closed for its owner counts: the newest version received
     by then, or the one that a user activated later but before the deadline closed. The end of its check doesn't matter.
@@ -181,33 +188,44 @@ def make_version_picker(connection: Connection) -> VersionPicker:
     late days counts. Since a ladder continues after a deadline, newer versions of a bot that was submitted in time
     aren't late.
     """
-    disabled, chosen = store.disabling_times(connection), store.chosen_versions(connection)
 
-    def pick(versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
-        """Return the versions that count at a deadline: each bot's active one of those in time, or the first late one
-        of a user or team."""
-        teams = store.teammates_at(connection, due(None).at)
-        may = [
-            each
-            for each in versions
-            if not (each.is_reference or each.is_locked_out)
-            and disabled.get(each.id, math.inf) > due(each.owner_id).closes
-        ]
-        may.sort(key=lambda version: (version.received_at, version.id))
-        in_time = {each.id: each for each in may if each.received_at <= due(each.owner_id).closes}
-        active = {each.bot: each for each in in_time.values()}
-        for id, at in chosen:
-            each = in_time.get(id)
-            if each is not None and active[each.bot].received_at <= at <= due(each.owner_id).closes:
-                active[each.bot] = each
-        done = {mate for each in active.values() for mate in teams.get(each.owner_id, {each.owner_id})}
-        for each in may:
-            if each.owner_id not in done and each.received_at <= due(each.owner_id).last:
-                done |= teams.get(each.owner_id, {each.owner_id})
-                active[each.bot] = each
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._disabled = store.disabling_times(connection)
+        self._activations = store.chosen_versions(connection)
+
+    def pick(self, versions: Iterable[store.Version], due: DeadlineLookup) -> list[store.Version]:
+        """Return those of accepted versions that count at a deadline, at most one of each bot."""
+        eligible = [version for version in versions if self._is_eligible(version, due(version.owner_id))]
+        eligible.sort(key=lambda version: (version.received_at, version.id))
+        counting = self._pick_in_time(eligible, due)
+        return [*counting, *self._pick_late(eligible, counting, due)]
+
+    def _is_eligible(self, version: store.Version, due: PersonalDeadline) -> bool:
+        """Return whether a version isn't excluded for another reason than its time."""
+        is_enabled = self._disabled.get(version.id, math.inf) > due.closes
+        return is_enabled and not (version.is_reference or version.is_locked_out)
+
+    def _pick_in_time(self, eligible: Sequence[store.Version], due: DeadlineLookup) -> list[store.Version]:
+        """Return, of each bot, the version that was active when the deadline closed. eligible: the oldest first."""
+        in_time = {each.id: each for each in eligible if each.received_at <= due(each.owner_id).closes}
+        active = {version.bot: version for version in in_time.values()}
+        for id, activated_at in self._activations:
+            version = in_time.get(id)
+            if version is not None and active[version.bot].received_at <= activated_at <= due(version.owner_id).closes:
+                active[version.bot] = version
         return list(active.values())
 
-    return pick
+    def _pick_late(
+        self, eligible: Sequence[store.Version], in_time: Sequence[store.Version], due: DeadlineLookup
+    ) -> Iterator[store.Version]:
+        """Yield the first late version of each user or team that has none in time. eligible: the oldest first."""
+        teams = store.teammates_at(self._connection, due(None).at)
+        served = {mate for version in in_time for mate in teams.get(version.owner_id, {version.owner_id})}
+        for version in eligible:
+            if version.owner_id not in served and version.received_at <= due(version.owner_id).last:
+                served |= teams.get(version.owner_id, {version.owner_id})
+                yield version
 
 
 def remaining_late_days(
@@ -222,15 +240,13 @@ def remaining_late_days(
     extensions = store.extensions_in_force(connection)
     for extension in extensions:
         left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
-    versions, pick = (
-        store.accepted_versions(connection) if settings.lateness.late_days else [],
-        make_version_picker(connection),
-    )
+    versions = store.accepted_versions(connection) if settings.lateness.late_days else []
+    picker = VersionPicker(connection)
     for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
         if deadline.name == before:
             break
         due = effective_deadlines(extensions, settings, deadline)
-        for version in pick(versions, due) if deadline.name != without else ():
+        for version in picker.pick(versions, due) if deadline.name != without else ():
             owner = version.owner_id
             left[owner] -= due(owner).late_days_spent(version.received_at, left[owner])
     return left
@@ -238,18 +254,13 @@ def remaining_late_days(
 
 def list_counting_versions(connection: Connection, settings: LadderSettings) -> CountingVersions:
     """Return what counts of each user at each deadline; users without a version that counts are left out."""
-    extensions, fit, pick = (
-        store.extensions_in_force(connection),
-        store.accepted_versions(connection),
-        make_version_picker(connection),
-    )
+    extensions, accepted = store.extensions_in_force(connection), store.accepted_versions(connection)
+    picker = VersionPicker(connection)
     found = defaultdict[tuple[str, str], list[str]](list)
     for deadline in settings.deadlines:
-        due, left = (
-            effective_deadlines(extensions, settings, deadline),
-            remaining_late_days(connection, settings, deadline.name),
-        )
-        for each in pick(fit, due):
+        due = effective_deadlines(extensions, settings, deadline)
+        left = remaining_late_days(connection, settings, deadline.name)
+        for each in picker.pick(accepted, due):
             costs = _describe_lateness(settings, due, each, left, each.owner_id)
             found[deadline.name, each.login].append(f"{each.version_ref}{costs and f' with {costs}'}")
     return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
@@ -286,11 +297,9 @@ def deadline_versions(
     """Return the versions that count at a deadline, or the active ones, in order of their version refs."""
     versions = store.active_versions(connection)
     if deadline is not None:
-        standing = make_version_picker(connection)(
-            store.accepted_versions(connection),
-            effective_deadlines(store.extensions_in_force(connection), settings, deadline),
-        )
-        versions = [*standing, *(version for version in versions if version.is_reference)]
+        due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
+        counting = VersionPicker(connection).pick(store.accepted_versions(connection), due)
+        versions = [*counting, *(version for version in versions if version.is_reference)]
     return sorted(versions, key=lambda version: version.version_ref)
 
 
@@ -302,8 +311,8 @@ def pending_versions(
     if deadline is None:
         return waiting
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
-    pick, fit = make_version_picker(connection), store.accepted_versions(connection)
-    return [each for each in waiting if each in pick([*fit, each], due)]
+    picker, accepted = VersionPicker(connection), store.accepted_versions(connection)
+    return [each for each in waiting if each in picker.pick([*accepted, each], due)]
 
 
 def describe_extended_users(
