@@ -6,6 +6,7 @@ from sqlalchemy import Connection
 
 from arena.formatting import format_count
 from ladder import store
+from ladder.activation import begin_playing, disable_bot_row, find_disabling
 from ladder.ladder import Ladder
 
 
@@ -49,32 +50,5 @@ def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User
         entry = find_disabling(connection, bot)
         versions = [each for each in store.versions_of(connection, bot.id) if each.status == store.ACCEPTED]
         if free > 0 and entry is not None and entry.actor == bot.login and versions:
-            store.set_active_version(connection, versions[-1], bot.login, "left the team", ladder.clock())
+            begin_playing(connection, versions[-1], bot.login, "left the team", ladder.clock())
             free -= 1
-
-
-def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
-    """Return the decision by which a bot is disabled; None if it isn't, or a version was activated since."""
-    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    return entries[-1] if entries and entries[-1].action == "disable" else None
-
-
-def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
-    """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
-
-    Staff may disable a bot that its owner disabled.
-    """
-    before = find_disabling(connection, bot)
-    if before is not None and before.actor != bot.login:
-        return False
-    if bot.active_version_id is not None:
-        version = store.get_version_by_id(connection, bot.active_version_id)
-        stop_version(connection, version.id, f"{version.version_ref} is disabled", now)
-    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
-    return True
-
-
-def stop_version(connection: Connection, version: int | None, reason: str, now: float) -> None:
-    """Cancel the queued rated matches of a version that is no longer active."""
-    if version is not None:
-        store.cancel_queued_matches(connection, reason, now, version=version, kinds=(store.RATED,))

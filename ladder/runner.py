@@ -16,7 +16,7 @@ from arena.formatting import format_count
 from arena.referee import PlayedMatch, SlotUsage
 from arena.run import MatchOutput
 from arena.workers import Idle, JobCompleted, JobFailed, WorkerExecutor, WorkerMessages, drive_jobs
-from ladder import runner_events, store, tasks
+from ladder import activation, runner_events, store, tasks
 from ladder.bots import serialize_step
 from ladder.clock import DAY_S
 from ladder.grading import extend_finals
@@ -167,14 +167,12 @@ class LadderRunner:
             """Store the match; return whether it is new, and the versions that were disabled for their forfeits."""
             new = store.save_match(connection, match, now)
             auto_disabled = []
-            for version in store.versions_in_match(connection, match.match) if new else ():
-                if store.has_recent_forfeits(connection, version, streak):
-                    auto_disabled += auto_disable_version(
-                        connection,
-                        version,
-                        f"it forfeited games in its last {format_count(streak, 'match', 'es')}",
-                        now,
-                    )
+            reason = f"it forfeited games in its last {format_count(streak, 'match', 'es')}"
+            for id in store.versions_in_match(connection, match.match) if new else ():
+                version = store.get_version_by_id(connection, id)
+                has_forfeited = store.has_recent_forfeits(connection, id, streak)
+                if has_forfeited and activation.auto_disable_version(connection, version, reason, now):
+                    auto_disabled.append(runner_events.VersionAutoDisabled(version.version_ref, reason))
             return new, auto_disabled
 
         began = time.monotonic()
@@ -225,9 +223,9 @@ class LadderRunner:
             store.save_match(connection, played, now)
         store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
         this = store.get_version_by_id(connection, version)
-        is_activated = reason is None and store.should_be_activated(connection, this)
+        is_activated = reason is None and activation.should_be_activated(connection, this)
         if is_activated:
-            store.set_active_version(connection, this, store.LADDER_ACTOR, "accepted", now)
+            activation.begin_playing(connection, this, store.LADDER_ACTOR, "accepted", now)
         return runner_events.CheckFinished(this.version_ref, reason, is_activated)
 
     # --- every few seconds
@@ -294,18 +292,6 @@ class LadderRunner:
         pruned = prune_expired(self.ladder)
         if pruned.records or pruned.logs:
             yield pruned
-
-
-def auto_disable_version(
-    connection: Connection, version: int, reason: str, now: float
-) -> list[runner_events.VersionAutoDisabled]:
-    """Disable an active version, unless it is a reference bot's; return the events: one, or none if nothing changed."""
-    row = store.get_version_by_id(connection, version)
-    if row.is_reference or not row.is_active:
-        return []
-    store.deactivate_bot(connection, row.bot, "auto_disable", store.LADDER_ACTOR, reason, now)
-    store.cancel_queued_matches(connection, f"{row.version_ref} is auto-disabled", now, version, (store.RATED,))
-    return [runner_events.VersionAutoDisabled(row.version_ref, reason)]
 
 
 def rejection_reason(steps: Sequence[CheckStep]) -> str:

@@ -114,14 +114,15 @@ ladder.clock: arena.escaping ladder.settings
 ladder.standings.computation: arena.rating arena.rating.matches arena.run ladder.store ladder.standings.collusion
 ladder.ladder: arena arena.coup arena.escaping arena.schedule arena.sandbox arena.referee ladder.store
   ladder.permissions ladder.settings ladder.view_context ladder.clock
-ladder.bot_quotas: arena.formatting ladder.store ladder.ladder
+ladder.activation: arena.escaping ladder.store ladder.settings ladder.ladder
+ladder.bot_quotas: arena.formatting ladder.store ladder.ladder ladder.activation
 ladder.chat: arena.escaping arena.tables ladder.store ladder.permissions ladder.settings ladder.view_context
   ladder.ladder
 ladder.deadlines: arena.escaping arena.formatting ladder.store ladder.settings ladder.clock ladder.ladder
   ladder.bot_quotas
 ladder.health: ladder.store ladder.settings ladder.ladder
 ladder.users: arena.coup arena.escaping arena.formatting arena.referee ladder.store ladder.permissions ladder.settings
-  ladder.view_context ladder.clock ladder.ladder ladder.bot_quotas
+  ladder.view_context ladder.clock ladder.ladder ladder.activation ladder.bot_quotas
 ladder.settings_forms: arena.escaping ladder.store ladder.settings ladder.ladder ladder.deadlines
 ladder.audit_log: ladder.store ladder.permissions ladder.view_context ladder.users
 ladder.match_pages: arena.escaping arena.referee arena.replay ladder.store ladder.permissions ladder.settings
@@ -129,8 +130,8 @@ ladder.match_pages: arena.escaping arena.referee arena.replay ladder.store ladde
 ladder.standings: arena.escaping arena.rating arena.rating.matches arena.formatting arena.run ladder.store
   ladder.permissions ladder.view_context ladder.clock ladder.ladder
 ladder.bots: arena arena.escaping arena.rating arena.formatting arena.sandbox arena.referee arena.bots arena.checks
-  arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings
-  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.bot_quotas ladder.deadlines
+  arena.replay arena.run arena.review ladder.store ladder.permissions ladder.rounds ladder.settings ladder.view_context
+  ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.bot_quotas ladder.deadlines
   ladder.users ladder.audit_log ladder.match_pages ladder.standings
 ladder.tables: arena.coup arena.escaping arena.rating arena.formatting arena.referee arena.bots arena.replay
   ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder ladder.chat ladder.users
@@ -158,19 +159,20 @@ ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
   ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
-  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.health ladder.standings ladder.bots
+  ladder.settings ladder.worker ladder.clock ladder.ladder ladder.activation ladder.health ladder.standings ladder.bots
   ladder.runner_events ladder.tasks ladder.grading
 ladder.web: arena arena.coup arena.escaping arena.samples arena.formatting arena.sandbox arena.bots arena.checks
   arena.replay arena.lessons arena.tables arena.review arena.playground ladder.store ladder.permissions ladder.settings
-  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.chat ladder.deadlines ladder.health
-  ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.tables
-  ladder.challenges ladder.team_invitations ladder.checkup ladder.exports ladder.grading ladder.dashboards ladder.home
+  ladder.view_context ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.chat
+  ladder.deadlines ladder.health ladder.users ladder.settings_forms ladder.audit_log ladder.match_pages ladder.standings
+  ladder.bots ladder.tables ladder.challenges ladder.team_invitations ladder.checkup ladder.exports ladder.grading
+  ladder.dashboards ladder.home
 ladder.cli: protocol arena.escaping arena.schedule arena.rating arena.formatting arena.workers arena.workers.cluster
   arena.sandbox arena.referee arena.bots arena.checks arena.run arena.cli ladder.store ladder.permissions
-  ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.deadlines ladder.health ladder.users
-  ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.runner_events ladder.challenges
-  ladder.checkup ladder.backups ladder.exports ladder.tables.server ladder.grading ladder.upgrade ladder.dashboards
-  ladder.runner ladder.web
+  ladder.settings ladder.clock ladder.standings.computation ladder.ladder ladder.activation ladder.deadlines
+  ladder.health ladder.users ladder.audit_log ladder.match_pages ladder.standings ladder.bots ladder.runner_events
+  ladder.challenges ladder.checkup ladder.backups ladder.exports ladder.tables.server ladder.grading ladder.upgrade
+  ladder.dashboards ladder.runner ladder.web
 """
 ROWS = (row.partition(":") for row in re.split(r"\n(?! )", ALLOWED_TEXT.strip()))
 ALLOWED_IMPORTS = {package: tuple(may.split()) for package, _, may in ROWS}

@@ -1,6 +1,5 @@
 """Bots of a ladder: their submissions and versions, their pages, and the similarity of their sources."""
 
-from ladder.bots.activation import activate_version, choose_version, disable_bot
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.bots.pages import (
     BotList,

@@ -11,7 +11,8 @@ from arena.bots import BotArchive, BotError, load_bots, normal_name, read_submis
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from ladder import store
-from ladder.bot_quotas import bots_in_quota, bots_of_party, find_disabling
+from ladder.activation import find_disabling
+from ladder.bot_quotas import bots_in_quota, bots_of_party
 from ladder.bots.pages import BotPage, RemainingQuota
 from ladder.clock import DAY_S, format_local_time, require_past
 from ladder.deadlines import DeadlineSummary, deadlines_of_user, find_grace_deadline

@@ -14,7 +14,7 @@ from arena.bots import find_sample
 from arena.cli.console import ExistingPath, json_option, option, print_json, print_note, print_text, usage_error
 from arena.cli.submit import print_submission
 from arena.escaping import escape_control
-from ladder import bots
+from ladder import activation, bots
 from ladder.challenges import QueuedChallenge, queue_challenges
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, complete_bots, open_ladder_or_exit, print_view
 from ladder.cli.results import write_log
@@ -174,7 +174,7 @@ def activate(folder: Path, bot: str, version: int | None, actor: str, reason: st
             f"Missing the version of {escape_control(bot)} to activate. Name one, such as {escape_control(bot)}@1."
         )
     with open_ladder_or_exit(folder) as ladder:
-        new = bots.activate_version(ladder, bot, version, actor=actor, reason=reason)
+        new = activation.activate_version(ladder, bot, version, actor=actor, reason=reason)
     print_decision(new, f"{bot}@{version} plays", as_json)
 
 
@@ -190,7 +190,7 @@ def disable(folder: Path, bot: str, actor: str, reason: str, as_json: bool) -> N
     Its results stay.
     """
     with open_ladder_or_exit(folder) as ladder:
-        new = bots.disable_bot(ladder, bot, actor, reason)
+        new = activation.disable_bot(ladder, bot, actor, reason)
     print_decision(new, f"{bot} doesn't play", as_json)
 
 

@@ -425,16 +425,15 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 # --- active versions --------------------------------------------------------------------------------------------------
 
 
-def should_be_activated(connection: Connection, version: Version) -> bool:
-    """Return whether a version should become active once it is accepted.
-
-    A version shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
-    disabled a version of the bot since it was submitted.
-    """
-    if version.id in disabled_versions(connection):
-        return False
+def has_newer_version(connection: Connection, version: Version) -> bool:
+    """Return whether a version of the same bot that was received later is accepted."""
     later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
     newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
+    return connection.execute(newer.limit(1)).first() is not None
+
+
+def is_overruled(connection: Connection, version: Version) -> bool:
+    """Return whether a user has activated or disabled a version of the bot since this one was submitted."""
     decided = (
         select(audit_log.c.id)
         .join(versions, versions.c.id == version.id)
@@ -445,7 +444,7 @@ def should_be_activated(connection: Connection, version: Version) -> bool:
             audit_log.c.action.in_(("activate", "disable")),
         )
     )
-    return connection.execute(newer).first() is None and connection.execute(decided).first() is None
+    return connection.execute(decided.limit(1)).first() is not None
 
 
 def disabled_versions(connection: Connection) -> dict[int, str]:

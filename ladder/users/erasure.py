@@ -7,9 +7,10 @@ from sqlalchemy import Connection
 from arena.escaping import escape_control
 from arena.referee import read_record, write_record
 from ladder import store
+from ladder.activation import stop_versions_of_user
 from ladder.ladder import Ladder, transaction
 from ladder.settings import LadderError
-from ladder.users.withdrawal import get_participant, stop_versions
+from ladder.users.withdrawal import get_participant
 
 
 class UnfinishedTasksError(LadderError):
@@ -30,7 +31,7 @@ def erase_user(connection: Connection, ladder: Ladder, login: str, actor: str, r
     if user.staff:
         raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
     store.set_user_withdrawn(connection, user.id, True)
-    stop_versions(connection, user, "its owner left the course", now)
+    stop_versions_of_user(connection, user.id, "its owner left the course", now)
     if store.has_unfinished_tasks(connection, user.id):
         if later:
             store.log_action(connection, store.AuditEntry(actor, "leave", reason + _LATER, now, user_id=user.id))

@@ -4,6 +4,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
+from ladder.activation import stop_versions_of_user
 from ladder.ladder import STAFF_USER, Ladder, get_user, transaction
 from ladder.settings import LadderError
 
@@ -25,7 +26,7 @@ def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended:
     )
     store.set_user_suspended(connection, user.id, suspended)
     if suspended:
-        stop_versions(connection, user, "its owner is suspended", now)
+        stop_versions_of_user(connection, user.id, "its owner is suspended", now)
     return True
 
 
@@ -44,7 +45,7 @@ def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool
     store.log_action(connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id))
     store.set_user_withdrawn(connection, user.id, gone)
     if gone:
-        stop_versions(connection, user, "its owner left the course", now)
+        stop_versions_of_user(connection, user.id, "its owner left the course", now)
     return True
 
 
@@ -54,10 +55,3 @@ def get_participant(connection: Connection, login: str) -> store.User:
     if user.login == STAFF_USER.login:
         raise LadderError("staff owns the reference bots, and can't be suspended or withdrawn.\nDisable a bot instead.")
     return user
-
-
-def stop_versions(connection: Connection, user: store.User, reason: str, now: float) -> None:
-    """Cancel the queued matches of an owner's bots, except in finals."""
-    for bot in store.all_bots(connection):
-        for version in store.versions_of(connection, bot.id) if bot.owner_id == user.id else ():
-            store.cancel_queued_matches(connection, reason, now, version.id, (store.RATED, store.CHALLENGE))

@@ -18,8 +18,9 @@ from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
 from ladder import dashboards
+from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
-from ladder.bots import SimilarityReport, activate_version, disable_bot, get_remaining_quota, list_bots
+from ladder.bots import SimilarityReport, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
 from ladder.checkup import check_ladder
 from ladder.clock import DAY_S, parse_time

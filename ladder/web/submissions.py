@@ -21,7 +21,7 @@ from starlette.requests import ClientDisconnect
 
 from arena.bots import PROGRAM_STARTS
 from arena.sandbox import DISK_FULL_ERRNOS, scratch_folder
-from ladder import bots
+from ladder import activation, bots
 from ladder.challenges import queue_challenges
 from ladder.clock import parse_time
 from ladder.ladder import Ladder
@@ -58,7 +58,7 @@ def set_active_version(
     request: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]
 ) -> Response:
     """Make another accepted version of the user's own bot the active one."""
-    new = bots.choose_version(request.ladder, name, version, request.actor)
+    new = activation.choose_version(request.ladder, name, version, request.actor)
     return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from ladder.bots import activate_version, choose_version, deadlines_of_bot, disable_bot, get_remaining_quota, submit_bot
+from ladder.activation import activate_version, choose_version, disable_bot
+from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
 from ladder.deadlines import extend_deadline
 from ladder.grading import create_final, format_gradebook, get_grades
 from ladder.ladder import Ladder

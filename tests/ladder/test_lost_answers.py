@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import Connection
 
 from ladder import users
-from ladder.bots import activate_version, disable_bot, submit_bot, submit_reference
+from ladder.activation import activate_version, disable_bot
+from ladder.bots import submit_bot, submit_reference
 from ladder.challenges import queue_challenges
 from ladder.grading import create_final, get_final_state, retry_final, reveal_final_results
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen

@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 from arena.referee import ArenaError
 from arena.workers import CallTimeoutError
 from ladder import store
-from ladder.bots import disable_bot, submit_bot, submit_reference
+from ladder.activation import disable_bot
+from ladder.bots import submit_bot, submit_reference
 from ladder.ladder import Ladder, open_ladder
 from ladder.tasks import TaskSource
 from ladder.worker import Task, VersionCheckJob

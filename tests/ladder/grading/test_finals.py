@@ -15,7 +15,7 @@ from sqlalchemy import Connection, update
 from arena.coup import derive_key
 from arena.run import VerificationReport, final_plan, verify_all
 from ladder import grading, store
-from ladder.bots import activate_version, disable_bot
+from ladder.activation import activate_version, disable_bot
 from ladder.ladder import Ladder, set_frozen
 from ladder.match_pages import set_void, view_match_replay
 from ladder.permissions import PUBLIC_VIEWER, Viewer

@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from arena.referee import GameResult, PlayedMatch
 from ladder import grading, store
-from ladder.bots import disable_bot, submit_bot
+from ladder.activation import disable_bot
+from ladder.bots import submit_bot
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, STAFF_VIEWER, Viewer
 from ladder.settings import LadderError, read_settings

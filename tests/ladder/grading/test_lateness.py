@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from ladder.bots import activate_version, deadlines_of_bot, disable_bot, get_remaining_quota, submit_bot
+from ladder.activation import activate_version, disable_bot
+from ladder.bots import deadlines_of_bot, get_remaining_quota, submit_bot
 from ladder.deadlines import extend_deadline, withdraw_extension
 from ladder.grading import Grade, create_final, get_grades, preview_final, release_grades, reveal_final_results
 from ladder.home import describe_ladder

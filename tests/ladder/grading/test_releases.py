@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import update
 
 from ladder import grading, users
+from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
-from ladder.bots import disable_bot
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
 from ladder.match_pages import set_void

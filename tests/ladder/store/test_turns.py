@@ -5,10 +5,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from arena.referee import GameResult, PlayedMatch
 from ladder import store
+from ladder.activation import begin_playing, should_be_activated
 from tests.ladder.store.databases import ladder
 
 NOW = 5.0
@@ -78,13 +79,26 @@ def test_a_rated_match_of_an_inactive_bot_is_cancelled_at_its_start(connection: 
     assert not store.record_failed_attempt(connection, rated, runner, "it isn't queued any more", timestamp=NOW)
 
 
+def test_a_version_that_begins_to_play_cancels_the_rated_matches_of_the_one_before(connection: Connection) -> None:
+    """Activated once more, it keeps its own."""
+    version = submitted(connection, 1)
+    checked(connection, version)
+    for kind, table in ((store.RATED, (1, 2)), (store.CHALLENGE, (1, 2)), (store.RATED, (version, 2))):
+        store.queue_matches(connection, kind, [table], NOW)
+    for _ in range(2):
+        begin_playing(connection, store.get_version_by_id(connection, version), "ladder", "accepted", NOW)
+    matches = store.METADATA.tables["matches"]
+    reasons = connection.scalars(select(matches.c.reason).order_by(matches.c.id)).all()
+    assert reasons == ["a@2 is active", None, None]
+
+
 def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: Connection) -> None:
     """Two workers check at the same time."""
     older, newer = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     checked(connection, newer)
-    assert store.should_be_activated(connection, store.get_version_by_id(connection, newer))
+    assert should_be_activated(connection, store.get_version_by_id(connection, newer))
     checked(connection, older)
-    assert not store.should_be_activated(connection, store.get_version_by_id(connection, older))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, older))
 
 
 @pytest.mark.parametrize("what", ["activate", "disable"])
@@ -94,9 +108,9 @@ def test_decisions_after_a_submission_are_kept(connection: Connection, what: str
     store.log_action(connection, store.AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
     store.log_action(connection, store.AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
     checked(connection, version)
-    assert store.should_be_activated(connection, store.get_version_by_id(connection, version))
+    assert should_be_activated(connection, store.get_version_by_id(connection, version))
     store.log_action(connection, store.AuditEntry("teacher", what, "talked to the author", NOW, bot=1, version=1))
-    assert not store.should_be_activated(connection, store.get_version_by_id(connection, version))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, version))
 
 
 def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Connection) -> None:
@@ -105,12 +119,12 @@ def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Conne
     store.deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
     fixed, other = submitted(connection, 1, "1"), submitted(connection, 1, "2")
     checked(connection, fixed)
-    assert not store.should_be_activated(connection, store.get_version_by_id(connection, fixed))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, fixed))
     assert set(store.disabled_versions(connection)) == {first.id, fixed, other}
     store.set_active_version(connection, store.get_version_by_id(connection, fixed), "teacher", "fixed", NOW)
     next_one = submitted(connection, 1, "3")
     checked(connection, next_one)
-    assert store.should_be_activated(connection, store.get_version_by_id(connection, next_one))
+    assert should_be_activated(connection, store.get_version_by_id(connection, next_one))
     assert store.disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
 
 
@@ -158,6 +172,6 @@ def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Co
     store.set_received_at(connection, before, NOW - 60)
     for version in (newest, before, same):
         checked(connection, version)
-    assert not store.should_be_activated(connection, store.get_version_by_id(connection, before))
-    assert not store.should_be_activated(connection, store.get_version_by_id(connection, newest))
-    assert store.should_be_activated(connection, store.get_version_by_id(connection, same))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, before))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, newest))
+    assert should_be_activated(connection, store.get_version_by_id(connection, same))

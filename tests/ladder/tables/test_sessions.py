@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import text
 
 from ladder import tables
+from ladder.activation import disable_bot
 from ladder.backups import restore_backup, write_backup
-from ladder.bots import disable_bot
 from ladder.checkup import check_ladder
 from ladder.dashboards import list_events
 from ladder.ladder import Ladder, open_ladder, prune_expired, set_frozen

@@ -11,7 +11,8 @@ from sqlalchemy import Connection, LargeBinary, String
 from arena.coup import PRESETS
 from arena.referee import read_record, write_record
 from ladder import users
-from ladder.bots import disable_bot, find_similar_versions, submit_bot
+from ladder.activation import disable_bot
+from ladder.bots import find_similar_versions, submit_bot
 from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades, reproduce_release
 from ladder.ladder import Ladder

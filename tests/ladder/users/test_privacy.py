@@ -11,7 +11,8 @@ from pydantic import TypeAdapter
 from starlette.testclient import TestClient
 
 from ladder import users
-from ladder.bots import disable_bot, view_bot, view_build_log, view_logs
+from ladder.activation import disable_bot
+from ladder.bots import view_bot, view_build_log, view_logs
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.exports import export_ladder

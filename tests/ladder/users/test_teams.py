@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 
 from arena.run import final_plan
 from arena.schedule import keyed_shuffle
-from ladder import bots, store
+from ladder import activation, bots, store
 from ladder.challenges import queue_challenges
 from ladder.dashboards import list_events
 from ladder.grading import create_final, number_owners
@@ -270,7 +270,7 @@ def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder
     accept_invitation(ladder, "bob", secret)
     assert list_playing() == {"bot-ada", "bot-cleo", "bot-dan"}
     with pytest.raises(LadderError, match="the quota of 2 bots is used up"):
-        bots.choose_version(ladder, "more", 1, "ada")
+        activation.choose_version(ladder, "more", 1, "ada")
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert "bot-bob" in list_playing()
 
@@ -460,11 +460,14 @@ def test_a_teams_challenges_are_counted_together_and_its_bots_may_meet_there(lad
 def test_a_teammate_activates_versions_unless_the_owner_is_suspended(ladder: Ladder) -> None:
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
     join_team(ladder, "Red", "ada", "bob")
-    assert bots.choose_version(ladder, "bot-ada", 1, "bob")
+    assert activation.choose_version(ladder, "bot-ada", 1, "bob")
     with pytest.raises(LadderError, match="belongs to another user"):
-        bots.choose_version(ladder, "bot-ada", 2, "cleo")
+        activation.choose_version(ladder, "bot-ada", 2, "cleo")
     set_suspended(ladder, "ada", True, "teacher", "she copied it")
-    for act in (lambda: bots.choose_version(ladder, "bot-ada", 2, "bob"), lambda: send(ladder, "bob", "bot-ada", "x")):
+    for act in (
+        lambda: activation.choose_version(ladder, "bot-ada", 2, "bob"),
+        lambda: send(ladder, "bob", "bot-ada", "x"),
+    ):
         with pytest.raises(LadderError, match="ada, the bot's owner, is suspended") as refused:
             act()
         assert "copied" not in str(refused.value)
@@ -508,9 +511,9 @@ def test_only_members_and_staff_see_a_team(ladder: Ladder) -> None:
 
 def test_an_event_of_a_teammates_bot_is_shown_as_to_its_owner(ladder: Ladder) -> None:
     join_team(ladder, "Red", "ada", "bob")
-    bots.choose_version(ladder, "bot-ada", 1, "bob")
+    activation.choose_version(ladder, "bot-ada", 1, "bob")
     hand_in(ladder, "ada", "bot-ada", at=1e6 + 1)
-    bots.choose_version(ladder, "bot-ada", 1, "bob")
+    activation.choose_version(ladder, "bot-ada", 1, "bob")
     by = {}
     for login in ("ada", "bob", "cleo"):
         with ladder.reading(viewer(ladder, login)) as context:

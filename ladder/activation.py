@@ -1,0 +1,141 @@
+"""Decide which version of a bot plays: activate and disable versions.
+
+All code by which a version begins or stops playing is here. A version that stops playing finishes its challenges and
+finals; its queued rated matches are cancelled.
+"""
+
+from collections.abc import Callable
+
+from sqlalchemy import Connection
+
+from arena.escaping import escape_control
+from ladder import store
+from ladder.ladder import Ladder, get_acting_user, get_bot, make_viewer, require_unsuspended, transaction
+from ladder.settings import LadderError
+
+
+def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
+    """Activate an accepted version of the user's or a teammate's bot; return False if it is active already.
+
+    Only staff can activate a version that was disabled, by staff or automatically. Raises LadderError if the user may
+    not activate it.
+    """
+
+    def check(connection: Connection, bot: store.BotRecord, version: store.Version) -> None:
+        owner = get_acting_user(connection, login)
+        if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
+            raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
+        require_unsuspended(connection, bot)
+        why = store.barred_versions(connection, bot.id).get(version.id)
+        if why is not None:
+            raise LadderError(
+                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
+            )
+
+    return activate_version(ladder, name, number, actor=login, reason="its owner's choice", check=check)
+
+
+@transaction
+def activate_version(
+    connection: Connection,
+    ladder: Ladder,
+    name: str,
+    number: int,
+    *,
+    actor: str,
+    reason: str,
+    check: Callable[[Connection, store.BotRecord, store.Version], None] = lambda connection, bot, version: None,
+) -> bool:
+    """Activate an accepted version of a bot; return False if it is active already.
+
+    `check` is called first, and may raise. Raises LadderError if the bot or version doesn't exist or isn't accepted.
+    """
+    bot = get_bot(connection, name)
+    versions = store.versions_of(connection, bot.id)
+    wanted = next((each for each in versions if each.number == number), None)
+    if wanted is None:
+        raise LadderError(f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}.")
+    check(connection, bot, wanted)
+    if wanted.status != store.ACCEPTED:
+        raise LadderError(
+            f"{escape_control(wanted.version_ref)} isn't accepted: "
+            f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
+            "Activate an accepted version."
+        )
+    if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
+        return False  # a newer one that waits would take its place
+    begin_playing(connection, wanted, actor, reason, ladder.clock())
+    return True
+
+
+def should_be_activated(connection: Connection, version: store.Version) -> bool:
+    """Return whether a version should become active once it is accepted.
+
+    A version shouldn't if it is disabled, a version received later is accepted, or the owner or staff has activated or
+    disabled a version of the bot since it was submitted.
+    """
+    is_disabled = version.id in store.disabled_versions(connection)
+    return not (is_disabled or store.has_newer_version(connection, version) or store.is_overruled(connection, version))
+
+
+def begin_playing(connection: Connection, version: store.Version, actor: str, reason: str, now: float) -> None:
+    """Make an accepted version its bot's active one. now: Unix time."""
+    previous = get_bot(connection, version.name).active_version_id
+    if previous is not None and previous != version.id:
+        _cancel_rated_matches(connection, previous, f"{version.version_ref} is active", now)
+    store.set_active_version(connection, version, actor, reason, now)
+
+
+def disable_bot(ladder: Ladder, name: str, actor: str, reason: str) -> bool:
+    """Disable a bot and cancel its queued matches; return False if it is disabled already.
+
+    Raises LadderError if the bot doesn't exist.
+    """
+    return ladder.database.write(
+        lambda connection: disable_bot_row(connection, get_bot(connection, name), actor, reason, ladder.clock())
+    )
+
+
+def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditEntry | None:
+    """Return the decision by which a bot is disabled; None if it isn't, or a version was activated since."""
+    entries = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    return entries[-1] if entries and entries[-1].action == "disable" else None
+
+
+def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
+    """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
+
+    Staff may disable a bot that its owner disabled.
+    """
+    before = find_disabling(connection, bot)
+    if before is not None and before.actor != bot.login:
+        return False
+    if bot.active_version_id is not None:
+        version = store.get_version_by_id(connection, bot.active_version_id)
+        _cancel_rated_matches(connection, version.id, f"{version.version_ref} is disabled", now)
+    store.deactivate_bot(connection, bot.id, "disable", actor, reason, now)
+    return True
+
+
+def auto_disable_version(connection: Connection, version: store.Version, reason: str, now: float) -> bool:
+    """Disable a version; return False if it is a reference bot's or not active. now: Unix time."""
+    if version.is_reference or not version.is_active:
+        return False
+    store.deactivate_bot(connection, version.bot, "auto_disable", store.LADDER_ACTOR, reason, now)
+    _cancel_rated_matches(connection, version.id, f"{version.version_ref} is auto-disabled", now)
+    return True
+
+
+def stop_versions_of_user(connection: Connection, user_id: int, reason: str, now: float) -> None:
+    """Cancel the queued matches of a user's bots, also challenges, but not those of finals. now: Unix time."""
+    for bot in store.all_bots(connection):
+        for version in store.versions_of(connection, bot.id) if bot.owner_id == user_id else ():
+            store.cancel_queued_matches(connection, reason, now, version.id, (store.RATED, store.CHALLENGE))
+
+
+def _cancel_rated_matches(connection: Connection, version: int, reason: str, now: float) -> None:
+    store.cancel_queued_matches(connection, reason, now, version, (store.RATED,))
+
+
+def _rejection(state: str, reason: str | None) -> str:
+    return f"failed its check ({escape_control(reason or '')})" if state == "rejected" else "isn't checked yet"
