@@ -194,12 +194,10 @@ def set_user_approved(connection: Connection, user_id: int) -> None:
 
 
 def delete_applicant(connection: Connection, user_id: int) -> None:
-    """Remove an account that waits for approval, and all credentials of the user id. The caller writes the audit log.
-
-    The caller checks that the account waits: the credentials of an approved account would be deleted, too.
-    """
-    connection.execute(delete(credentials).where(credentials.c.user_id == user_id))
-    connection.execute(delete(users).where(users.c.id == user_id, users.c.waiting.is_(True)))
+    """Remove an account with its credentials, unless it is approved. The caller writes the audit log."""
+    waits = users.c.id == user_id, users.c.waiting.is_(True)
+    connection.execute(delete(credentials).where(credentials.c.user_id.in_(select(users.c.id).where(*waits))))
+    connection.execute(delete(users).where(*waits))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, timestamp: float) -> None:

@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Connection, case, update
 
 from ladder import store
-from ladder.bots import disable_bot, get_remaining_quota, submit_bot, submit_folder, view_bot
+from ladder.activation import disable_bot
+from ladder.bots import get_remaining_quota, submit_bot, submit_folder, view_bot
 from ladder.clock import format_local_time, parse_time
 from ladder.deadlines import extend_deadline
 from ladder.ladder import Ladder
@@ -20,6 +21,7 @@ from ladder.users import join_teams
 from ladder.view_context import NO_RUNNER
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
+from tests.ladder.term import Term
 
 NOW, EARLIER = 1e6, 9e5
 PY = f"{QUICK_BOT}#"
@@ -286,3 +288,8 @@ def test_the_owner_reads_when_it_was_received_and_others_do_not(ladder: Ladder) 
         assert found is not None
         output[viewer.login] = (found.versions[0].submitted_at, found.versions[0].received_at)
     assert output == {None: (NOW, EARLIER), "ada": (NOW, EARLIER), "bob": (NOW, None)}
+
+
+def test_a_sample_bot_can_be_submitted_by_its_name(own: Term) -> None:
+    assert own.json("submit", "sample:honest", "--owner", "eve")["version_ref"] == "honest@1"
+    assert "isn't a sample bot" in own.arena("submit", "sample:unknown", "--owner", "eve", code=2).err
