@@ -11,6 +11,7 @@ starts one review in REVIEW_INTERVAL_S, and a version gets MAX_REVIEWS_PER_DAY.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -108,19 +109,22 @@ class TaskSource:
     def failed(self, task: Task, problem: BaseException) -> bool:
         """Release a failed task; return whether it is abandoned. A rejection by a worker doesn't count as an attempt.
 
-        `news` yields an event for it, unless the task isn't leased to this runner any more.
+        `news` yields an event for it, unless the task isn't leased to this runner any more. A review isn't repeated.
         """
         self._running.pop(task, None)
         self._empty = False
         if isinstance(task.work, ReviewJob):
             return True
         if isinstance(problem, MissingBotsError) and isinstance(task.work, WorkItem):
-            self._retries.append(
-                Task(task.id, replace(task.work, archives=self._get_archives(task.work, problem.digests)))
-            )
+            archives = self._get_archives(task.work, problem.digests)
+            self._retries.append(replace(task, work=replace(task.work, archives=archives)))
             return False
+        return self._record_failure(task, problem)
+
+    def _record_failure(self, task: Task, problem: BaseException) -> bool:
+        """Release a match or check whose attempt failed, and note the event; return whether it is abandoned."""
         self._not_before = time.monotonic() + _PAUSE_S
-        if not task.is_check and self._left is not None:
+        if task.is_match and self._left is not None:
             self._left += 1
         cost, reason = _classify_failure(task, problem)
         died = isinstance(problem, WorkerDiedError)
@@ -173,36 +177,31 @@ class TaskSource:
 
     def _claim_match(self) -> Task | None:
         """Lease the next match in the queue, else a review, else a match of a new round; None if nothing is to play."""
-        if self._left == 0:
-            return None
-        holding = [task.id for task in (*self._running, *self._retries) if not task.is_check]
-        may_review = self.rated and time.monotonic() >= self._next_review
-        ladder = self._ladder
-
-        def act(connection: Connection) -> tuple[store.QueuedMatch, list[store.Version], bytes | None] | Task | None:
-            """Lease a match, with its versions in slot order and a final's key; or a review, if no match waits."""
-            frozen = not self.rated or store.is_frozen(connection)
-            kinds = (store.CHALLENGE, store.FINAL) if frozen else (store.CHALLENGE, store.FINAL, store.RATED)
-            task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
-            if task is None and may_review and (review := self._claim_review(connection)) is not None:
-                return review
-            if task is None and not frozen and self._rounds.queue_next(connection):
-                task = store.claim_match(connection, self._runner, holding, ladder.clock(), kinds)
-            if task is None:
-                return None
-            key = None if task.final is None else store.get_final_key(connection, task.final)
-            return task, [store.get_version_by_id(connection, version) for version in task.versions], key
-
-        claimed = ladder.database.write(act)
-        if claimed is None or isinstance(claimed, Task):
-            return claimed
-        match, versions, key = claimed
-        if self._left is not None:
+        task = None if self.exhausted else self._ladder.database.write(self._lease_match_or_review)
+        if task is not None and task.is_match and self._left is not None:
             self._left -= 1
-        table = [make_portable_bot(version) for version in versions]
-        spec = ladder.spec(match.id, [bot.name for bot in table], key, match.plan_index)
-        job = Job(spec, tuple(table), ladder.play.sandbox)
-        return Task(match.id, WorkItem(job))
+        return task
+
+    def _lease_match_or_review(self, connection: Connection) -> Task | None:
+        holding = [task.id for task in (*self._running, *self._retries) if not task.is_check]
+        plays_rated = self.rated and not store.is_frozen(connection)
+        kinds = (store.CHALLENGE, store.FINAL, store.RATED) if plays_rated else (store.CHALLENGE, store.FINAL)
+        claim = partial(store.claim_match, connection, self._runner, holding, self._ladder.clock(), kinds)
+        match = claim()
+        if match is None:
+            may_review = self.rated and time.monotonic() >= self._next_review
+            review = self._claim_review(connection) if may_review else None
+            if review is not None:
+                return review
+            if plays_rated and self._rounds.queue_next(connection):
+                match = claim()
+        return None if match is None else self._make_match_task(connection, match)
+
+    def _make_match_task(self, connection: Connection, match: store.QueuedMatch) -> Task:
+        key = None if match.final is None else store.get_final_key(connection, match.final)
+        bots = tuple(make_portable_bot(store.get_version_by_id(connection, version)) for version in match.versions)
+        spec = self._ladder.spec(match.id, [bot.name for bot in bots], key, match.plan_index)
+        return Task(match.id, WorkItem(Job(spec, bots, self._ladder.play.sandbox)))
 
     def _claim_review(self, connection: Connection) -> Task | None:
         now = self._ladder.clock()
@@ -224,27 +223,24 @@ class TaskSource:
     # --- checks
 
     def _claim_check(self) -> Task | None:
-        """Lease the next version to check, with its qualifying match against the present reference bots; None without
-        one."""
+        """Lease the next version to check, with its qualifying match; None without one."""
+        return self._ladder.database.write(self._lease_check)
+
+    def _lease_check(self, connection: Connection) -> Task | None:
+        """Lease a version, and queue a new qualifying match if the reference bots have changed since."""
+        ladder, now = self._ladder, self._ladder.clock()
         holding = [task.id for task in self._running if task.is_check]
-        ladder = self._ladder
-
-        def act(connection: Connection) -> Task | None:
-            """Lease a version, and queue a new match if the reference bots have changed since."""
-            version = store.claim_check(connection, self._runner, holding, ladder.clock())
-            if version is None:
-                return None
-            references = choose_references(connection, version, ladder.play.seats)
-            table = [version.id, *(each.id for each in references)]
-            match = store.find_qualifying_match(connection, table)
-            if match is None:
-                store.cancel_queued_matches(
-                    connection, "the reference bots changed", ladder.clock(), version.id, (store.QUALIFYING,)
-                )
-                [match] = store.queue_matches(connection, store.QUALIFYING, [table], ladder.clock())
-            return Task(version.id, make_check_job(ladder, connection, version, references, match))
-
-        return ladder.database.write(act)
+        version = store.claim_check(connection, self._runner, holding, now)
+        if version is None:
+            return None
+        references = choose_references(connection, version, ladder.play.seats)
+        table = [version.id, *(each.id for each in references)]
+        match = store.find_qualifying_match(connection, table)
+        if match is None:
+            reason = "the reference bots changed"
+            store.cancel_queued_matches(connection, reason, now, version.id, (store.QUALIFYING,))
+            [match] = store.queue_matches(connection, store.QUALIFYING, [table], now)
+        return Task(version.id, make_check_job(ladder, connection, version, references, match))
 
 
 def describe_failure(problem: BaseException) -> str:
