@@ -7,13 +7,14 @@ import importlib
 import shutil
 import sqlite3
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event
 
+from tests.ladder.store.databases import ladder as make_database
 from tests.ladder.term import BROKEN, LATE, Term, begin_ladder, hand_in, write
 from tests.shared_setup import made_once
 
@@ -95,3 +96,11 @@ def own(tmp_path: Path, term: Term) -> Term:
     """Give a copy of the ladder, which may be changed."""
     journal = shutil.ignore_patterns("*-shm", "*-wal")  # a process that reads it removes them at its end
     return Term(Path(shutil.copytree(term.path, tmp_path / "spring", ignore=journal)))
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
+    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
+    with closing(make_database(url)) as database, database.engine.connect() as made, made.begin():
+        yield made

@@ -60,3 +60,15 @@ def queue_numbered(database: store.Database, ids: Sequence[int]) -> None:
             store.insert_match_versions(connection, id, (1, 2))
 
     database.write(act)
+
+
+def submit(connection: Connection, bot: int, digest: str = "1", timestamp: float = 5.0) -> int:
+    """Submit a version of a bot; return its ID."""
+    return store.add_version(connection, bot, digest * 64, single_file_name="bot.py", timestamp=timestamp)
+
+
+def check(connection: Connection, version: int, reason: str | None = None, timestamp: float = 5.0) -> None:
+    """Accept a version, or reject it for a reason."""
+    assert store.finish_check(
+        connection, version, [], reason=reason, command=["python3"], built_digest=None, timestamp=timestamp
+    )

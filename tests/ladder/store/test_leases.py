@@ -1,24 +1,11 @@
 """Tests of failed attempts: deaths of workers, lost runners, and the pause before another attempt."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 from sqlalchemy import Connection
 
 from ladder import store
-from tests.ladder.store.databases import ladder
 
 NOW = 1000.0
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
-    """Give a ladder's database in one long transaction; the bots a, b, c and d have the versions 1 to 4."""
-    url = request.getfixturevalue("postgres_url") if request.param == "postgresql" else f"sqlite:///{tmp_path}/l.db"
-    with closing(ladder(url)) as database, database.engine.connect() as made, made.begin():
-        yield made
 
 
 def test_deaths_are_counted_by_the_versions_at_the_tables(connection: Connection) -> None:

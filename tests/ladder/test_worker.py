@@ -20,7 +20,7 @@ from arena.workers import WorkerRejectedError
 from ladder.worker import VersionCheckJob, VersionCheckResult, check_version
 from tests.cli_workspace import BOT, LOOK_SEED, SETTLE_S, Place
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 BAD = ROOT / "tests" / "bad_bots"
 PATIENT = MatchSettings(timing=Timing(limit_ms=60_000, bank_ms=60_000, start_ms=60_000))  # a machine may be busy
 QUICK = MatchSettings(timing=Timing(limit_ms=200, bank_ms=200, start_ms=2000))  # for bots that say nothing

@@ -1,0 +1,79 @@
+"""Tests of which version of a bot plays."""
+
+import pytest
+from sqlalchemy import Connection, select
+
+from ladder import store
+from ladder.activation import begin_playing, should_be_activated
+from tests.ladder.store.databases import check, submit
+
+NOW = 5.0
+
+
+def test_a_version_that_begins_to_play_cancels_the_rated_matches_of_the_one_before(connection: Connection) -> None:
+    """Activated once more, it keeps its own."""
+    version = submit(connection, 1)
+    check(connection, version)
+    for kind, table in ((store.RATED, (1, 2)), (store.CHALLENGE, (1, 2)), (store.RATED, (version, 2))):
+        store.queue_matches(connection, kind, [table], NOW)
+    for _ in range(2):
+        begin_playing(connection, store.get_version_by_id(connection, version), "ladder", "accepted", NOW)
+    matches = store.METADATA.tables["matches"]
+    reasons = connection.scalars(select(matches.c.reason).order_by(matches.c.id)).all()
+    assert reasons == ["a@2 is active", None, None]
+
+
+def test_of_two_versions_the_newer_plays_whichever_is_checked_first(connection: Connection) -> None:
+    """Two workers check at the same time."""
+    older, newer = submit(connection, 1, "1"), submit(connection, 1, "2")
+    check(connection, newer)
+    assert should_be_activated(connection, store.get_version_by_id(connection, newer))
+    check(connection, older)
+    assert not should_be_activated(connection, store.get_version_by_id(connection, older))
+
+
+@pytest.mark.parametrize("what", ["activate", "disable"])
+def test_decisions_after_a_submission_are_kept(connection: Connection, what: str) -> None:
+    """The check's end doesn't undo them; the ladder's own actions don't count as decisions."""
+    version = submit(connection, 1)
+    store.log_action(connection, store.AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    store.log_action(connection, store.AuditEntry("teacher", what, "another's bot", NOW, bot=2, version=2))
+    check(connection, version)
+    assert should_be_activated(connection, store.get_version_by_id(connection, version))
+    store.log_action(connection, store.AuditEntry("teacher", what, "talked to the author", NOW, bot=1, version=1))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, version))
+
+
+def test_a_new_version_does_not_enable_a_bot_disabled_by_staff(connection: Connection) -> None:
+    """After staff activate a version, the owner's next one plays again, once it is accepted."""
+    first = store.get_version_by_id(connection, 1)
+    store.deactivate_bot(connection, 1, "disable", "teacher", "it shouts", NOW)
+    fixed, other = submit(connection, 1, "1"), submit(connection, 1, "2")
+    check(connection, fixed)
+    assert not should_be_activated(connection, store.get_version_by_id(connection, fixed))
+    assert set(store.disabled_versions(connection)) == {first.id, fixed, other}
+    store.set_active_version(connection, store.get_version_by_id(connection, fixed), "teacher", "fixed", NOW)
+    next_one = submit(connection, 1, "3")
+    check(connection, next_one)
+    assert should_be_activated(connection, store.get_version_by_id(connection, next_one))
+    assert store.disabled_versions(connection) == {first.id: "it shouts", other: "it shouts"}
+
+
+def test_actions_of_the_ladder_do_not_enable_a_bot(connection: Connection) -> None:
+    """An older arena activated new versions; auto-disabling doesn't lift a decision either."""
+    store.deactivate_bot(connection, 1, "disable", "teacher", "copied", NOW)
+    store.log_action(connection, store.AuditEntry("ladder", "activate", "it passed", NOW, bot=1, version=1))
+    store.log_action(connection, store.AuditEntry("ladder", "auto_disable", "it forfeited", NOW, bot=1, version=1))
+    assert store.disabled_versions(connection) == {1: "copied"}
+
+
+def test_a_version_submitted_earlier_does_not_replace_a_later_one(connection: Connection) -> None:
+    """Staff enter earlier submissions afterwards; of two at the same time the later number plays."""
+    newest = submit(connection, 1, "1")
+    before, same = submit(connection, 1, "2"), submit(connection, 1, "3")
+    store.set_received_at(connection, before, NOW - 60)
+    for version in (newest, before, same):
+        check(connection, version)
+    assert not should_be_activated(connection, store.get_version_by_id(connection, before))
+    assert not should_be_activated(connection, store.get_version_by_id(connection, newest))
+    assert should_be_activated(connection, store.get_version_by_id(connection, same))
