@@ -223,7 +223,14 @@ def _accept_duplicate(
             _note_received(connection, new, same.bot, same.id, owner, now)
             same = replace(same, received_at=received)
     return AcceptedSubmission(
-        same.version_ref, same.name, same.number, same.id, True, None, None, received_at=same.received_at
+        version_ref=same.version_ref,
+        name=same.name,
+        number=same.number,
+        version=same.id,
+        duplicate=True,
+        late_for=None,
+        remaining=None,
+        received_at=same.received_at,
     )
 
 
@@ -329,12 +336,14 @@ def save_reference(connection: Connection, reference: ReferenceBot, timestamp: f
         )
     bot = store.get_or_create_bot(connection, name, owner.id, timestamp, is_reference=True)
     versions = store.versions_of(connection, bot)
-    if versions and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned:
-        last = versions[-1]
-        return AcceptedSubmission(last.version_ref, name, last.number, last.id, True, None, None)
-    store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
-    version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
-    return AcceptedSubmission(f"{name}@{1 + len(versions)}", name, 1 + len(versions), version, False, None, None)
+    is_duplicate = bool(versions) and versions[-1].digest == bundle.digest and not versions[-1].is_check_abandoned
+    if is_duplicate:
+        version = versions[-1].id
+    else:
+        store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
+        version = store.add_version(connection, bot, bundle.digest, single_file_name=bundle.file, timestamp=timestamp)
+    number = len(versions) + (not is_duplicate)
+    return AcceptedSubmission(f"{name}@{number}", name, number, version, is_duplicate, late_for=None, remaining=None)
 
 
 def submit_reference(ladder: Ladder, argument: str) -> AcceptedSubmission:

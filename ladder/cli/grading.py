@@ -114,7 +114,7 @@ def list_all(folder: Path, as_json: bool) -> None:
 def show_final(folder: Path, name: str, show_logins: bool, as_json: bool) -> None:
     """Show the progress of a final or, once it is revealed, its standings and key."""
     with open_ladder_or_exit(folder) as ladder:
-        _print_final(ladder, name, show_logins, as_json)
+        _print_final(ladder, name, as_json=as_json, show_logins=show_logins)
 
 
 @final.command("retry")
@@ -126,7 +126,7 @@ def retry(folder: Path, name: str, actor: str, as_json: bool) -> None:
     """Queue abandoned matches again, with the same deals."""
     with open_ladder_or_exit(folder) as ladder:
         grading.retry_final(ladder, name, actor)
-        _print_final(ladder, name, False, as_json)
+        _print_final(ladder, name, as_json=as_json)
 
 
 @final.command("reveal")
@@ -140,7 +140,7 @@ def reveal(folder: Path, name: str, incomplete: bool, show_logins: bool, actor: 
     """Publish the standings and key of a final. All its matches must have ended."""
     with open_ladder_or_exit(folder) as ladder:
         grading.reveal_final_results(ladder, name, actor, incomplete=incomplete)
-        _print_final(ladder, name, show_logins, as_json)
+        _print_final(ladder, name, as_json=as_json, show_logins=show_logins)
 
 
 @final.command("export")
@@ -163,7 +163,7 @@ def export(folder: Path, name: str, out: Path, as_json: bool) -> None:
         )
 
 
-def _print_final(ladder: Ladder, name: str, show_logins: bool, as_json: bool) -> None:
+def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool = False) -> None:
     """Print a final's progress and the next command or, once it is revealed, its results and how to verify them."""
     state = grading.get_final_state(ladder, name, STAFF_VIEWER if show_logins else PUBLIC_VIEWER)
     standings = state.standings

@@ -182,7 +182,7 @@ def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSessi
 
 
 def list_session_ids(
-    connection: Connection, ended: bool, after: int | None = None, limit: int | None = None
+    connection: Connection, *, ended: bool, after: int | None = None, limit: int | None = None
 ) -> Sequence[int]:
     """Return the ids of ended or not ended sessions, newest first; with `after`, only smaller ids."""
     query = select(_session.id).where(_session.status == CLOSED if ended else _session.status != CLOSED)

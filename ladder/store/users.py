@@ -172,17 +172,17 @@ def save_users(connection: Connection, people: Iterable[User], timestamp: float)
     return added, changed
 
 
-def set_user_suspended(connection: Connection, user_id: int, suspended: bool) -> None:
+def set_user_suspended(connection: Connection, user_id: int, *, suspended: bool) -> None:
     """Suspend or reinstate a user. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(suspended=suspended))
 
 
-def set_user_withdrawn(connection: Connection, user_id: int, withdrawn: bool) -> None:
+def set_user_withdrawn(connection: Connection, user_id: int, *, withdrawn: bool) -> None:
     """Withdraw or reinstate a user. The caller writes the audit log."""
     connection.execute(update(users).where(users.c.id == user_id).values(withdrawn=withdrawn))
 
 
-def set_user_shows_name(connection: Connection, login: str, shows_name: bool, timestamp: float) -> None:
+def set_user_shows_name(connection: Connection, login: str, *, shows_name: bool, timestamp: float) -> None:
     """Store whether a user agrees to have the name on podiums."""
     connection.execute(update(users).where(users.c.login == login).values(shows_name=shows_name))
     record_event(connection, USERS_CHANGED, timestamp)

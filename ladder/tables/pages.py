@@ -96,8 +96,8 @@ PRESENCE_S = 120.0  # how long a user counts as online after their page was last
 
 def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
-    ended = store.list_session_ids(context.connection, True, after, limit + 1)
-    ids = [*(store.list_session_ids(context.connection, False) if after is None else ()), *ended[:limit]]
+    ended = store.list_session_ids(context.connection, ended=True, after=after, limit=limit + 1)
+    ids = [*(store.list_session_ids(context.connection, ended=False) if after is None else ()), *ended[:limit]]
     lines = {line.id: line for line in _make_table_summaries(context, store.find_sessions(context.connection, ids))}
     next_ = ended[limit - 1] if len(ended) > limit else None
     online: list[str] = []

@@ -271,10 +271,10 @@ class HostedSession:
     def _store_record(self, record: Record, logs: tables.ProcessLogs) -> str | None:
         """Store the games so far. The replay's address is shown later, once the match may be read."""
         self._last = record
-        self._write_record(record, False, None)
+        self._write_record(record)
         return None
 
-    def _write_record(self, record: Record, ended: bool, then: Callable[[], object] | None) -> None:
+    def _write_record(self, record: Record, *, ended: bool = False, then: Callable[[], object] | None = None) -> None:
         """Store the record of the match so far. ended: whether it is complete. then: called afterwards in the loop."""
         number, games, now = record.header.match, len(record.games), self._ladder.clock()
         won = [0.0] * len(self._players)
@@ -305,7 +305,7 @@ class HostedSession:
             return
         if record is not None:
             address = f"/tables/{self.id}/matches/{record.header.match}/replay"
-            self._write_record(record, True, lambda: table.show_replay(record.header.match, address))
+            self._write_record(record, ended=True, then=lambda: table.show_replay(record.header.match, address))
         if not self._people:
             self.over = True
 

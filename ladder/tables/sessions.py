@@ -321,7 +321,7 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
     """
 
     def read(connection: Connection) -> list[store.TableSession]:
-        return store.find_sessions(connection, store.list_session_ids(connection, False))
+        return store.find_sessions(connection, store.list_session_ids(connection, ended=False))
 
     for session in () if invites else ladder.database.read_with_retry(read):
         seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == store.PERSON)

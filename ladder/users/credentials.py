@@ -278,4 +278,6 @@ def hash_secret(secret: str) -> str:
 
 def set_shows_name(ladder: Ladder, login: str, shows_name: bool) -> None:
     """Store whether a user agrees to have the name on podiums."""
-    ladder.database.write(lambda connection: store.set_user_shows_name(connection, login, shows_name, ladder.clock()))
+    ladder.database.write(
+        lambda connection: store.set_user_shows_name(connection, login, shows_name=shows_name, timestamp=ladder.clock())
+    )

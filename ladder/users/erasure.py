@@ -30,7 +30,7 @@ def erase_user(connection: Connection, ladder: Ladder, login: str, actor: str, r
     user, now = get_participant(connection, login), ladder.clock()
     if user.staff:
         raise LadderError(f"{escape_control(login)} is staff.\nOnly data of users who are no staff can be erased.")
-    store.set_user_withdrawn(connection, user.id, True)
+    store.set_user_withdrawn(connection, user.id, withdrawn=True)
     stop_versions_of_user(connection, user.id, "its owner left the course", now)
     if store.has_unfinished_tasks(connection, user.id):
         if later:

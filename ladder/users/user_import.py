@@ -100,7 +100,7 @@ def _empty_taken_over(connection: Connection, users: Iterable[store.User], actor
     for user in users:
         for credential in store.all_credentials(connection, user.login):
             store.expire_credential(connection, credential.id)
-        store.set_user_shows_name(connection, user.login, False, now)
+        store.set_user_shows_name(connection, user.login, shows_name=False, timestamp=now)
         why = f"{user.login}{TAKEN_OVER} {source}"
         leave_current_team(connection, user, actor, why, now)
         store.log_action(connection, store.AuditEntry(actor, "import", why, now, user_id=user.id))

@@ -24,7 +24,7 @@ def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended:
     store.log_action(
         connection, store.AuditEntry(actor, "suspend" if suspended else "unsuspend", reason, now, user_id=user.id)
     )
-    store.set_user_suspended(connection, user.id, suspended)
+    store.set_user_suspended(connection, user.id, suspended=suspended)
     if suspended:
         stop_versions_of_user(connection, user.id, "its owner is suspended", now)
     return True
@@ -43,7 +43,7 @@ def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool
         raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
     now = ladder.clock()
     store.log_action(connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id))
-    store.set_user_withdrawn(connection, user.id, gone)
+    store.set_user_withdrawn(connection, user.id, withdrawn=gone)
     if gone:
         stop_versions_of_user(connection, user.id, "its owner left the course", now)
     return True

@@ -16,6 +16,7 @@ from ladder.ladder import Ladder
 from ladder.permissions import ROUTES
 from ladder.settings import LadderError
 from ladder.store import DatabaseError, DataError
+from ladder.web.change_stream import change_stream_router
 from ladder.web.documents import router as documents_router
 from ladder.web.grading_pages import finals_router, grades_router
 from ladder.web.health import PagesMetrics, RequestLog
@@ -34,7 +35,8 @@ from ladder.web.request_context import (
 from ladder.web.sign_in import account_router, openid_router, sign_in_router
 from ladder.web.staff_pages import admin_router, moderation_router, users_router
 from ladder.web.submissions import my_bots_router, submit_router
-from ladder.web.tables import change_stream_router, sockets_router, tables_router
+from ladder.web.table_sockets import sockets_router
+from ladder.web.tables import tables_router
 
 ROUTERS: tuple[APIRouter, ...] = (
     health_router,

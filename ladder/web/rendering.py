@@ -168,14 +168,14 @@ def render_page(
     def draw(found: Any, context: ViewContext) -> PageContent:
         return _render_content(replace(request, viewer=context.viewer), template, found=found, context=context)
 
-    content, headers = _render_cached(request, make, draw, shared, fresh_s)
+    content, headers = _render_cached(request, make, draw, shared=shared, fresh_s=fresh_s)
     return _not_modified(headers) if content is None else _render_layout(request, content, headers)
 
 
 def json_response(request: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
     """Return the value of type `shape` that `make` returns, as JSON; `fresh_s` and errors as in `render_page`."""
     text, headers = _render_cached(
-        request, make, lambda found, context: _adapter(shape).dump_json(found), False, fresh_s
+        request, make, lambda found, context: _adapter(shape).dump_json(found), fresh_s=fresh_s
     )
     return _not_modified(headers) if text is None else Response(text, media_type="application/json", headers=headers)
 
@@ -187,7 +187,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:
 
 def static_document(request: RequestContext, make: ViewFunction) -> Response:
     """Return a complete HTML document that `make` returns and that never changes; pages of this site may frame it."""
-    text, headers = _render_cached(request, make, lambda found, context: found, False, None, lasts=True)
+    text, headers = _render_cached(request, make, lambda found, context: found, lasts=True)
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
     return _not_modified(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -196,15 +196,15 @@ def _render_cached(
     request: RequestContext,
     make: ViewFunction,
     draw: Callable[[Any, ViewContext], T],
-    shared: bool,
-    fresh_s: float | None,
+    *,
+    shared: bool = False,
+    fresh_s: float | None = None,
     lasts: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
     """Return the rendered value, None if the client's ETag is current, and the headers.
 
-    Raises HTTPError if the page doesn't exist for this viewer.
-
-    lasts: the value never changes, so the ladder's revision isn't a part of its ETag.
+    shared, fresh_s: as in `render_page`. lasts: the value never changes, so the ladder's revision isn't a part of its
+    ETag. Raises HTTPError if the page doesn't exist for this viewer.
     """
     viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
     with request.ladder.reading(viewer) as context:

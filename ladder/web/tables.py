@@ -1,31 +1,20 @@
-"""Serve table sessions: pages to open, join and watch tables, their WebSockets, and the change stream.
+"""Serve table sessions: pages to open, join and watch tables, and their chat, replays and lessons."""
 
-A WebSocket is authorized, then relayed to the process that plays the table. Authorization is repeated after events of
-the ladder and periodically: a suspended user, or one whose token is revoked, is disconnected within seconds. The
-change stream sends only "changed"; a page then reloads itself by its ETag."""
-
-import asyncio
-import time
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, WebSocket
-from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from fastapi import APIRouter, Form, Query
+from fastapi.responses import RedirectResponse, Response
 
 from arena.coup import make_rules_object
 from arena.lessons import learn_page, puzzles_page
 from arena.replay import replay_page, rules_page, table_page
 from arena.review import review_in_process
-from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
 from ladder.chat import ChatAction, ChatPage, limit_chat_mode, moderate_chat, view_chat, write_lobby_line
 from ladder.ladder import Ladder
-from ladder.permissions import Viewer
 from ladder.settings import ChatMode, LadderError
-from ladder.store import CLOSED, PROGRAM, DatabaseError, RunnerRecord, TableSession
+from ladder.store import CLOSED, PROGRAM, TableSession
 from ladder.tables import (
     OpenedSession,
     OpenTableRequest,
@@ -36,9 +25,7 @@ from ladder.tables import (
     TableReplay,
     close_session,
     find_own_record,
-    find_program_access,
     find_table_access,
-    find_table_server,
     get_rules,
     is_invited,
     is_opened_by_guest,
@@ -49,7 +36,6 @@ from ladder.tables import (
     name_inviter,
     open_session,
     quick_play,
-    record_presence,
     renew_invitation,
     renew_program_token,
     usual_seats,
@@ -59,16 +45,12 @@ from ladder.tables import (
 from ladder.view_context import ViewContext
 from ladder.web.rendering import json_response, page_and_json, render_form, static_document
 from ladder.web.request_context import (
-    AppState,
     AuthorizedRoute,
     CurrentContext,
     HTTPError,
     Reason,
     RequestContext,
     RowId,
-    authorize_websocket,
-    find_bearer_token,
-    hold_connection,
     redirect_after,
 )
 from ladder.web.sign_in import ALWAYS_STALE_S, count_try
@@ -280,7 +262,7 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
     )
     if access is None:
         raise HTTPError(404, "This table doesn't exist.", request)
-    if access.session.status == CLOSED or not _may_watch(request, access):
+    if access.session.status == CLOSED or not may_watch(request, access):
         return RedirectResponse(f"/tables/{id}", 303)
     rules = get_rules(request.ladder, access.session.rules)
     home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
@@ -409,7 +391,7 @@ def _manages(request: RequestContext, session: TableSession) -> bool:
     return request.viewer.can_write and request.viewer.login == session.login
 
 
-def _may_watch(request: RequestContext, access: TableAccess) -> bool:
+def may_watch(request: RequestContext, access: TableAccess) -> bool:
     """Return whether a viewer may see a table's matches: a player, the opener, or a spectator."""
     spectates = access.session.allow_spectators and request.can_read
     return access.slot is not None or spectates or _manages(request, access.session)
@@ -429,240 +411,3 @@ def _make_invitation(request: RequestContext, session: TableSession) -> dict[str
 
     link = _invitation_link(request, session)
     return {"link": link, "code": segno.make(link, micro=False).svg_data_uri(border=4, omitsize=True, light="#fff")}
-
-
-change_stream_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=False)
-
-CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
-MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
-_BEATS = int(MIN_MESSAGE_INTERVAL_S / CHANGE_POLL_S)
-PRESENCE_S = 60.0  # between two writes of a user's presence
-MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized again
-
-
-class ChangePoller:
-    """Poll the ladder's revision in one task while at least one listener is in its `with` block."""
-
-    def __init__(self, state: AppState) -> None:
-        self.state = state
-        self._listeners = 0
-        self._seen: dict[str, float] = {}  # when a user's presence was last stored, by the monotonic clock
-        self._task: asyncio.Task[None] | None = None
-        self.change: int | None = None
-        self.line: int | None = None  # the lobby's newest
-
-    def __enter__(self) -> "ChangePoller":
-        self._listeners += 1
-        if self._task is None:
-            self._task = asyncio.create_task(self._poll())
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self._listeners -= 1
-        if not self._listeners and self._task is not None:
-            self._task.cancel()
-            self._task = None
-
-    async def _poll(self) -> None:
-        while True:
-            with suppress(DatabaseError):  # pages report an unreachable database
-                self.change, self.line = await run_in_threadpool(self.state.last_changes)
-                await run_in_threadpool(self._record_presence)
-            await asyncio.sleep(CHANGE_POLL_S)
-
-    def _record_presence(self) -> None:
-        """Store which users have a page open, once a minute for each of them.
-
-        Raises DatabaseError if the database can't be reached.
-        """
-        now = time.monotonic()
-        due = [login for login in self.state.people.names() if now - self._seen.get(login, -PRESENCE_S) >= PRESENCE_S]
-        if due:
-            record_presence(self.state.ladder, due)
-            self._seen |= dict.fromkeys(due, now)
-
-
-@change_stream_router.get("/changes")
-async def changes(request: CurrentContext, soon: bool = False) -> StreamingResponse:
-    """Send "changed" after new events of the ladder, at most once in five seconds, or in one if `soon`.
-
-    Also send "chat" after lobby lines.
-    """
-    headers = {"Cache-Control": "no-store"}
-    return StreamingResponse(
-        _stream_changes(request, 1 if soon else _BEATS), media_type="text/event-stream", headers=headers
-    )
-
-
-def watch_of(app: Any) -> ChangePoller:
-    """Return the ChangePoller that all change streams and sockets of an application share."""
-    if not hasattr(app.state, "watch"):
-        app.state.watch = ChangePoller(app.state.shared)
-    watch: ChangePoller = app.state.watch
-    return watch
-
-
-async def _stream_changes(request: RequestContext, beats: int) -> AsyncIterator[str]:
-    with hold_connection(request.state, request.http, request.viewer.login) as held:
-        if not held:
-            yield "retry: 60000\n\n"
-            return
-        async for word in _change_messages(watch_of(request.http.app), beats):
-            yield word
-
-
-async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str]:
-    """Yield the lines of an event stream: a change of the list, at most one in `beats` polls, and new lines of chat."""
-    with watch:
-        yield "retry: 5000\n\n"
-        seen, line = watch.change, watch.line
-        for beat in range(1, int(MAX_STREAM_S / CHANGE_POLL_S)):
-            with suppress(TimeoutError):
-                await asyncio.wait_for(watch.state.ending.wait(), CHANGE_POLL_S)
-                return
-            if watch.line != line:
-                yield "event: chat\ndata: changed\n\n"
-                line = watch.line
-            if beat % beats == 0 and watch.change != seen:
-                yield "data: changed\n\n" if seen is not None else ":\n\n"
-                seen = watch.change
-            elif beat % (4 * _BEATS) == 0:
-                yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left
-
-
-sockets_router = APIRouter(route_class=AuthorizedRoute)
-
-WATCH = 1012  # close code: the page connects again, as a spectator
-WITHDRAWN = 4003  # close code: the session, link or token was revoked
-TOO_MANY_TABS = "Too many tabs are open. Close some of them."
-MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
-MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even without events
-
-
-@sockets_router.websocket("/tables/{id}/socket")
-async def person(socket: WebSocket, id: RowId) -> None:
-    """Serve the socket of a player's or a spectator's page."""
-    await _serve_socket(socket, id, False)
-
-
-@sockets_router.websocket("/tables/{id}/program")
-async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
-    """Exchange a program's lines, one per frame. `after`: how many it has received, None for a new process."""
-    await _serve_socket(socket, id, True, after)
-
-
-async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
-    """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page."""
-    state: AppState = socket.app.state.shared
-    try:
-        access = await run_in_threadpool(_find_access, socket, id, is_program)
-        runner = await run_in_threadpool(find_table_server, state.ladder, access.session)
-        viewer = await run_in_threadpool(_find_viewer, socket)
-    except HTTPError as error:
-        await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
-        return
-    except DatabaseError:
-        await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
-        return
-    person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
-    with hold_connection(state, socket, person) as held:
-        if held:
-            login = None if viewer.token else viewer.login
-            await _relay_socket(socket, access, runner, login, is_program, after)
-        else:
-            await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
-
-
-async def _relay_socket(
-    socket: WebSocket,
-    access: TableAccess,
-    runner: RunnerRecord | None,
-    login: str | None,
-    is_program: bool,
-    after: int | None,
-) -> None:
-    """Relay frames between a browser or program and the table's server until either ends or access is revoked."""
-    channel = WebChannel(socket)
-    await channel.open()
-    if access.session.status == CLOSED:
-        await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
-    elif runner is None or runner.port is None:
-        await channel.close(UNREACHABLE, "the table server doesn't answer")
-    else:
-        name = next((slot.name for slot in access.session.slots if slot.number == access.slot), None)
-        hello = RelayHello(
-            secret=runner.secret or "",
-            table=access.session.id,
-            place=access.slot,
-            name=name,
-            login=login,
-            program=is_program,
-            after=after,
-        )
-        relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
-        revoked = asyncio.create_task(_wait_until_revoked(socket, access, is_program))
-        try:
-            await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
-            if not relaying.done():
-                await channel.close(*revoked.result())
-        finally:
-            relaying.cancel()
-            revoked.cancel()
-            await asyncio.gather(relaying, revoked, return_exceptions=True)
-
-
-async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
-    """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
-    with watch_of(socket.app) as watch:
-        seen, looks = watch.change, 0
-        while True:
-            await asyncio.sleep(CHANGE_POLL_S)
-            looks += 1
-            if watch.change == seen and looks < MAX_UNCHECKED_POLLS:
-                continue
-            seen, looks = watch.change, 0
-            try:
-                now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
-            except HTTPError as error:
-                return WITHDRAWN, error.message.splitlines()[0]
-            except DatabaseError:  # unknown for now: the match continues
-                continue
-            if now.slot != access.slot and now.session.status != CLOSED:
-                if access.slot is None:
-                    return WITHDRAWN, "you joined the table in another tab"
-                return WATCH, "your seat was given up"
-
-
-def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
-    """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
-    state: AppState = socket.app.state.shared
-    token = find_bearer_token(socket)
-    if is_program:
-        access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
-        if access is None:
-            raise HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
-        return access
-    request = authorize_websocket(socket)
-    access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
-    if access is None:
-        raise HTTPError(404, "This table doesn't exist.")
-    if not _may_watch(request, access):
-        raise HTTPError(
-            403 if request.viewer.login else 401,
-            request.rejection_reason
-            or "You have no access to this table. Ask the user that opened it for an invitation link.",
-        )
-    return access
-
-
-def _find_viewer(socket: WebSocket) -> Viewer:
-    """Return the viewer of a socket, the public if its token is that of a slot.
-
-    Raises HTTPError if the socket comes from another site, or the viewer may not open it.
-    """
-    try:
-        return authorize_websocket(socket).viewer
-    except HTTPError as error:
-        if error.status != 401:
-            raise
-        return Viewer()

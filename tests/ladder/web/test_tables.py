@@ -213,7 +213,7 @@ def test_a_table_from_its_opening_to_a_rematch_with_other_players(site: ServedTa
     status, address, _ = site.post("/tables", site.session("ada"), **form)
     assert (status, address.partition("#")[2]) == (303, "fast")
     with closing(open_ladder(site.served.folder)) as ladder:
-        id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, False)))
+        id = max(ladder.database.read_with_retry(lambda connection: list_session_ids(connection, ended=False)))
         link = f"{site.url}/tables/{id}/join?link={ladder.invitation_code(id)}"
     assert site.post(f"/tables/{id}/join", site.session("bob"))[0] == 400
     assert site.post(f"/tables/{id}/invitation", site.session("bob"))[0] == 400

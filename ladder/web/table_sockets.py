@@ -1,0 +1,165 @@
+"""Serve the WebSockets of tables: each is authorized, then relayed to the process that plays the table.
+
+Authorization is repeated after events of the ladder and periodically: a suspended user, or one whose token is revoked,
+is disconnected within seconds.
+"""
+
+import asyncio
+from typing import Annotated
+
+from fastapi import APIRouter, Query, WebSocket
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
+
+from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_frames
+from ladder.permissions import Viewer
+from ladder.store import CLOSED, DatabaseError, RunnerRecord
+from ladder.tables import TableAccess, find_program_access, find_table_access, find_table_server
+from ladder.web.change_stream import CHANGE_POLL_S, watch_of
+from ladder.web.request_context import (
+    AppState,
+    AuthorizedRoute,
+    HTTPError,
+    RowId,
+    authorize_websocket,
+    find_bearer_token,
+    hold_connection,
+)
+from ladder.web.tables import may_watch
+
+sockets_router = APIRouter(route_class=AuthorizedRoute)
+
+WATCH = 1012  # close code: the page connects again, as a spectator
+WITHDRAWN = 4003  # close code: the session, link or token was revoked
+TOO_MANY_TABS = "Too many tabs are open. Close some of them."
+MAX_REASON_CHARS = 100  # a close frame has space for 123 bytes
+MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even without events
+
+
+@sockets_router.websocket("/tables/{id}/socket")
+async def person(socket: WebSocket, id: RowId) -> None:
+    """Serve the socket of a player's or a spectator's page."""
+    await _serve_socket(socket, id, False)
+
+
+@sockets_router.websocket("/tables/{id}/program")
+async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
+    """Exchange a program's lines, one per frame. `after`: how many it has received, None for a new process."""
+    await _serve_socket(socket, id, True, after)
+
+
+async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
+    """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page."""
+    state: AppState = socket.app.state.shared
+    try:
+        access = await run_in_threadpool(_find_access, socket, id, is_program)
+        runner = await run_in_threadpool(find_table_server, state.ladder, access.session)
+        viewer = await run_in_threadpool(_find_viewer, socket)
+    except HTTPError as error:
+        await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
+        return
+    except DatabaseError:
+        await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
+        return
+    person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
+    with hold_connection(state, socket, person) as held:
+        if held:
+            login = None if viewer.token else viewer.login
+            await _relay_socket(socket, access, runner, login, is_program, after)
+        else:
+            await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
+
+
+async def _relay_socket(
+    socket: WebSocket,
+    access: TableAccess,
+    runner: RunnerRecord | None,
+    login: str | None,
+    is_program: bool,
+    after: int | None,
+) -> None:
+    """Relay frames between a browser or program and the table's server until either ends or access is revoked."""
+    channel = WebChannel(socket)
+    await channel.open()
+    if access.session.status == CLOSED:
+        await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
+    elif runner is None or runner.port is None:
+        await channel.close(UNREACHABLE, "the table server doesn't answer")
+    else:
+        name = next((slot.name for slot in access.session.slots if slot.number == access.slot), None)
+        hello = RelayHello(
+            secret=runner.secret or "",
+            table=access.session.id,
+            place=access.slot,
+            name=name,
+            login=login,
+            program=is_program,
+            after=after,
+        )
+        relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
+        revoked = asyncio.create_task(_wait_until_revoked(socket, access, is_program))
+        try:
+            await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
+            if not relaying.done():
+                await channel.close(*revoked.result())
+        finally:
+            relaying.cancel()
+            revoked.cancel()
+            await asyncio.gather(relaying, revoked, return_exceptions=True)
+
+
+async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
+    """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
+    with watch_of(socket.app) as watch:
+        seen, looks = watch.change, 0
+        while True:
+            await asyncio.sleep(CHANGE_POLL_S)
+            looks += 1
+            if watch.change == seen and looks < MAX_UNCHECKED_POLLS:
+                continue
+            seen, looks = watch.change, 0
+            try:
+                now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
+            except HTTPError as error:
+                return WITHDRAWN, error.message.splitlines()[0]
+            except DatabaseError:  # unknown for now: the match continues
+                continue
+            if now.slot != access.slot and now.session.status != CLOSED:
+                if access.slot is None:
+                    return WITHDRAWN, "you joined the table in another tab"
+                return WATCH, "your seat was given up"
+
+
+def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
+    """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
+    state: AppState = socket.app.state.shared
+    token = find_bearer_token(socket)
+    if is_program:
+        access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
+        if access is None:
+            raise HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
+        return access
+    request = authorize_websocket(socket)
+    access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
+    if access is None:
+        raise HTTPError(404, "This table doesn't exist.")
+    if not may_watch(request, access):
+        raise HTTPError(
+            403 if request.viewer.login else 401,
+            request.rejection_reason
+            or "You have no access to this table. Ask the user that opened it for an invitation link.",
+        )
+    return access
+
+
+def _find_viewer(socket: WebSocket) -> Viewer:
+    """Return the viewer of a socket, the public if its token is that of a slot.
+
+    Raises HTTPError if the socket comes from another site, or the viewer may not open it.
+    """
+    try:
+        return authorize_websocket(socket).viewer
+    except HTTPError as error:
+        if error.status != 401:
+            raise
+        return Viewer()
