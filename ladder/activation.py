@@ -26,10 +26,10 @@ def choose_version(ladder: Ladder, name: str, number: int, login: str) -> bool:
         if not make_viewer(connection, owner).can("bot:choose_version", bot.login):
             raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\nName one of your bots.')
         require_unsuspended(connection, bot)
-        why = store.barred_versions(connection, bot.id).get(version.id)
-        if why is not None:
+        reason = store.barred_versions(connection, bot.id).get(version.id)
+        if reason is not None:
             raise LadderError(
-                f"{escape_control(version.version_ref)} was {escape_control(why)}.\nAsk the staff to activate it."
+                f"{escape_control(version.version_ref)} was {escape_control(reason)}.\nAsk the staff to activate it."
             )
 
     return activate_version(ladder, name, number, actor=login, reason="its owner's choice", check=check)

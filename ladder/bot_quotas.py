@@ -38,9 +38,9 @@ def disable_surplus_bots(
     ladder: Ladder, connection: Connection, bots: Collection[store.BotRecord], owner: str, cause: str = ""
 ) -> None:
     """Disable bots in the name of their owner, a login, so that they keep counting at deadlines that have closed."""
-    why = f"{cause}the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
+    reason = f"{cause}the quota of {format_count(ladder.settings.quotas.max_bots_per_user, 'bot')} is used up"
     for bot in bots:
-        disable_bot_row(connection, bot, owner, why, ladder.clock())
+        disable_bot_row(connection, bot, owner, reason, ladder.clock())
 
 
 def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User) -> None:

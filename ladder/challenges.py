@@ -34,11 +34,11 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     another user, an opponent can't play, or the quota is used up.
     """
     most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
-    return _queue_once(ladder, bot, opponents, login, count=count, now=now, most=most)
+    return _queue_challenges(ladder, bot, opponents, login, count=count, now=now, most=most)
 
 
 @transaction
-def _queue_once(
+def _queue_challenges(
     connection: Connection,
     ladder: Ladder,
     bot: str,

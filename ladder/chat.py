@@ -115,11 +115,11 @@ def moderate_chat(connection: Connection, ladder: Ladder, id: int, action: ChatA
     if line is None:
         raise LadderError(f"the chat has no line {id}.\nIt may have expired.")
     if action == "delete_line":
-        new = store.delete_chat_message(connection, id)
+        is_changed = store.delete_chat_message(connection, id)
     else:
-        new = store.set_writer_muted(connection, line, action == "mute")
-    if new:
+        is_changed = store.set_writer_muted(connection, line, action == "mute")
+    if is_changed:
         store.log_action(
             connection, store.AuditEntry(actor, action, f"line {id}: {reason}", ladder.clock(), user_id=line.user_id)
         )
-    return new
+    return is_changed

@@ -381,23 +381,24 @@ def extend_deadline(
     at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
     if at <= due:
         raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
-    user_id = _require_late_days(connection, settings, login, name, late_days)
-    new = store.Extension(user_id, name, at, late_days, reason)
+    user = get_user(connection, login)
+    _require_late_days(connection, settings, user, name, late_days)
+    new = store.Extension(user.id, name, at, late_days, reason)
     return _put_extension(ladder, connection, new, deadline, actor, confirmed)
 
 
-def _require_late_days(connection: Connection, settings: LadderSettings, login: str, name: str, late_days: int) -> int:
-    """Return a user's id. Raises LadderError for staff, or if fewer late days are left for the deadline `name`."""
-    user = get_user(connection, login)
+def _require_late_days(
+    connection: Connection, settings: LadderSettings, user: store.User, name: str, late_days: int
+) -> None:
+    """Raise LadderError for staff, or if fewer late days are left for the deadline `name`."""
+    login = escape_control(user.login)
     if user.staff:
-        raise LadderError(f"{escape_control(login)} is staff, and staff has no deadlines.\nName another user.")
+        raise LadderError(f"{login} is staff, and staff has no deadlines.\nName another user.")
     left = remaining_late_days(connection, settings, without=name)[user.id]
     if late_days > left:
         raise LadderError(
-            f"{escape_control(login)} has {format_count(max(0, left), 'late day')} left, not {late_days}.\n"
-            "Give fewer late days."
+            f"{login} has {format_count(max(0, left), 'late day')} left, not {late_days}.\nGive fewer late days."
         )
-    return user.id
 
 
 @transaction
@@ -422,9 +423,9 @@ def _put_extension(
     if new.extended_until is not None:
         time = f"extended until {format_deadline_time(new.extended_until, deadline)}"
     spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
-    why = f"{new.deadline}, {time}{spent}: {new.reason}"
+    reason = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)
-    store.log_action(connection, store.AuditEntry(actor, "extend", why, ladder.clock(), user_id=new.user_id))
+    store.log_action(connection, store.AuditEntry(actor, "extend", reason, ladder.clock(), user_id=new.user_id))
     store.insert_extension(connection, new)
     own = effective_deadline(ladder.settings, deadline, new)
     is_past = new.extended_until is not None and own.closes < ladder.clock()

@@ -273,8 +273,10 @@ _T = TypeVar("_T")
 
 
 def transaction(body: Callable[Concatenate[Connection, "Ladder", _P], _T]) -> "Callable[Concatenate[Ladder, _P], _T]":
-    """Return a function that calls `body` in a transaction, and again as `Database.write` does; callers omit the
-    connection."""
+    """Return a function that calls `body` in a transaction, again after failures as `Database.write` does.
+
+    Its callers omit the connection.
+    """
 
     @wraps(body)
     def call(ladder: "Ladder", /, *args: _P.args, **named: _P.kwargs) -> _T:

@@ -87,7 +87,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
         **{field.name: getattr(line, field.name) for field in fields(line)},
         results=store.match_results(connection, id) if line.outcome == store.PLAYED else (),
         failed_attempts=tuple(
-            hide_fields(FailedAttempt(at, why), viewer) for at, why in store.list_failed_attempts(connection, id)
+            hide_fields(FailedAttempt(at, reason), viewer) for at, reason in store.list_failed_attempts(connection, id)
         ),
         audit_log=summarize_decisions(context, store.list_audit_entries(connection, match=id), {}),
         has_record=store.has_record(connection, id),
@@ -126,17 +126,17 @@ def view_match_replay(context: ViewContext, id: int) -> MatchReplay | None:
         return None
     match = None
     if line.status != store.ENDED:
-        why: str | None = "unended"
+        reason: str | None = "unended"
     elif line.outcome != store.PLAYED:
-        why = "unplayed"
+        reason = "unplayed"
     else:
         text = store.find_record(context.connection, id)
         try:
-            why, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
+            reason, match = ("not kept", None) if text is None else (None, _make_replay(context, line, text))
         except RecordError:
-            why = "unreadable"
+            reason = "unreadable"
     change = context.revision if line.status == store.ENDED else None
-    return hide_fields(MatchReplay(hide_fields(line, context.viewer), why, match, change), context.viewer)
+    return hide_fields(MatchReplay(hide_fields(line, context.viewer), reason, match, change), context.viewer)
 
 
 def find_record_text(context: ViewContext, id: int) -> str | None:

@@ -42,8 +42,7 @@ class RoundQueue:
         return no_round_reason(self._ladder.database.read_with_retry(self._list_entrants), self._ladder.play.seats)
 
     def _list_entrants(self, connection: Connection) -> list[Entrant]:
-        """Return the active versions as the rounds' plan takes them, with the games that each has played since the last
-        reset."""
+        """Return the active versions, with the games that each has played so far."""
         play = self._ladder.play
         return [
             Entrant(

@@ -253,9 +253,9 @@ def _find_same(versions: Sequence[store.Version], submission: Submission, receiv
 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
     assert new.received_at is not None
-    why = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
+    reason = f"time of submission {format_local_time(new.received_at)}, set by {new.submitted_by}"
     store.log_action(
-        connection, store.AuditEntry(new.submitted_by, "receive", why, now, bot=bot, version=version, user_id=owner)
+        connection, store.AuditEntry(new.submitted_by, "receive", reason, now, bot=bot, version=version, user_id=owner)
     )
 
 

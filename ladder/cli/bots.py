@@ -89,8 +89,8 @@ def _report(found: bots.BulkSubmission, as_json: bool) -> None:
         more = ", submitted before" if taken.duplicate else ""
         more += "" if taken.late_for is None else f", late for {taken.late_for}"
         print_text(f"{escape_control(login)}: {escape_control(taken.version_ref)}{more}")
-    for login, why in found.rejected.items():
-        print_note(f"{login}: rejected: {why}")
+    for login, reason in found.rejected.items():
+        print_note(f"{login}: rejected: {reason}")
 
 
 @click.command()

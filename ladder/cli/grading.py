@@ -181,8 +181,8 @@ def _print_final(ladder: Ladder, name: str, *, as_json: bool, show_logins: bool 
         print_parts(f"\n{games}; win rates in %, fair: {100 * standings.fair_win_rate:.0f}")
         if have_no_intervals(row.win_rate_adjusted for row in standings.items):
             print_parts(NO_INTERVALS)
-        for match, why in state.abandoned:
-            print_parts(f"Match {match} wasn't played: {escape_control(why)}")
+        for match, reason in state.abandoned:
+            print_parts(f"Match {match} wasn't played: {escape_control(reason)}")
         print_parts(f"Key: {state.key}\nIts published SHA-256: {state.commitment}")
         if not state.isolated:
             print_parts(TRUSTED)

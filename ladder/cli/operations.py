@@ -283,7 +283,7 @@ def _run_to_end(
 ) -> int:
     """Run the service to its end; return the exit code. `alone`: no other machine plays."""
     played, in_vain, failed, said = 0, 0, False, False
-    why: str | None = None  # no match is played
+    reason: str | None = None  # no match is played
 
     def line() -> str:
         games = format_count(played * service.ladder.play.match_games, "game")
@@ -313,9 +313,9 @@ def _run_to_end(
                 case runner_events.AttemptFailed() | runner_events.WorkerRefused():
                     in_vain += 1
                 case Idle() if not service.queue.running and service.queue.empty:
-                    before, why = why, service.queue.no_match_reason()
-                    if why not in (None, before):
-                        log.warn(f"no matches can be played: {why}")
+                    before, reason = reason, service.queue.no_match_reason()
+                    if reason not in (None, before):
+                        log.warn(f"no matches can be played: {reason}")
             redraw()
             if in_vain >= MAX_FAILED_ATTEMPTS and not failed:
                 failed = True

@@ -87,10 +87,10 @@ def create_final(
         open_to = describe_extended_users(connection, settings, due, now)
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
-    why = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
+    reason = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
     if left_out:
-        why = f"{why}; {_describe_left_out(left_out)}"
-    return _queue_final(ladder, final, versions, actor, f"{why}; extended for {open_to}" if open_to else why)
+        reason = f"{reason}; {_describe_left_out(left_out)}"
+    return _queue_final(ladder, final, versions, actor, f"{reason}; extended for {open_to}" if open_to else reason)
 
 
 _EXTENDED = "Create it after that time; or grade these users at the deadline, and the others in the final."
@@ -262,8 +262,9 @@ def _extend_finals(ladder: Ladder, connection: Connection) -> None:
             store.save_extra_rounds(connection, extended)
             store.queue_matches(connection, store.FINAL, tables, ladder.clock(), final=final.id)
             count = len(extended.extra_rounds[-1])
-            why = f"{final.name}: {format_count(len(tables), 'extra match', 'es')} of {count} versions, to break a tie"
-            store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "final", why, ladder.clock()))
+            played = f"{format_count(len(tables), 'extra match', 'es')} of {count} versions"
+            reason = f"{final.name}: {played}, to break a tie"
+            store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "final", reason, ladder.clock()))
 
 
 def _plan_extra_round(
@@ -297,8 +298,8 @@ def retry_final(connection: Connection, ladder: Ladder, name: str, actor: str) -
     if final.revealed:
         raise LadderError(f"the key of the final {name} is public, so its deals are known.\nCreate another final.")
     if count := store.requeue_abandoned(connection, final.id):
-        why = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
-        store.log_action(connection, store.AuditEntry(actor, "final", why, ladder.clock()))
+        reason = f"{name}: queued {format_count(count, 'abandoned match', 'es')} again"
+        store.log_action(connection, store.AuditEntry(actor, "final", reason, ladder.clock()))
     return summarize_final(connection, final)
 
 
@@ -307,36 +308,36 @@ def reveal_final_results(
 ) -> tuple[store.Final, Evaluation]:
     """Reveal a final and its key; return the final and its results.
 
-    incomplete: abandoned matches are left out. Raises LadderError before all matches have ended.
+    incomplete: abandoned matches are left out. Raises LadderError before all matches have ended, or if the viewer isn't
+    staff and the final isn't revealed.
     """
-
     extend_finals(ladder)
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
         measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
         podium = _list_podium(connection, measured.standings)
+    if not (ended.revealed or viewer.can("final:create")):
+        raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
     champion = podium[0][0].version if podium else None
+    return _reveal(ladder, name, champion, actor, incomplete), measured
 
-    def act(connection: Connection) -> store.Final:
-        """Reveal the final once, with the champion computed before. Raises LadderError if matches are missing, or
-        for non-staff."""
-        final = _get_ended_final(connection, name, ladder.path)
-        if not final.revealed:
-            if not viewer.can("final:create"):
-                raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
-            lost = summarize_final(connection, final).abandoned
-            if lost and not incomplete:
-                raise LadderError(
-                    f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
-                    f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
-                )
-            store.log_action(
-                connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock())
+
+@transaction
+def _reveal(
+    connection: Connection, ladder: Ladder, name: str, champion: int | None, actor: str, incomplete: bool
+) -> store.Final:
+    """Reveal a final once. champion: the id of the version that won, None without one."""
+    final = _get_ended_final(connection, name, ladder.path)
+    if not final.revealed:
+        lost = summarize_final(connection, final).abandoned
+        if lost and not incomplete:
+            raise LadderError(
+                f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
+                f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
             )
-            store.reveal_final(connection, final.id, champion)
-        return replace(final, revealed=True)
-
-    return ladder.database.write(act), measured
+        store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
+        store.reveal_final(connection, final.id, champion)
+    return replace(final, revealed=True)
 
 
 def export_final(ladder: Ladder, name: str, folder: Path) -> int:
@@ -479,22 +480,25 @@ def _queue_final(
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
 
-    def act(connection: Connection) -> FinalState:
-        """Store the final and its matches, unless an earlier call did whose answer was lost."""
-        made = store.find_final(connection, final.name)
-        if made is not None and (made.key, made.created_at) != (
-            final.key,
-            final.created_at,
-        ):  # not ours, whose answer was lost
-            _require_new_final(connection, final.name)
-        if made is None:
-            made = store.insert_final(connection, final)
-            queued = [[final.versions[bot] for bot in table] for table in tables]
-            store.queue_matches(connection, store.FINAL, queued, final.created_at, final=made.id)
-            store.log_action(connection, store.AuditEntry(actor, "final", f"{final.name}: {reason}", final.created_at))
-        return summarize_final(connection, made)
+    return ladder.database.write(lambda connection: _store_final(connection, final, tables, actor, reason))
 
-    return ladder.database.write(act)
+
+def _store_final(
+    connection: Connection, final: store.Final, tables: Sequence[Sequence[int]], actor: str, reason: str
+) -> FinalState:
+    """Store a final and its matches, unless an earlier call did whose answer was lost. Raises LadderError.
+
+    tables: for each match, indices into the final's versions.
+    """
+    stored = store.find_final(connection, final.name)
+    if stored is not None and (stored.key, stored.created_at) != (final.key, final.created_at):
+        _require_new_final(connection, final.name)
+    if stored is None:
+        stored = store.insert_final(connection, final)
+        queued = [[final.versions[bot] for bot in table] for table in tables]
+        store.queue_matches(connection, store.FINAL, queued, final.created_at, final=stored.id)
+        store.log_action(connection, store.AuditEntry(actor, "final", f"{final.name}: {reason}", final.created_at))
+    return summarize_final(connection, stored)
 
 
 def _plan_of(

@@ -381,8 +381,8 @@ def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
 
 def _feedback(grade: Grade, grades: Grades) -> str:
     if grade.open_until is not None:
-        why = "the final didn't wait" if grades.of_final else "may still submit"
-        return f"not graded yet: {why} {_format_end(grade.open_until)}"
+        reason = "the final didn't wait" if grades.of_final else "may still submit"
+        return f"not graded yet: {reason} {_format_end(grade.open_until)}"
     version = "" if grade.version is None else f"{grade.version}: "
     late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"

@@ -4,6 +4,7 @@ They are stored with a release, so that later changes don't affect it, and the s
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -204,9 +205,11 @@ def collect_grading_inputs(
     scope = _GradingScope(connection, settings, now, final, limit)
     moment = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
     fit = tuple(version.id for version in store.accepted_versions(connection)) if final is None else ()
-    ended = () if final is not None else _find_ended(scope, fit, moment)
+    closed = () if final is not None else _list_closed_measurements(scope, fit, moment)
     earlier = (
-        () if limit is None or final is not None else _find_earlier(connection, settings, limit.name, moment, ended)
+        ()
+        if limit is None or final is not None
+        else _list_earlier_measurements(connection, settings, limit.name, moment, closed)
     )
     limit = scope.limit
     return GradingInputs(
@@ -227,7 +230,7 @@ def collect_grading_inputs(
     )
 
 
-def _find_ended(
+def _list_closed_measurements(
     scope: _GradingScope, fit: tuple[int, ...], moment: store.HistoryPoint
 ) -> tuple[EarlierMeasurement, ...]:
     """Return the measurements of versions whose hours after the deadline, or after its late days, are over.
@@ -253,35 +256,41 @@ def _find_ended(
     )
 
 
-def _find_earlier(
+def _list_earlier_measurements(
     connection: Connection,
     settings: LadderSettings,
     deadline: str,
     moment: store.HistoryPoint,
-    ended: tuple[EarlierMeasurement, ...],
+    closed: tuple[EarlierMeasurement, ...],
 ) -> tuple[EarlierMeasurement, ...]:
-    """Return the measurements of the newest release of a deadline that still hold, then those that have ended."""
+    """Return the measurements of the newest release of a deadline that still hold, then the closed ones of the others.
+
+    A measurement holds for a version while its own matches are the same, and the bots of all baselines are in it.
+    """
     releases = [each for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
     last = StoredRelease.of(releases[-1]).inputs if releases else None
     if last is None or last.rating_model != RATING_MODEL:
-        return ended
-    before = {version for each in last.earlier for version in each.versions}
-    own = tuple(version for version in last.chosen if version not in before)
-    needed = {each.beats for each in settings.baselines if each.beats is not None}
-    now = store.digest_own_matches(connection, last.chosen, moment)
-    for each in ended:
-        now = {version: digest for version, digest in now.items() if version not in each.versions}
-        now |= store.digest_own_matches(connection, each.versions, each.moment)
-    found = []
-    for each in (*last.earlier, EarlierMeasurement(own, last.chosen, last.fit, last.moment)):
-        if not needed <= {version.name for version in store.get_versions_by_id(connection, each.chosen)}:
-            continue
-        then = store.digest_own_matches(connection, each.versions, each.moment)
-        same = tuple(version for version in each.versions if version in then and then[version] == now.get(version))
-        found += [replace(each, versions=same)] if same else []
-    kept = {version for each in found for version in each.versions}
-    rest = [replace(each, versions=tuple(filter(lambda version: version not in kept, each.versions))) for each in ended]
-    return (*found, *(each for each in rest if each.versions))
+        return closed
+    measured_earlier = {version for each in last.earlier for version in each.versions}
+    measured_then = tuple(version for version in last.chosen if version not in measured_earlier)
+    required_bots = {each.beats for each in settings.baselines if each.beats is not None}
+    digests = store.digest_own_matches(connection, last.chosen, moment)
+    for each in closed:
+        digests = {version: digest for version, digest in digests.items() if version not in each.versions}
+        digests |= store.digest_own_matches(connection, each.versions, each.moment)
+    kept = []
+    for each in (*last.earlier, EarlierMeasurement(measured_then, last.chosen, last.fit, last.moment)):
+        names = {version.name for version in store.get_versions_by_id(connection, each.chosen)}
+        if required_bots <= names:
+            old = store.digest_own_matches(connection, each.versions, each.moment)
+            kept.append(_restrict(each, [id for id in each.versions if id in old and old[id] == digests.get(id)]))
+    done = {version for each in kept for version in each.versions}
+    kept += [_restrict(each, [version for version in each.versions if version not in done]) for each in closed]
+    return tuple(each for each in kept if each.versions)
+
+
+def _restrict(measurement: EarlierMeasurement, versions: Iterable[int]) -> EarlierMeasurement:
+    return replace(measurement, versions=tuple(versions))
 
 
 def _make_candidate(
@@ -302,8 +311,7 @@ def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
 
 
 def _explain_missing_version(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
-    """Return why a user has no version that counts, by the newest one received until `until`; for the grade's
-    reason."""
+    """Return the reason why no version of a user counts, by the newest one received until `until`, a Unix time."""
     bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
     disabled = store.disabled_versions(connection)
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]

@@ -1,10 +1,11 @@
 """Release grades, list what differs from an earlier release, and reproduce a release."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -28,6 +29,9 @@ from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
 from ladder.settings import LadderError, LadderSettings
 
+_Scope = tuple[str, str]  # ("deadline" or "final", its name)
+_Row = TypeVar("_Row", Grade, UserGradingInputs)
+
 
 @dataclass(frozen=True, slots=True)
 class ReproducedRelease:
@@ -44,7 +48,7 @@ class _Draft:
 
     release: store.Release
     kept: StoredRelease
-    same: set["_Scope"]
+    same: set[_Scope]
 
 
 def _draft_release(
@@ -125,9 +129,6 @@ def release_grades(
     ladder.database.write(act)
     with ladder.database.read() as connection:
         return get_published_grades(connection, name)
-
-
-_Scope = tuple[str, str]  # ("deadline" or "final", its name)
 
 
 def _require_new_release(connection: Connection, name: str, same: set[_Scope], reason: str | None) -> None:
@@ -246,27 +247,24 @@ def _compare_releases(
     connection: Connection, old: store.Release, before: StoredRelease, new: store.Release, after: StoredRelease
 ) -> GradeChanges:
     """Return what differs from an earlier release, by the logins of today: a merged user has one row."""
-    now = _logins_now(connection)
+    logins = _logins_now(connection)
 
-    def own_last(row: Grade | UserGradingInputs) -> bool:
-        """Return whether a row is of the login that stayed: it holds where a user had two."""
-        return row.user.login == now[row.user.login]
+    def by_login(rows: Iterable[_Row]) -> dict[str, _Row]:
+        """Return rows by the logins of today; of a merged user's two rows, that of the login that stayed."""
+        in_order = sorted(rows, key=lambda row: row.user.login == logins[row.user.login])
+        return {logins[row.user.login]: row for row in in_order}
 
-    grades = [
-        {now[row.user.login]: row for row in sorted(each.grades.grades, key=own_last)} for each in (before, after)
-    ]
-    lines = [
-        {now[line.user.login]: line.extended for line in sorted(each.inputs.people, key=own_last)}
-        for each in (before, after)
-    ]
+    old_grades, new_grades = by_login(before.grades.grades), by_login(after.grades.grades)
+    old_inputs, new_inputs = by_login(before.inputs.people), by_login(after.inputs.people)
     rows = []
-    for login in dict.fromkeys(chain(*grades)):
-        one, two = (each.get(login) for each in grades)
-        words = tuple(_describe_owner_changes(one, two, *(each.get(login, "") for each in lines)))
-        if words:
-            owner = (two or one).user  # type: ignore[union-attr]  # one of both has the login
+    for login in dict.fromkeys(chain(old_grades, new_grades)):
+        one, two = old_grades.get(login), new_grades.get(login)
+        had, has = (inputs[login].extended if login in inputs else "" for inputs in (old_inputs, new_inputs))
+        changes = tuple(_describe_owner_changes(one, two, had, has))
+        if changes:
+            user = (two or one).user  # type: ignore[union-attr]  # one of both has the login
             old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
-            rows.append(GradeChange(owner, old_points, new_points, words))
+            rows.append(GradeChange(user, old_points, new_points, changes))
     return GradeChanges(old.name, new.name, tuple(_list_changes(connection, before, after)), tuple(rows))
 
 
@@ -301,7 +299,7 @@ def _time(timestamp: float | None) -> str:
 
 
 def _describe_owner_changes(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
-    """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
+    """Yield the reasons why a user's grade has changed; nothing if it hasn't. had, has: the extension then and now."""
     if one is None or two is None:
         yield "new: had no grade before" if one is None else "removed: has no grade now"
         return

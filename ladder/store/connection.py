@@ -77,7 +77,7 @@ class Database:
         patience_s: float = RETRY_TIMEOUT_S,
         *,
         idle_s: float = _IDLE_S,
-        hear: Callable[[str | None], None] = lambda why: None,
+        hear: Callable[[str | None], None] = lambda reason: None,
         application: str = "arena",
         pooled: bool = True,
         check: Callable[[Connection], None] = lambda connection: None,
@@ -94,9 +94,9 @@ class Database:
             self.engine = _create_engine(self.url, application, pooled)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             # The message doesn't contain the URL, which may contain a password.
-            why = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
+            reason = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
             raise DatabaseError(
-                f"the database can't be opened ({why}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
+                f"the database can't be opened ({reason}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
             ) from None
 
     @property
@@ -227,7 +227,7 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
-        """Open the file; where it can't be written, open it for reading, and store why in the connection."""
+        """Open the file; where it can't be written, open it for reading, and store the reason in the connection."""
         path = arguments[0]
         try:
             return _configure_sqlite(sqlite3.connect(path, **options))
@@ -249,9 +249,9 @@ def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
     def began(connection: Connection) -> None:
         writes = connection.get_execution_options().get("coup_writes", False)
         if writes and _READ_ONLY in connection.info:
-            why = connection.info[_READ_ONLY]
+            reason = connection.info[_READ_ONLY]
             connection.invalidate()
-            raise DatabaseUnavailableError(_UNWRITABLE.format(why))
+            raise DatabaseUnavailableError(_UNWRITABLE.format(reason))
         if not connection.get_execution_options().get("coup_foreign_keys", True):
             connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # a transaction can't change it
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

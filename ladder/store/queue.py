@@ -112,9 +112,9 @@ def claim_match(
         query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
             id, kind, final, place, attempts = row
-            why = _find_unplayable_reason(connection, id) if kind == RATED else None
-            if why is not None:
-                cancel_match(connection, id, why, timestamp)
+            reason = _find_unplayable_reason(connection, id) if kind == RATED else None
+            if reason is not None:
+                cancel_match(connection, id, reason, timestamp)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(status=LEASED, runner=runner))
             return QueuedMatch(id, kind, versions_in_match(connection, id), final, place, attempts)
@@ -140,9 +140,9 @@ def _find_unplayable_reason(connection: Connection, match: int) -> str | None:
 def cancel_unplayable(connection: Connection, timestamp: float) -> int:
     """Cancel the waiting rated matches that can't be played any more; return how many."""
     waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
-    reasons = {match: why for match in waiting if (why := _find_unplayable_reason(connection, match)) is not None}
-    for match, why in reasons.items():
-        cancel_match(connection, match, why, timestamp)
+    reasons = {match: reason for match in waiting if (reason := _find_unplayable_reason(connection, match)) is not None}
+    for match, reason in reasons.items():
+        cancel_match(connection, match, reason, timestamp)
     return len(reasons)
 
 

@@ -498,7 +498,7 @@ def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
             barred[entry.version] = f"auto-disabled: {entry.reason}"
         else:
             barred.pop(entry.version or 0, None)
-    return barred | {version: f"disabled: {why}" for version, why in disabled_versions(connection).items()}
+    return barred | {version: f"disabled: {reason}" for version, reason in disabled_versions(connection).items()}
 
 
 def chosen_versions(connection: Connection) -> list[tuple[int, float]]:

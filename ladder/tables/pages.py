@@ -146,10 +146,10 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
         return None
     text = store.find_session_record(context.connection, id, number)
     try:
-        why, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
+        reason, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
     except RecordError:
-        why, match = "unreadable", None
-    return TableReplay(id, number, why, match, context.revision)
+        reason, match = "unreadable", None
+    return TableReplay(id, number, reason, match, context.revision)
 
 
 def find_own_record(context: ViewContext, id: int, number: int) -> tuple[str, int] | None:

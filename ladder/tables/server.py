@@ -81,24 +81,22 @@ class PreparedBots:
         Raises UnplayableTableError for a reason of `unplayable_reason`, DatabaseError if the database can't be used.
         """
 
-        def act(connection: Connection) -> tuple[store.TableSession, str | None, dict[int, PortableBot]] | None:
+        def act(connection: Connection) -> tuple[store.TableSession, str | dict[int, PortableBot]] | None:
+            """Return the session with the reason why it can't be played, else with its bots by version id."""
             session = store.claim_session(connection, id, runner)
             if session is None:
                 return None
-            why = unplayable_reason(connection, session)
-            versions = {slot.version for slot in session.slots if slot.version is not None and not why}
-            return (
-                session,
-                why,
-                {version: make_portable_bot(store.get_version_by_id(connection, version)) for version in versions},
-            )
+            versions = {slot.version for slot in session.slots if slot.version is not None}
+            return session, unplayable_reason(connection, session) or {
+                version: make_portable_bot(store.get_version_by_id(connection, version)) for version in versions
+            }
 
         claimed = self._ladder.database.write(act)
         if claimed is None:
             return None
-        session, why, bots = claimed
-        if why is not None:
-            raise UnplayableTableError(why)
+        session, bots = claimed
+        if isinstance(bots, str):
+            raise UnplayableTableError(bots)
         return session, self._make_sandboxes(id, bots)
 
     def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
@@ -409,8 +407,7 @@ class TableServer:
         """Queue a write, retried while the database is unreachable; then call `then` in the event loop."""
 
         def work() -> None:
-            """Write in the database's thread, again after each outage until the server stops; then call `then` in the
-            loop."""
+            """Write in the database's thread, again after each outage until the server stops."""
             while True:
                 try:
                     self._ladder.database.write(act)
@@ -553,12 +550,12 @@ class TableServer:
             for id, hosted in here.items():
                 if hosted is None:
                     continue
-                why = (end_reasons or {}).get(id)
+                reason = (end_reasons or {}).get(id)
                 hosted.left_at = None if hosted.table.watched else hosted.left_at or now
                 plays = hosted.table.state in ("playing", "between")
                 hosted.table.free_deserted()
-                if why is not None and why != FROZEN_REASON:
-                    self._schedule_end(id, why)
+                if reason is not None and reason != FROZEN_REASON:
+                    self._schedule_end(id, reason)
                 elif frozen and not plays:
                     self._schedule_end(id, FROZEN_REASON)
                 elif hosted.over:
@@ -568,22 +565,24 @@ class TableServer:
             await asyncio.sleep(EVENT_POLL_S)
 
     def _read_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
-        """Return, by id, why sessions have to end; None without new events. Also record a due heartbeat."""
+        """Return, by id, the reasons why sessions have to end; None without new events. Also record a due heartbeat."""
         database = self._ladder.database
         if time.monotonic() >= self._next_heartbeat:
             database.write(self._record_heartbeat)
             self._next_heartbeat = time.monotonic() + HEARTBEAT_S
 
         def read(connection: Connection) -> dict[int, str] | None:
-            """Return why sessions must end, by id; None if nothing has changed since the last call."""
+            """Return the reasons why sessions must end, by id; None if nothing has changed since the last call."""
             last = store.last_event_id(connection)
             if (last, ids) == self._last_read:
                 return None
             end_reasons = {}
             for session in store.find_sessions(connection, ids):
-                why = session.end_reason if session.status == store.CLOSED else unplayable_reason(connection, session)
-                if why is not None:
-                    end_reasons[session.id] = why
+                reason = (
+                    session.end_reason if session.status == store.CLOSED else unplayable_reason(connection, session)
+                )
+                if reason is not None:
+                    end_reasons[session.id] = reason
             self._loop.call_soon_threadsafe(self._keep_lines, store.list_line_ids(connection, ids))
             self._last_read = last, ids
             return end_reasons

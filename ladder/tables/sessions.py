@@ -227,8 +227,7 @@ def find_program_access(ladder: Ladder, id: int, viewer: Viewer, token: str) -> 
 
 
 def _find_seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: str | None) -> TableAccess | None:
-    """Return the session with the slot of a secret's digest, else with the slot of a login; None for an unknown
-    session.
+    """Return a session with the slot of a secret's digest, else of a login; None for an unknown session.
 
     A viewer without a slot gets None as its number.
     """

@@ -87,8 +87,8 @@ def issue_secrets(
             is_new = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
             id = store.insert_credential(connection, credential)
             if is_new:
-                why = f"{kind} {id}, to {scope}" if kind == store.TOKEN else f"{kind} {id}"
-                store.log_action(connection, store.AuditEntry(actor, "issue", why, now, user_id=user.id))
+                reason = f"{kind} {id}, to {scope}" if kind == store.TOKEN else f"{kind} {id}"
+                store.log_action(connection, store.AuditEntry(actor, "issue", reason, now, user_id=user.id))
             made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
         return made
 

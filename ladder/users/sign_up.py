@@ -58,8 +58,8 @@ def _sign_up(connection: Connection, ladder: Ladder, link: str, person: store.Us
     store.save_users(connection, [replace(person, pseudonym=pseudonym, email=email, waiting=waits)], now)
     user, by = _get_applicant(connection, login), f"link {entry.id}"
     if not waits:
-        why = f"{login} signed up by {by}"
-        store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "import", why, now, user_id=user.id))
+        reason = f"{login} signed up by {by}"
+        store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "import", reason, now, user_id=user.id))
     session = store.Credential(user.id, login, store.SESSION, hash_secret(secret), "submit", by, now, ends)
     return IssuedSecret(store.insert_credential(connection, session), login, store.SESSION, "submit", secret, ends)
 
@@ -73,8 +73,8 @@ def approve_applicant(connection: Connection, ladder: Ladder, login: str, actor:
     if not user.waiting:
         return False
     store.set_user_approved(connection, user.id)
-    why = f"{login} signed up, and is approved"
-    store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=user.id))
+    reason = f"{login} signed up, and is approved"
+    store.log_action(connection, store.AuditEntry(actor, "import", reason, ladder.clock(), user_id=user.id))
     return True
 
 

@@ -84,8 +84,8 @@ def import_users(
             one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
             about = None if one is None else store.find_user(connection, one)
             out = f", {len(left_out)} left out" if left_out else ""
-            why, about_id = f"{source}: {added} added, {changed} changed{out}", None if about is None else about.id
-            store.log_action(connection, store.AuditEntry(actor, "import", why, ladder.clock(), user_id=about_id))
+            reason, about_id = f"{source}: {added} added, {changed} changed{out}", None if about is None else about.id
+            store.log_action(connection, store.AuditEntry(actor, "import", reason, ladder.clock(), user_id=about_id))
         remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
         signed_up = tuple(intake.signed_up)
         taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes(), signed_up)
@@ -101,9 +101,9 @@ def _empty_taken_over(connection: Connection, users: Iterable[store.User], actor
         for credential in store.all_credentials(connection, user.login):
             store.expire_credential(connection, credential.id)
         store.set_user_shows_name(connection, user.login, shows_name=False, timestamp=now)
-        why = f"{user.login}{TAKEN_OVER} {source}"
-        leave_current_team(connection, user, actor, why, now)
-        store.log_action(connection, store.AuditEntry(actor, "import", why, now, user_id=user.id))
+        reason = f"{user.login}{TAKEN_OVER} {source}"
+        leave_current_team(connection, user, actor, reason, now)
+        store.log_action(connection, store.AuditEntry(actor, "import", reason, now, user_id=user.id))
 
 
 class _PreviewError(Exception):

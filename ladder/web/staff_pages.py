@@ -342,17 +342,19 @@ def team(
 ) -> Response:
     """Move a user to a team, or out of any team if none is named."""
     if team.strip():
-        at = parse_time(request.ladder.settings, since) if since else None
+        since_s = parse_time(request.ladder.settings, since) if since else None
         ends = ((each.at.timestamp(), each.name) for each in request.ladder.settings.deadlines)
-        over = ", ".join(name for end, name in ends if at is not None and at <= end < request.ladder.clock())
+        over = ", ".join(name for end, name in ends if since_s is not None and since_s <= end < request.ladder.clock())
         if over and not confirmed:
             raise UnconfirmedError(
                 [f"Grades of {login} and of the team {team} at deadlines that are over change: {over}"]
             )
-        new, now = (join_teams(request.ladder, {login: team}, request.actor, reason, True, at), f"in the team {team}")
+        changes = join_teams(request.ladder, {login: team}, request.actor, reason, move=True, since=since_s)
+        membership = f"in the team {team}"
     else:
-        new, now = leave_teams(request.ladder, [login], request.actor, reason), "in no team"
-    return redirect_after(request, new.changed, f"{login} is {now}", _user_url(login))
+        changes = leave_teams(request.ladder, [login], request.actor, reason)
+        membership = "in no team"
+    return redirect_after(request, changes.changed, f"{login} is {membership}", _user_url(login))
 
 
 @users_router.post("/admin/users/links", include_in_schema=False)
