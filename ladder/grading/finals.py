@@ -26,14 +26,7 @@ from arena.escaping import escape_control
 from arena.formatting import format_count
 from arena.referee import game_results, read_record
 from arena.run import FinalPlan, record_file_name
-from ladder import store
-from ladder.deadlines import (
-    deadline_versions,
-    describe_extended_users,
-    effective_deadline,
-    format_deadline_time,
-    require_checks_finished,
-)
+from ladder import deadlines, store
 from ladder.exports import make_empty_folder
 from ladder.grading.final_states import (
     DECIDING,
@@ -82,9 +75,9 @@ def create_final(
     now = ladder.clock()
     with ladder.database.read() as connection:
         _require_new_final(connection, name)
-        require_checks_finished(connection, settings, due, now, ladder.path)
-        versions = deadline_versions(connection, settings, due)
-        open_to = describe_extended_users(connection, settings, due, now)
+        deadlines.require_checks_finished(connection, settings, due, now, ladder.path)
+        versions = deadlines.deadline_versions(connection, settings, due)
+        open_to = deadlines.describe_extended_users(connection, settings, due, now)
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
     reason = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
@@ -127,10 +120,10 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
             open_ones.sort(key=lambda each: (each.closes >= now, abs(each.closes - now)))
             deadline = open_ones[0].name if open_ones else ""
         due = settings.deadline(deadline) if deadline else None
-        versions = deadline_versions(connection, settings, due)
-        open_to = describe_extended_users(connection, settings, due, now)
+        versions = deadlines.deadline_versions(connection, settings, due)
+        open_to = deadlines.describe_extended_users(connection, settings, due, now)
         try:
-            require_checks_finished(connection, settings, due, now, ladder.path)
+            deadlines.require_checks_finished(connection, settings, due, now, ladder.path)
         except LadderError as error:
             problem = str(error)
         interval_s = store.find_match_interval(connection)
@@ -142,8 +135,8 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         problem = problem or str(error)
     bots = {version.name for version in versions}
     warnings = [f"The final doesn't wait for extensions: {open_to}. {_EXTENDED}"] if open_to else []
-    if due is not None and due.closes <= now < (last := effective_deadline(settings, due).last):
-        late = format_deadline_time(last, due)
+    if due is not None and due.closes <= now < (last := deadlines.effective_deadline(settings, due).last):
+        late = deadlines.format_deadline_time(last, due)
         warnings.append(
             f"The final doesn't wait for late submissions, which users without a version may make until {late}."
         )

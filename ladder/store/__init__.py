@@ -177,7 +177,6 @@ from ladder.store.schema_tables import METADATA
 from ladder.store.table_sessions import (
     BOT,
     CLOSED,
-    OPEN,
     PERSON,
     PLAYING,
     PROGRAM,

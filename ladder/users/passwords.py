@@ -15,14 +15,7 @@ from ladder import store
 from ladder.ladder import Ladder, get_acting_user
 from ladder.permissions import Viewer
 from ladder.settings import LadderError
-from ladder.users.credentials import (
-    CREDENTIAL_LIFETIMES_S,
-    AuthenticationError,
-    IssuedSecret,
-    hash_secret,
-    issue_secret,
-    require_not_locked_out,
-)
+from ladder.users import credentials
 
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
@@ -60,7 +53,7 @@ def find_login(ladder: Ladder, typed: str) -> str:
     return known[0] if len(known) == 1 else typed
 
 
-def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecret:
+def sign_in_by_password(ladder: Ladder, login: str, password: str) -> credentials.IssuedSecret:
     """Start a session; return its secret.
 
     Raises AuthenticationError for an unknown login or a wrong password, without saying which; with the right password,
@@ -68,14 +61,14 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> IssuedSecr
     """
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, ladder.clock()))
     if not _verify_password(credential, password) or credential is None:
-        raise AuthenticationError(_WRONG)
+        raise credentials.AuthenticationError(_WRONG)
 
     def check(connection: Connection, user: store.User) -> None:
-        require_not_locked_out(connection, user)
+        credentials.require_not_locked_out(connection, user)
         if _find_password(connection, login, ladder.clock()) != credential:
-            raise AuthenticationError(_WRONG)
+            raise credentials.AuthenticationError(_WRONG)
 
-    return issue_secret(ladder, credential.login, store.SESSION, f"password {credential.id}", check=check)
+    return credentials.issue_secret(ladder, credential.login, store.SESSION, f"password {credential.id}", check=check)
 
 
 def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
@@ -84,7 +77,7 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
 
     The slow verification runs before the transaction, which requires that the password is still the same.
     """
-    login, now, digest = str(viewer.login), ladder.clock(), hash_secret(secrets.token_urlsafe(32))
+    login, now, digest = str(viewer.login), ladder.clock(), credentials.hash_secret(secrets.token_urlsafe(32))
     ends = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
     credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
     if credential is not None and not _verify_password(credential, current):
@@ -101,7 +94,7 @@ def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | 
             if each.kind in ends and each.id != viewer.session:
                 store.expire_credential(connection, each.id)
         if hash is not None:
-            until = now + CREDENTIAL_LIFETIMES_S[store.PASSWORD]
+            until = now + credentials.CREDENTIAL_LIFETIMES_S[store.PASSWORD]
             made = store.Credential(
                 user.id, login, store.PASSWORD, digest, "submit", login, now, until, password_hash=hash
             )

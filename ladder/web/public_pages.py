@@ -13,20 +13,11 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 
 from arena.playground import find_build
 from arena.replay import replay_page
+from ladder import match_pages
 from ladder.bots import BotList, BotPage, deadlines_of_bot, get_remaining_quota, list_bots, view_bot, view_build_log
 from ladder.exports import write_csv
 from ladder.home import HomePage, describe_ladder, view_home
 from ladder.ladder import Ladder
-from ladder.match_pages import (
-    MatchList,
-    MatchPage,
-    MatchReplay,
-    QueuePage,
-    list_matches,
-    view_match,
-    view_match_replay,
-    view_queue,
-)
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.standings import (
     STANDINGS_COLUMNS,
@@ -142,15 +133,15 @@ def matches(
     context: ViewContext,
     kind: Literal["rated", "qualifying", "challenge", "final"] | None = None,
     after: RowId | None = None,
-) -> MatchList:
+) -> match_pages.MatchList:
     """Return fifty ended matches, newest first, from the one after match `after`. `kind` filters them."""
-    return list_matches(context, kind=kind, after=after, limit=MATCHES_PER_PAGE)
+    return match_pages.list_matches(context, kind=kind, after=after, limit=MATCHES_PER_PAGE)
 
 
 @page_and_json(matches_router, "/matches/{id}", "match.html")
-def match(ladder: Ladder, context: ViewContext, id: RowId) -> MatchPage | None:
+def match(ladder: Ladder, context: ViewContext, id: RowId) -> match_pages.MatchPage | None:
     """Return a match with its results, None if it doesn't exist or its final is unrevealed."""
-    return view_match(context, id)
+    return match_pages.view_match(context, id)
 
 
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
@@ -160,14 +151,14 @@ def replay(request: CurrentContext, id: RowId, public: bool = False) -> Response
     return static_document(asked, lambda context: _replay_html(context, id))
 
 
-@matches_router.get("/api/matches/{id}/replay", response_model=MatchReplay)
+@matches_router.get("/api/matches/{id}/replay", response_model=match_pages.MatchReplay)
 def replay_as_json(request: CurrentContext, id: RowId) -> Response:
     """Return the games of a match, step by step, redacted for the viewer."""
-    return json_response(request, MatchReplay, lambda context: view_match_replay(context, id))
+    return json_response(request, match_pages.MatchReplay, lambda context: match_pages.view_match_replay(context, id))
 
 
 def _replay_html(context: ViewContext, id: int) -> str | None:
-    view = view_match_replay(context, id)
+    view = match_pages.view_match_replay(context, id)
     return None if view is None or view.replay is None else replay_page([view.replay], f"Match {id}")
 
 
@@ -175,9 +166,9 @@ queue_router = APIRouter(route_class=AuthorizedRoute)
 
 
 @page_and_json(queue_router, "/queue", "queue.html", shared=True, fresh_s=5)
-def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> QueuePage:
+def queue(ladder: Ladder, context: ViewContext, after: RowId | None = None) -> match_pages.QueuePage:
     """Return the checks and matches that are queued or running; of the matches fifty, from the one after `after`."""
-    return view_queue(context, after, 50)
+    return match_pages.view_queue(context, after, 50)
 
 
 home_router = APIRouter(route_class=AuthorizedRoute)
