@@ -29,9 +29,9 @@ FILES = {
     "judge": "arena/referee/process/judge.py",
     "knowledge": "arena/coup/knowledge.py",
     "permissions": "ladder/permissions.py",
-    "grades": "ladder/grading/{grades,gradebook}.py",
+    "grades": "ladder/grading/{baselines,grades,grading_inputs,gradebook,releases}.py",
     "finals": "ladder/grading/finals.py",
-    "submissions": "ladder/bots/{submissions,activation}.py",
+    "submissions": "ladder/bots/submissions.py ladder/activation.py",
     "accounts": "ladder/users/{credentials,sign_up,passwords}.py",
     "chat": "ladder/chat.py arena/tables/chat.py",
     "settings": "ladder/settings{,_forms}.py",
@@ -46,10 +46,10 @@ TESTS = {
     "permissions": "ladder/test_{permissions,answers,replay,step,chat}.py ladder/users ladder/grading/test_grades.py"
     " ladder/web/test_gate.py",
     "grades": "ladder/grading ladder/test_deadlines.py ladder/users/test_roster.py",
-    "finals": "ladder/grading ladder/test_{deadlines,played_rounds,ladder}.py ladder/web/test_admin.py",
-    "submissions": "ladder/bots/test_{submissions,quotas,attempts}.py ladder/users/test_{users,teams}.py"
-    " ladder/test_{deadlines,ladder}.py",
-    "accounts": "ladder/users/test_{accounts,users,teams}.py ladder/web/test_{account,join,passwords}.py",
+    "finals": "ladder/grading ladder/test_{deadlines,round_queue,ladder}.py ladder/web/test_admin.py",
+    "submissions": "ladder/bots/test_{submissions,quotas}.py ladder/users/test_{users,teams}.py"
+    " ladder/test_{activation,deadlines,ladder}.py",
+    "accounts": "ladder/users/test_{credentials,sign_up,users,teams}.py ladder/web/test_{account,join,passwords}.py",
     "chat": "ladder/test_chat.py tables/test_{chat,table}.py ladder/web/test_chat.py",
     "settings": "ladder/test_{settings,operation,deadlines}.py ladder/grading/test_grades.py"
     " ladder/web/test_{course,admin,openid}.py",
