@@ -26,14 +26,7 @@ from arena.cli.console import (
 )
 from arena.escaping import escape_control
 from ladder.bots import BotLogs, view_logs
-from ladder.cli.common import (
-    FOLDER_ARGUMENT,
-    complete_bots,
-    format_estimate,
-    format_view_line,
-    open_ladder_or_exit,
-    print_view,
-)
+from ladder.cli import common
 from ladder.dashboards import EventList, list_events
 from ladder.exports import ExportedFiles, export_ladder, write_csv
 from ladder.ladder import get_bot
@@ -57,7 +50,7 @@ MAX_LINE_CHARACTERS = 2000  # of a log, that are printed
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @option("--sort", type=click.Choice(list(SORTS)), default="rank", help="Order of the rows.")
 @option("--at", type=click.DateTime(["%Y-%m-%d"]), help="Print the last standings up to this day in UTC.")
 @option("--show-logins", is_flag=True, help="Show owners' logins, and suspected collusion.")
@@ -70,7 +63,7 @@ def standings(folder: Path, sort: str, at: datetime | None, show_logins: bool, a
     shown by their pseudonyms.
     """
     with (
-        open_ladder_or_exit(folder) as ladder,
+        common.open_ladder_or_exit(folder) as ladder,
         ladder.reading(STAFF_VIEWER if show_logins else PUBLIC_VIEWER) as context,
     ):
         standings = view_standings(context, sort, None if at is None else at.strftime("%Y-%m-%d"))
@@ -129,13 +122,13 @@ def _csv(ranking: Standings) -> str:
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
 @option("--record", is_flag=True, help="Print the record, which `arena verify` checks.")
 @json_option(MatchPage)
 def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
     """Show a match: its bots, games, faults and times."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+    with common.open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         view = view_match(context, match)
         text = find_record_text(context, match) if record else None
     if view is None:
@@ -145,7 +138,7 @@ def match(folder: Path, match: int, record: bool, as_json: bool) -> None:
             usage_error(f"match {match} has no record: {_missing_record_reason(view)}")
         print_text(text.rstrip("\n"))
     else:
-        print_view(view, as_json)
+        common.print_view(view, as_json)
 
 
 def _missing_record_reason(view: MatchPage) -> str:
@@ -155,8 +148,8 @@ def _missing_record_reason(view: MatchPage) -> str:
 
 
 @click.command()
-@FOLDER_ARGUMENT
-@option("--bot", "name", metavar="BOT", shell_complete=complete_bots, help="Only matches of this bot.")
+@common.FOLDER_ARGUMENT
+@option("--bot", "name", metavar="BOT", shell_complete=common.complete_bots, help="Only matches of this bot.")
 @option("--kind", type=click.Choice(("rated", "qualifying", "challenge", "final")), help="Only matches of this kind.")
 @option("--last", type=click.IntRange(1, 100_000), metavar="N", default=20, help="Number of matches.")
 @option("--todo", is_flag=True, help="List queued and running matches instead of finished ones.")
@@ -166,17 +159,17 @@ def matches(
     folder: Path, name: str | None, kind: str | None, last: int, todo: bool, after: int | None, as_json: bool
 ) -> None:
     """List recent matches, the newest first, with the wins of each version."""
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+    with common.open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         bot = None if name is None else get_bot(context.connection, name).id
         page = list_matches(context, bot, kind, todo, after, last)
     if not page.items and not as_json:
         print_note("no matches are running or queued" if todo else "no match has ended yet")
     else:
-        print_view(page, as_json)
+        common.print_view(page, as_json)
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @option("--after", type=click.IntRange(0), metavar="N", default=0, help="Only events after this number.")
 @option("--limit", type=click.IntRange(1, 100_000), metavar="N", default=1000, help="Number of events.")
 @option("--follow", is_flag=True, help="Also print new events, until interrupted.")
@@ -186,14 +179,14 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 
     With --json and --follow, each line is a list of new events.
     """
-    with open_ladder_or_exit(folder) as ladder:
+    with common.open_ladder_or_exit(folder) as ladder:
         while True:
             with ladder.reading(STAFF_VIEWER) as context:
                 happened = list_events(context, after, limit)
             if as_json and (happened.items or not follow):
                 print_json(happened)
             for line in () if as_json else happened.items:
-                print_text(format_view_line(line))
+                print_text(common.format_view_line(line))
             if not follow:
                 break
             if happened.next_cursor == after:
@@ -204,16 +197,16 @@ def events(folder: Path, after: int, limit: int, follow: bool, as_json: bool) ->
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @click.argument("match", metavar="MATCH", type=click.IntRange(1, 2**31 - 1))
-@click.argument("bot", metavar="BOT", shell_complete=complete_bots)
+@click.argument("bot", metavar="BOT", shell_complete=common.complete_bots)
 @json_option(BotLogs)
 def log(folder: Path, match: int, bot: str, as_json: bool) -> None:
     """Print a bot's standard error from a match.
 
     Each process of the bot has its own part. Control characters are escaped.
     """
-    with open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
+    with common.open_ladder_or_exit(folder) as ladder, ladder.reading(STAFF_VIEWER) as context:
         line = find_match_summary(context.connection, match)
         if line is None:
             usage_error(f"the ladder has no match {match}.\nList its matches: arena ladder matches {folder}")
@@ -237,7 +230,7 @@ def write_log(data: bytes) -> None:
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @json_option(RebuiltStandings)
 def rerate(folder: Path, as_json: bool) -> None:
     """Recompute the standings from all results.
@@ -245,7 +238,7 @@ def rerate(folder: Path, as_json: bool) -> None:
     The command compares them with the stored standings, and stores them. Exit code 1 if they differ although matches
     and versions are the same.
     """
-    with open_ladder_or_exit(folder) as ladder:
+    with common.open_ladder_or_exit(folder) as ladder:
         result = rebuild_standings(ladder)
     if as_json:
         print_json(result)
@@ -284,13 +277,13 @@ def _cells(row: StandingsRow | None) -> tuple[str, str, str]:
         return "-", "-", "-"
     return (
         formatting.format_rank(row.rank_range, row.games),
-        format_estimate(row.rating, 1, 2),
-        format_estimate(row.win_rate_adjusted, 100, 2),
+        common.format_estimate(row.rating, 1, 2),
+        common.format_estimate(row.win_rate_adjusted, 100, 2),
     )
 
 
 @click.command()
-@FOLDER_ARGUMENT
+@common.FOLDER_ARGUMENT
 @option("--out", metavar="DIR", type=click.Path(path_type=Path, file_okay=False), required=True, help="A new folder.")
 @option("--show-logins", is_flag=True, help="Write owners' logins instead of pseudonyms, and users.csv.")
 @json_option(ExportedFiles)
@@ -300,7 +293,7 @@ def export(folder: Path, out: Path, show_logins: bool, as_json: bool) -> None:
     The folder gets results.jsonl, with a line for each game as `arena run` writes it, and CSV files, also of the
     standings. The ladder may be running.
     """
-    with open_ladder_or_exit(folder) as ladder:
+    with common.open_ladder_or_exit(folder) as ladder:
         files = export_ladder(ladder, out, show_logins)
     if as_json:
         print_json(ExportedFiles(tuple(map(str, files))))

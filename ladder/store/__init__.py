@@ -4,6 +4,8 @@
 seconds. Importing this takes half a second, so other packages import it late.
 """
 
+from sqlalchemy.exc import DataError
+
 from ladder.store.chat import (
     ChatMessage,
     count_lines_of_writer,
@@ -21,7 +23,6 @@ from ladder.store.connection import (
     Database,
     DatabaseError,
     DatabaseUnavailableError,
-    DataError,
     get_settings,
     insert_settings,
 )

@@ -22,17 +22,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, insert, select, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, exc, insert, select, text
 from sqlalchemy.engine import ExceptionContext, make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    DataError,
-    DBAPIError,
-    IntegrityError,
-    InterfaceError,
-    NoSuchModuleError,
-    OperationalError,
-)
 
 from ladder.store.schema_tables import settings
 
@@ -92,9 +83,9 @@ class Database:
         try:
             self.url = make_url(url)
             self.engine = _create_engine(self.url, application, pooled)
-        except (ArgumentError, NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
+        except (exc.ArgumentError, exc.NoSuchModuleError, ModuleNotFoundError, ValueError) as error:
             # The message doesn't contain the URL, which may contain a password.
-            reason = error if isinstance(error, (NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
+            reason = error if isinstance(error, (exc.NoSuchModuleError, ModuleNotFoundError)) else "not a valid URL"
             raise DatabaseError(
                 f"the database can't be opened ({reason}); write sqlite:///PATH or postgresql+psycopg://USER@HOST/NAME"
             ) from None
@@ -113,7 +104,7 @@ class Database:
         try:
             with self._retry_outages(self.engine.connect) as connection, self._snapshot(connection) as reading:
                 yield reading
-        except DBAPIError as error:
+        except exc.DBAPIError as error:
             raise DatabaseUnavailableError(_error_text(error)) from error
 
     def read_with_retry(self, act: Callable[[Connection], T]) -> T:
@@ -187,8 +178,8 @@ class Database:
             except DatabaseError:  # as of another schema: connections that were checked before it aren't used again
                 self.engine.dispose()
                 raise
-            except DBAPIError as error:
-                if isinstance(error, (DataError, IntegrityError)):
+            except exc.DBAPIError as error:
+                if isinstance(error, (exc.DataError, exc.IntegrityError)):
                     raise  # a defect in this project
                 if not error.connection_invalidated and not _is_temporary(error):
                     raise DatabaseUnavailableError(_error_text(error)) from error
@@ -303,9 +294,9 @@ def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sq
         raise
 
 
-def _is_temporary(problem: DBAPIError) -> bool:
+def _is_temporary(problem: exc.DBAPIError) -> bool:
     """Return whether an error may be temporary, such as a restart of the database or a lock."""
-    if not isinstance(problem, (OperationalError, InterfaceError)):
+    if not isinstance(problem, (exc.OperationalError, exc.InterfaceError)):
         return False
     text = str(problem.orig).lower()
     if "sqlite" in type(problem.orig).__module__:
@@ -313,7 +304,7 @@ def _is_temporary(problem: DBAPIError) -> bool:
     return "password" not in text and "does not exist" not in text
 
 
-def _error_text(problem: DBAPIError) -> str:
+def _error_text(problem: exc.DBAPIError) -> str:
     text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
     if any(word in text for word in ("full", "No space left", "readonly", "disk I/O")):
         return _UNWRITABLE.format(text)

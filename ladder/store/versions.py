@@ -10,16 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, ScalarSelect, Select, and_, case, delete, func, insert, or_, select, tuple_, update
 
-from ladder.store.events import (
-    CHECK_FINISHED,
-    CHECK_STARTED,
-    CHECK_STEP,
-    SUBMITTED,
-    AuditEntry,
-    list_audit_entries,
-    log_action,
-    record_event,
-)
+from ladder.store import events
 from ladder.store.leases import WAITING, AttemptCost, release_lease, retry_is_due
 from ladder.store.schema_tables import archives, audit_log, bots, check_steps, users, versions
 from ladder.store.users import IS_ACTIVE_USER, PARTY
@@ -183,7 +174,7 @@ def add_version(
         "last_audit_id": connection.scalar(select(func.max(audit_log.c.id))) or 0,
     }
     id = int(connection.execute(insert(versions).values(values).returning(versions.c.id)).scalar_one())
-    record_event(connection, SUBMITTED, timestamp, version=id)
+    events.record_event(connection, events.SUBMITTED, timestamp, version=id)
     return id
 
 
@@ -304,7 +295,7 @@ def claim_check(connection: Connection, runner: str, holding: Sequence[int], tim
                 update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
             )
             _delete_steps(connection, rows[0].id)  # of an earlier attempt
-            record_event(connection, CHECK_STARTED, timestamp, version=rows[0].id)
+            events.record_event(connection, events.CHECK_STARTED, timestamp, version=rows[0].id)
             return rows[0]
     return None
 
@@ -340,7 +331,7 @@ def release_check(
     if abandoned:
         values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
-        record_event(connection, CHECK_FINISHED, timestamp, version=version)
+        events.record_event(connection, events.CHECK_FINISHED, timestamp, version=version)
     return abandoned
 
 
@@ -358,7 +349,7 @@ def save_check_steps(
     for number, data, log in rows:
         _delete_steps(connection, version, number)
         connection.execute(insert(check_steps).values(version=version, step=number, data=data, build_log=log or None))
-    record_event(connection, CHECK_STEP, timestamp, version=version)
+    events.record_event(connection, events.CHECK_STEP, timestamp, version=version)
 
 
 def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
@@ -403,7 +394,7 @@ def finish_check(
             checked_at=timestamp,
         )
     )
-    record_event(connection, CHECK_FINISHED, timestamp, version=version)
+    events.record_event(connection, events.CHECK_FINISHED, timestamp, version=version)
     return True
 
 
@@ -493,7 +484,7 @@ def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
 def barred_versions(connection: Connection, bot: int) -> dict[int, str]:
     """Return the ids of a bot's disabled and auto-disabled versions, which only staff can activate, with reasons."""
     barred: dict[int, str] = {}
-    for entry in list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
+    for entry in events.list_audit_entries(connection, bot, actions=("activate", "auto_disable")):
         if entry.version is not None and entry.action == "auto_disable":
             barred[entry.version] = f"auto-disabled: {entry.reason}"
         else:
@@ -511,14 +502,16 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
 
 def set_active_version(connection: Connection, version: Version, actor: str, reason: str, timestamp: float) -> None:
     """Make an accepted version its bot's active one, and write the audit log."""
-    log_action(connection, AuditEntry(actor, "activate", reason, timestamp, bot=version.bot, version=version.id))
+    events.log_action(
+        connection, events.AuditEntry(actor, "activate", reason, timestamp, bot=version.bot, version=version.id)
+    )
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
 def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, timestamp: float) -> None:
     """Leave a bot without an active version, and write the audit log; `action` is disable or auto_disable."""
     active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
-    log_action(connection, AuditEntry(actor, action, reason, timestamp, bot=bot, version=active))
+    events.log_action(connection, events.AuditEntry(actor, action, reason, timestamp, bot=bot, version=active))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 

@@ -15,15 +15,7 @@ from ladder.bot_quotas import enable_surplus_bots
 from ladder.clock import format_local_time, require_past
 from ladder.ladder import Ladder, get_user, transaction
 from ladder.settings import LadderError
-from ladder.users.roster import (
-    SIGNED_UP,
-    TAKE_OVER_FIRST,
-    RosterEntry,
-    UserMatcher,
-    list_signed_up,
-    normalize_heading,
-    read_rows,
-)
+from ladder.users import roster
 
 TEAM_COLUMNS = {
     **dict.fromkeys(("login", "login id", "username", "sis login id"), "login"),
@@ -112,11 +104,11 @@ def import_teams(
 
 
 def _match_people(
-    connection: Connection, rows: Sequence[tuple[RosterEntry, str]], file: str
+    connection: Connection, rows: Sequence[tuple[roster.RosterEntry, str]], file: str
 ) -> list[tuple[store.User, str]]:
     """Return the user and the team of each row. Raises LadderError with the first three lines that name no user."""
     owners = store.all_users(connection, merged=True)
-    directory, signed_up = UserMatcher(owners), list_signed_up(connection, owners)
+    directory, signed_up = roster.UserMatcher(owners), roster.list_signed_up(connection, owners)
     people, problems = dict[int, tuple[store.User, str]](), []
     for person, team in rows:
         try:
@@ -128,7 +120,9 @@ def _match_people(
             text = " ".join(filter(None, (person.student_id, person.email, person.login)))
             problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
         elif user.id in signed_up:
-            problems.append(f"line {person.line}: {escape_control(user.login)} {SIGNED_UP}: {TAKE_OVER_FIRST}")
+            problems.append(
+                f"line {person.line}: {escape_control(user.login)} {roster.SIGNED_UP}: {roster.TAKE_OVER_FIRST}"
+            )
         elif people.setdefault(user.id, (user, team))[1] != team:
             problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
     if problems:
@@ -227,11 +221,11 @@ def _check_team(team: str) -> str:
     return name
 
 
-def _read_rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
+def _read_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
     """Return (entry, team) of each row of a CSV. Raises LadderError for an invalid CSV."""
-    rows = read_rows(data, file)
+    rows = roster.read_rows(data, file)
     found = rows[0][1] if rows else []
-    header = [TEAM_COLUMNS.get(normalize_heading(heading), "") for heading in found]
+    header = [TEAM_COLUMNS.get(roster.normalize_heading(heading), "") for heading in found]
     if "team" not in header or not set(header) & {"login", "email", "student_id"}:
         raise LadderError(
             f"{file}, line 1: the header has no column for the team or the user: "
@@ -240,7 +234,10 @@ def _read_rows(data: bytes, file: str) -> list[tuple[RosterEntry, str]]:
         )
     cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
     return [
-        (RosterEntry(line, row.get("login"), email=row.get("email"), student_id=row.get("student_id")), row["team"])
+        (
+            roster.RosterEntry(line, row.get("login"), email=row.get("email"), student_id=row.get("student_id")),
+            row["team"],
+        )
         for line, row in cells
         if row.get("team")
     ]

@@ -15,19 +15,11 @@ from arena.tables import UNKNOWN, UNREACHABLE, RelayHello, WebChannel, relay_fra
 from ladder.permissions import Viewer
 from ladder.store import CLOSED, DatabaseError, RunnerRecord
 from ladder.tables import TableAccess, find_program_access, find_table_access, find_table_server
+from ladder.web import request_context
 from ladder.web.change_stream import CHANGE_POLL_S, watch_of
-from ladder.web.request_context import (
-    AppState,
-    AuthorizedRoute,
-    HTTPError,
-    RowId,
-    authorize_websocket,
-    find_bearer_token,
-    hold_connection,
-)
 from ladder.web.tables import may_watch
 
-sockets_router = APIRouter(route_class=AuthorizedRoute)
+sockets_router = APIRouter(route_class=request_context.AuthorizedRoute)
 
 WATCH = 1012  # close code: the page connects again, as a spectator
 WITHDRAWN = 4003  # close code: the session, link or token was revoked
@@ -37,32 +29,34 @@ MAX_UNCHECKED_POLLS = 10  # after which a socket is authorized again even withou
 
 
 @sockets_router.websocket("/tables/{id}/socket")
-async def person(socket: WebSocket, id: RowId) -> None:
+async def person(socket: WebSocket, id: request_context.RowId) -> None:
     """Serve the socket of a player's or a spectator's page."""
     await _serve_socket(socket, id, False)
 
 
 @sockets_router.websocket("/tables/{id}/program")
-async def program(socket: WebSocket, id: RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None) -> None:
+async def program(
+    socket: WebSocket, id: request_context.RowId, after: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None
+) -> None:
     """Exchange a program's lines, one per frame. `after`: how many it has received, None for a new process."""
     await _serve_socket(socket, id, True, after)
 
 
 async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
     """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page."""
-    state: AppState = socket.app.state.shared
+    state: request_context.AppState = socket.app.state.shared
     try:
         access = await run_in_threadpool(_find_access, socket, id, is_program)
         runner = await run_in_threadpool(find_table_server, state.ladder, access.session)
         viewer = await run_in_threadpool(_find_viewer, socket)
-    except HTTPError as error:
+    except request_context.HTTPError as error:
         await socket.send_denial_response(JSONResponse({"error": error.message}, error.status))
         return
     except DatabaseError:
         await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
         return
     person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
-    with hold_connection(state, socket, person) as held:
+    with request_context.hold_connection(state, socket, person) as held:
         if held:
             login = None if viewer.token else viewer.login
             await _relay_socket(socket, access, runner, login, is_program, after)
@@ -120,7 +114,7 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
             seen, looks = watch.change, 0
             try:
                 now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
-            except HTTPError as error:
+            except request_context.HTTPError as error:
                 return WITHDRAWN, error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
@@ -132,19 +126,19 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
 
 def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
     """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
-    state: AppState = socket.app.state.shared
-    token = find_bearer_token(socket)
+    state: request_context.AppState = socket.app.state.shared
+    token = request_context.find_bearer_token(socket)
     if is_program:
         access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
         if access is None:
-            raise HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
+            raise request_context.HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
         return access
-    request = authorize_websocket(socket)
+    request = request_context.authorize_websocket(socket)
     access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
     if access is None:
-        raise HTTPError(404, "This table doesn't exist.")
+        raise request_context.HTTPError(404, "This table doesn't exist.")
     if not may_watch(request, access):
-        raise HTTPError(
+        raise request_context.HTTPError(
             403 if request.viewer.login else 401,
             request.rejection_reason
             or "You have no access to this table. Ask the user that opened it for an invitation link.",
@@ -158,8 +152,8 @@ def _find_viewer(socket: WebSocket) -> Viewer:
     Raises HTTPError if the socket comes from another site, or the viewer may not open it.
     """
     try:
-        return authorize_websocket(socket).viewer
-    except HTTPError as error:
+        return request_context.authorize_websocket(socket).viewer
+    except request_context.HTTPError as error:
         if error.status != 401:
             raise
         return Viewer()
