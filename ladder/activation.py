@@ -1,7 +1,7 @@
 """Decide which version of a bot plays: activate and disable versions.
 
-All code by which a version begins or stops playing is here. A version that stops playing finishes its challenges and
-finals; its queued rated matches are cancelled.
+All code by which a version begins or stops playing is here. When it stops, its queued rated matches are cancelled, and
+if its owner is suspended or withdrawn, also its challenges. Finals are played to the end.
 """
 
 from collections.abc import Callable

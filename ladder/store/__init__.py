@@ -4,8 +4,6 @@
 seconds. Importing this takes half a second, so other packages import it late.
 """
 
-from sqlalchemy.exc import DataError
-
 from ladder.store.chat import (
     ChatMessage,
     count_lines_of_writer,
@@ -23,6 +21,7 @@ from ladder.store.connection import (
     Database,
     DatabaseError,
     DatabaseUnavailableError,
+    DataError,
     get_settings,
     insert_settings,
 )

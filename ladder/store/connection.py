@@ -24,6 +24,7 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, exc, insert, select, text
 from sqlalchemy.engine import ExceptionContext, make_url
+from sqlalchemy.exc import DataError
 
 from ladder.store.schema_tables import settings
 
@@ -179,7 +180,7 @@ class Database:
                 self.engine.dispose()
                 raise
             except exc.DBAPIError as error:
-                if isinstance(error, (exc.DataError, exc.IntegrityError)):
+                if isinstance(error, (DataError, exc.IntegrityError)):
                     raise  # a defect in this project
                 if not error.connection_invalidated and not _is_temporary(error):
                     raise DatabaseUnavailableError(_error_text(error)) from error
