@@ -429,7 +429,7 @@ def test_what_counted_for_a_member_still_counts_on_pages_after_leaving(ladder: L
     toml = ladder.path / "ladder.toml"
     toml.write_text(toml.read_text().replace("accept_late_days = 0", "accept_late_days = 9"))
     cast(Clock, ladder.clock).now = now + 60
-    bots.disable_bot(ladder, "bot-ada", "teacher", "it hangs")
+    activation.disable_bot(ladder, "bot-ada", "teacher", "it hangs")
     leave_teams(ladder, ["ada"], "teacher", "x")
     hand_in(ladder, "ada", "ada-2", now + 120)
     with ladder.reading(viewer(ladder, "ada")) as context:
