@@ -18,8 +18,8 @@ BARE = b"from coup_kit import Bot, run\n\nrun(Bot())\n"
 TOML = 'kit = "python"\nrun = ["python3", "bot.py"]\n'
 # Kit -> its version, and the beginning of its SHA-256.
 VERSIONS: dict[str, tuple[int, str]] = {
-    "coup_kit.py": (11, "c44e5e12f142"),
-    "coup_kit.js": (8, "f04c1fb6ea43"),
+    "coup_kit.py": (11, "813bd6882657"),
+    "coup_kit.js": (8, "ea0a426d09a7"),
     "CoupKit.java": (8, "f35746ee0e67"),
     "coup_kit.hpp": (7, "66dca08520b8"),
     "coup_kit.rs": (8, "2ab00508c1c5"),

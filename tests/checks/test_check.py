@@ -65,7 +65,7 @@ def run_check(
     file = folder / "bot.py"
     file.write_text("")
     argv = load_bots([str(file)])[0][0].argv
-    sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time)
+    sandbox = InProcessSandbox({argv[0]: script}, reports_wait_time=reports_wait_time)
     settings = checks.CheckSettings(
         sandbox, SandboxChoice("process"), folder / "scratch", hello_s=hello_s, timeouts=patience
     )
@@ -272,7 +272,7 @@ def test_a_bot_that_idles_is_not_awaited_until_its_time_is_over(tmp_path: Path) 
 
     fails, plays = checks.Severity.FAIL, checks.Severity.OK
     for script, level in ((ScriptPeer.wait, fails), (silent_after_hello, fails), (computes, plays)):
-        sandbox = InProcessSandbox({load_bots([str(file)])[0][0].argv[0]: script}, True)
+        sandbox = InProcessSandbox({load_bots([str(file)])[0][0].argv[0]: script}, reports_wait_time=True)
         settings = checks.CheckSettings(
             sandbox, SandboxChoice("process"), tmp_path / "scratch", idle_s=0.4, leave_s=PATIENT_S
         )
