@@ -1,4 +1,4 @@
-"""Format numbers with intervals as table cells, the same way for runs, statistics and ladders."""
+"""Format numbers with intervals as table cells, and begin sentences, the same way everywhere."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -36,6 +36,11 @@ class ComparedStyleNumber(Protocol):
 def format_count(number: int, noun: str, plural: str = "s") -> str:
     """Return a number with its noun: "1 match", "2 matches"."""
     return f"{number} {noun}{plural if number != 1 else ''}"
+
+
+def begin_sentence(text: str) -> str:
+    """Return a text with its first letter in upper case; the others stay as they are."""
+    return text[:1].upper() + text[1:]
 
 
 def format_range(numbers: Sequence[int]) -> str:

@@ -148,8 +148,8 @@ ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena
 ladder.backups: ladder.store ladder.settings ladder.ladder
 ladder.exports: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
   ladder.users ladder.standings
-ladder.tables.server: arena.schedule arena.sandbox arena.referee arena.bots arena.run arena.tables ladder.store
-  ladder.settings ladder.ladder ladder.chat ladder.tasks
+ladder.tables.server: arena.schedule arena.formatting arena.sandbox arena.referee arena.bots arena.run arena.tables
+  ladder.store ladder.settings ladder.ladder ladder.chat ladder.tasks
 ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
   ladder.settings ladder.view_context ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
   ladder.standings ladder.exports

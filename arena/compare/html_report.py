@@ -8,7 +8,7 @@ from statistics import NormalDist
 from arena.compare import ABOUT_PAIRS, BIAS, UNDECIDED_ADVICE, VALIDITY, describe_pairing_gain
 from arena.compare.divergence import DivergenceGroup, DivergencePosition
 from arena.compare.report import CompareReport, InterimResult, format_gain, remarks
-from arena.formatting import format_points, format_points_interval
+from arena.formatting import begin_sentence, format_points, format_points_interval
 from arena.rating import Estimate
 from arena.replay import escape_html as escape
 from arena.replay import html_page, style_sheets
@@ -22,7 +22,7 @@ _DIVERGENCE_HEADS = ("OLD's and NEW's choice", "adds, points", "gain, points", "
 
 def comparison_page(report: CompareReport) -> str:
     """Return the report of a comparison as an HTML page, which needs no other file."""
-    title = report.verdict_text[:1].upper() + report.verdict_text[1:]
+    title = begin_sentence(report.verdict_text)
     body = f"<main class='compare'>\n{_render_header(report, title)}{_render_divergences(report)}"
     body += f"{_opponents_section(report)}{_render_evidence(report)}{_versions_section(report)}</main>"
     return html_page(f"Comparison: {title}", body, [style_sheets("stats", "compare")], [])
@@ -38,7 +38,7 @@ def _render_header(report: CompareReport, title: str) -> str:
         )
         lines.append(f"Measured: {format_points(report.difference.value)} points, {BIAS}.")
     if report.pairing_gain is not None:
-        lines.append(f"{describe_pairing_gain(report.pairing_gain).capitalize()}.")
+        lines.append(f"{begin_sentence(describe_pairing_gain(report.pairing_gain))}.")
     if report.verdict == "not known":
         lines.append(f"{UNDECIDED_ADVICE}.")
     if report.error is not None:

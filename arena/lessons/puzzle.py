@@ -99,7 +99,10 @@ def _describe_threats(board: coup.Board, you: int, names: Sequence[str]) -> Iter
             left = "you are out" if board.influence[you] == 1 else "you have one card left"
             yield f"If the assassination succeeds, {left}."
         gain = rules[pending.action].gain
-        coins[board.actor] += gain if pending.target is None else min(gain, coins[pending.target])
+        if pending.target is not None:
+            gain = min(gain, coins[pending.target])
+            coins[pending.target] -= gain
+        coins[board.actor] += gain
     cost = rules[coup.Action.COUP].cost
     rich = [names[seat] for seat, owned in enumerate(coins) if seat != you and board.influence[seat] and owned >= cost]
     if rich:

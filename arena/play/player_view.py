@@ -545,16 +545,15 @@ class PlayerView:
 
     def hint_lines(self, columns: int) -> Iterator[str]:
         """Yield the hint as lines of text."""
-        roles, rows, lines = self.hint().values()
+        hint = self.hint()
+        roles, rows, lines = hint["roles"], hint["rows"], hint["lines"]
         wide = max((len(name) for name, _ in rows), default=0)
-        short = 4 if columns < wide + 3 + 11 * len(roles) else 10
+        letters = 10 if columns >= wide + 3 + 11 * len(roles) else 4  # of a role's name
         if rows:
             yield "Probability that each player holds a role, by the cards you see:"
-            yield " ".join([" " * (wide + 1), *(role[:short].rjust(max(short, 4)) for role in roles)])
+            yield " ".join([" " * (wide + 1), *(role[:letters].rjust(letters) for role in roles)])
         for name, chances in rows:
-            yield " ".join(
-                [f" {name.ljust(wide)}", *(f"{100 * chance:.0f}%".rjust(max(short, 4)) for chance in chances)]
-            )
+            yield " ".join([f" {name.ljust(wide)}", *(f"{100 * chance:.0f}%".rjust(letters) for chance in chances)])
         yield from lines
 
     def start(self, games: int) -> str:

@@ -373,7 +373,7 @@ class LiveTable:
     def take(self, client: TableClient, message: play.Message) -> play.Message | None:
         """Carry out a client's request if it is possible now; return the reply to this client, None without one.
 
-        A spectator can only write lines of chat.
+        A spectator can only write lines of chat, and manage the table as its opener.
         """
         slot = None if client.slot is None else self.slots[client.slot]
         if isinstance(message.get("chat"), str):

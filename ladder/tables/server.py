@@ -28,6 +28,7 @@ from sqlalchemy import Connection
 
 from arena import tables
 from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
+from arena.formatting import begin_sentence
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
 from arena.run import cache_folder
 from arena.sandbox import (
@@ -244,7 +245,7 @@ class HostedSession:
                 line = write_chat_line(self._ladder, connection, self.id, login=login, slot=slot, text=text, now=now)
                 stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
             except LadderError as error:
-                stored.append(" ".join(str(error).splitlines()).capitalize())
+                stored.append(begin_sentence(" ".join(str(error).splitlines())))
 
         self._write(act, lambda: then(stored[-1]))
 

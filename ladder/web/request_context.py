@@ -21,6 +21,7 @@ from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 from starlette.requests import ClientDisconnect, HTTPConnection
 
+from arena.formatting import begin_sentence
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER, ROUTES, Viewer
 from ladder.store import DatabaseError, last_lobby_line
@@ -277,7 +278,7 @@ def authorize(http: Request) -> RequestContext:
         if http.method not in ("GET", "HEAD"):  # of a page that was open for longer than its session
             reason = request.rejection_reason or "you aren't signed in"
             words = "Sign in in another tab, then send the form again from here or by going back."
-            raise HTTPError(401, f"{reason[0].upper()}{reason[1:]}.\n{words}", request)
+            raise HTTPError(401, f"{begin_sentence(reason)}.\n{words}", request)
         raise SignInRequiredError(request)
     if not allowed:
         message = "Only the ladder's staff has access."
@@ -368,7 +369,7 @@ def _authenticate(
         viewer = authenticate_secret(request.ladder, secret, kind)
     except AuthenticationError as error:
         if refuse is not None:
-            raise refuse(f"{str(error).capitalize()}.") from None
+            raise refuse(f"{begin_sentence(str(error))}.") from None
         return RequestContext(request.http, request.state, rejection_reason=str(error))
     return RequestContext(request.http, request.state, viewer, secret if kind == "session" else None)
 

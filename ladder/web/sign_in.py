@@ -22,6 +22,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from requests import RequestException
 
+from arena.formatting import begin_sentence
 from ladder import users
 from ladder.bots import get_remaining_quota
 from ladder.clock import DAY_S
@@ -114,9 +115,8 @@ def sign_in(
     try:
         issued = enter()
     except users.AuthenticationError as error:
-        what = str(error)
-        users.log_failed_sign_in(request.ladder, what, login)
-        raise HTTPError(403, f"{what[0].upper()}{what[1:]}.", request) from None
+        users.log_failed_sign_in(request.ladder, str(error), login)
+        raise HTTPError(403, f"{begin_sentence(str(error))}.", request) from None
     return _start_session(request, then, issued)
 
 

@@ -37,6 +37,13 @@ def test_moves_that_win_equally_often_have_the_order_of_the_rules() -> None:
     assert say.index("take tax") < say.index("take income") < say.index("take foreign aid")
 
 
+def test_a_player_who_is_robbed_has_fewer_coins_for_a_coup() -> None:
+    """Both others have 8 coins, and the first one steals from the second one."""
+    place = {"moves": "tax - - " * 7 + "steal:2", "right": "-", "results": {"-": [0.6, 9], "!": [0.5, 9]}}
+    say = make_puzzle({**puzzle(1), **place}, 1).parts[1]["say"]
+    assert " Mia can then pay for a coup." in say
+
+
 def test_a_puzzle_that_the_rules_dont_allow_is_refused() -> None:
     with pytest.raises(LessonError, match="puzzle 1: the moves are income, "):
         make_puzzle({**puzzle(1), "right": "assassinate:1"}, 1)

@@ -269,11 +269,11 @@ def test_a_suspension_ends_all_credentials_of_a_user_at_once(web: Pages) -> None
     browsers, other = [web.visitor("ada"), web.visitor("ada"), web.visitor("token")], web.visitor("bob")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [200] * 4
     link = issue_secret(web.ladder, "ada", "link", "staff").secret
-    set_suspended(web.ladder, "ada", True, "staff", "she copied")
+    set_suspended(web.ladder, "ada", True, "staff", "she copied Bob's bot")
     assert [visitor.get("/api/account").status_code for visitor in (*browsers, other)] == [401] * 3 + [200]
     assert [visitor.post("/api/submissions").status_code for visitor in browsers] == [401] * 3
     latecomer = web.visitor("anonymous")
-    assert "she copied" in latecomer.post("/sign-in", data={"link": link}, follow_redirects=True).text
+    assert "she copied Bob&#39;s bot" in latecomer.post("/sign-in", data={"link": link}, follow_redirects=True).text
     assert latecomer.get("/standings").status_code == 303
 
 
