@@ -125,14 +125,7 @@ def test_visitors_who_read_nothing_do_not_block_others(place: Place, folder: Pat
         for path in ("/standings", "/bots/ada", "/matches"):
             assert "</html>" in server.get(path, session)
         assert memory_mb(status) - before < 60
-        looks: list[list[str]] = []
-
-        def rests() -> bool:
-            """Return whether it has used no CPU time for a second: else its end would cut off pages in progress."""
-            looks.append(status.with_name("stat").read_text().rpartition(")")[2].split()[11:13])
-            return looks.count(looks[-1]) > 20
-
-        wait_for(rests)
+        stack.close()  # otherwise the server's end cuts pages off, and says so
         server.process.terminate()
         ran = place.end(server.process)
     assert (ran.code, "rror" in ran.err) == (0, False), ran.err
