@@ -44,11 +44,16 @@ def disable_surplus_bots(
 
 
 def enable_surplus_bots(ladder: Ladder, connection: Connection, user: store.User) -> None:
-    """Activate the newest accepted versions of bots that a team's quota disabled, as the quota allows."""
+    """Activate the newest accepted versions of bots that a team's quota disabled, as the quota allows.
+
+    A bot that was auto-disabled before waits for staff, as it would without the team.
+    """
     free = ladder.settings.quotas.max_bots_per_user - len(bots_in_quota(connection, store.get_party(connection, user)))
     for bot in bots_of_party(connection, {user.id}):
         entry = find_disabling(connection, bot)
         versions = [each for each in store.versions_of(connection, bot.id) if each.status == store.ACCEPTED]
-        if free > 0 and entry is not None and entry.actor == bot.login and versions:
+        changes = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+        was_auto_disabled = [each.action for each in changes[-2:-1]] == ["auto_disable"]
+        if free > 0 and entry is not None and entry.actor == bot.login and versions and not was_auto_disabled:
             begin_playing(connection, versions[-1], bot.login, "left the team", ladder.clock())
             free -= 1

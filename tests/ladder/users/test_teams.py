@@ -274,6 +274,15 @@ def test_joining_a_team_disables_the_joiners_newest_bots_beyond_the_quota(ladder
     leave_teams(ladder, ["bob"], "teacher", "x")
     assert "bot-bob" in list_playing()
 
+    def auto_disable(connection: Connection) -> bool:
+        version = next(each for each in store.active_versions(connection) if each.name == "bot-bob")
+        return activation.auto_disable_version(connection, version, "it hangs", ladder.clock())
+
+    assert ladder.database.write(auto_disable)
+    accept_invitation(ladder, "bob", secret)
+    leave_teams(ladder, ["bob"], "teacher", "x")
+    assert "bot-bob" not in list_playing()
+
 
 def test_members_of_a_team_never_meet_at_any_table_size(tmp_path: Path) -> None:
     """It holds in rounds and finals of 2 to 6 seats, with teams of 1 to 5 and users with two bots."""
