@@ -15,7 +15,7 @@ import click
 from arena.cli.console import os_error_reason, print_note, terminal_columns, wrap_line
 from arena.cli.replay import describe_records
 from arena.escaping import escape_control
-from arena.play import NUMBERS, MoveOption, PlayerView, TableRow
+from arena.play import NUMBERS, MoveOption, PlayerView, TableRow, announce_game, format_hint, make_table_rows
 from arena.referee import FAULTS, GameRecord
 from arena.tables import live_match
 
@@ -187,13 +187,13 @@ class InteractiveGame:
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         """Answer a message to the person's seat: by the view alone where it can, else by asking the person."""
-        answer = self._view.take(message)
+        answer = self._view.receive(message)
         if answer is not None:
             self._sitting.answer(answer)
         elif message["type"] == "game_start":
             self._playing = True
             self._screen.say()
-            self._screen.say(self._view.start(len(self._sitting.spec.seatings)), bold=True)
+            self._screen.say(announce_game(self._view, len(self._sitting.spec.seatings)), bold=True)
         elif message["type"] == "request" and not self._left:
             self._prompt_answer()
         elif message["type"] == "game_over":
@@ -235,7 +235,7 @@ class InteractiveGame:
 
     def _print_news(self) -> bool:
         """Print the new events; return whether there were any."""
-        news = self._view.new_lines()
+        news = self._view.history.take_new_lines()
         if news:
             self._screen.say()
         for line in news:
@@ -246,7 +246,7 @@ class InteractiveGame:
         """Print the news, the table if it has changed, and the question; return the options in the printed order."""
         screen, view = self._screen, self._view
         news = self._print_news()
-        table = view.table(screen.columns)
+        table = make_table_rows(view, screen.columns)
         if news or table != self._table:
             screen.say()
             for line in table:
@@ -324,10 +324,10 @@ class InteractiveGame:
         screen, view = self._screen, self._view
         match token:
             case "h":
-                for line in view.hint_lines(screen.columns):
+                for line in format_hint(view.hint(), screen.columns):
                     screen.say(line)
             case "l":
-                for line in view.history:
+                for line in view.history.lines:
                     screen.say(line)
             case "?":
                 screen.say(HELP)
@@ -348,7 +348,7 @@ class InteractiveGame:
         screen, view = self._screen, self._view
         screen.say(_SAY + (", or a text" if view.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
-        self._say = view.statements(screen.line())
+        self._say = view.parse_statements(screen.line())
         screen.say("All players hear it with your move." if self._say else "You say nothing.")
 
     def _confirm_leave(self) -> bool:

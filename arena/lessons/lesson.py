@@ -106,8 +106,8 @@ class Course:
         self.passed: coup.Phase | None = None  # the window in which the learner has passed
         self.serializer = FrameSerializer()
         seat = coup.view_from_seat(self.state, self.you)
-        self.view.take(json.loads(hello(spec, self.you)))
-        self.view.take(messages.make_game_start(seat, 0, spec.game_seed(self.you, 0), spec.handles))
+        self.view.receive(json.loads(hello(spec, self.you)))
+        self.view.receive(messages.make_game_start(seat, 0, spec.game_seed(self.you, 0), spec.handles))
         self._show(0, ())
         places = [
             TablePlace(name, name, "person" if name == _LEARNER else "bot", name == _LEARNER, 0.0)
@@ -181,17 +181,17 @@ class Course:
         self.feed.add(events)
         self._show(first, events)
         if isinstance(self.state.board.phase, coup.Over):
-            self.view.take(messages.make_game_over(0, self.state.board, self.feed.take(self.you)))
+            self.view.receive(messages.make_game_over(0, self.state.board, self.feed.take(self.you)))
 
     def _show(self, first: int, events: Sequence[coup.Event]) -> None:
         self.known = self.feed.known(coup.view_from_seat(self.state, self.you))  # follows each step
         moments, _ = self.moments.make(0, self.state, first, events, 1.0)
-        self.view.take(moments[self.you])
+        self.view.receive(moments[self.you])
 
     # --- parts
 
     def _part(self, step: Mapping[str, Any]) -> Table:
-        game = json.loads(self.serializer.serialize(self.frame(self.view.seen())))["game"]
+        game = json.loads(self.serializer.serialize(self.frame(self.view.make_game_view())))["game"]
         if game["ask"] and game["ask"]["blocks"]:  # a lesson asks for them later, one question at a time
             question = game["ask"]["question"].removesuffix(" or block?")
             game["ask"] |= {"blocks": [], "question": f"{question}? (You may block next.)"}
@@ -208,7 +208,7 @@ class Course:
         self.requests += 1
         legal = make_legal_moves(coup.list_legal_moves(seat))
         events = self.feed.take(self.you)
-        self.view.take(messages.make_request(seat, self.known, 0, self.requests, events, legal, UNTIMED_MS, 0))
+        self.view.receive(messages.make_request(seat, self.known, 0, self.requests, events, legal, UNTIMED_MS, 0))
         texts = {move: self._explain(step.get("why", {}), move) for move in legal.words if move != word}
         missing = [move for move, text in texts.items() if not text]
         if missing:

@@ -54,7 +54,7 @@ class ModelSeat:
         try:
             for line in peer.lines():
                 message = json.loads(line)
-                hello = self._view.take(message)
+                hello = self._view.receive(message)
                 if message["type"] == "game_start":
                     self._said = []
                 if hello is not None:
@@ -90,7 +90,7 @@ class ModelSeat:
         move = choice.move
         if move is None:
             seed = f"{view.game.game_seed}|{view.request['id']}"
-            move = view.quiet(Random(seed).randrange)
+            move = view.choose_default_move(Random(seed).randrange)
         if self._player.settings.history == "conversation":
             said = (
                 choice.shown if choice.move is not None else f"(I gave no usable answer; move {move + 1} was played.)"
@@ -127,7 +127,7 @@ class ModelSeat:
         """Return the variables of the prompt: plain data, all of it known to this seat."""
         view, game, settings = self._view, self._view.game, self._player.settings
         own, names = game.request["you"], view.names
-        lines = view.new_lines() if settings.history == "conversation" else view.history
+        lines = view.history.take_new_lines() if settings.history == "conversation" else view.history.lines
         return {
             "rules": self._rules,
             "talk": self._rules["talk"],

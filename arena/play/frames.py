@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from arena.play.player_view import YOU, GameView
+from arena.play.history import YOU
+from arena.play.player_view import GameView
 from arena.referee import MatchSettings
 
 # The fields of a table that offers its viewer nothing but to play.

@@ -125,7 +125,7 @@ class PersonTable(MatchObserver):
         self._moments = MomentMaker(self._spec, (person,), (person,))
         self._view = PlayerView(self._labels())
         players = [LocalPlayer(name, bot) for name, bot in self._bots.items()]
-        players.append(LocalPlayer(_PERSON, SimpleNamespace(reply=self._view.take)))
+        players.append(LocalPlayer(_PERSON, SimpleNamespace(reply=self._view.receive)))
         self._course = run_match(self._spec, players, waits_for=(person,), watch=self)
         return self._play_on(None)
 
@@ -134,7 +134,7 @@ class PersonTable(MatchObserver):
         match message:
             case {"answer": dict(given)} if (answer := self._view.read_answer(given)) is not None:
                 return self._play_on(answer)
-            case {"hint": True} if self._view.seen() is not None:
+            case {"hint": True} if self._view.make_game_view() is not None:
                 return json.dumps([{"hint": self._view.hint()}])
             case {"pace": str(pace)} if pace in PACES:
                 self._pace = pace
@@ -166,7 +166,7 @@ class PersonTable(MatchObserver):
     def moved(self, game: int, state: State, first: int, events: Sequence[Event]) -> None:
         """Show the person a step; each game begins with a frame without events, as pages show later ones in turn."""
         moments, _ = self._moments.make(game, state, first, events, PACES[self._pace])
-        self._view.take(moments[len(self._bots)])
+        self._view.receive(moments[len(self._bots)])
         if not first and not events:
             self._add_frame()
 
@@ -200,7 +200,7 @@ class PersonTable(MatchObserver):
             "replay": "#replay" if self.record else None,
             "write": "#write",
         }
-        frame = make_frame(self._settings, 1, places, self._view.seen(), table)
+        frame = make_frame(self._settings, 1, places, self._view.make_game_view(), table)
         self._frames.append(self._serializer.serialize(frame))
 
     def _take_frames(self) -> str:

@@ -34,10 +34,10 @@ class PersonClock:
         if not request:
             return
         if not plays_alone and not self._timing.timed:
-            slot.sight.allow(referee.UNTIMED_MS)
+            slot.sight.set_time_limit(referee.UNTIMED_MS)
             return
         limit_ms = min(self._timing.limit_ms, _ABSENT_LIMIT_MS) if plays_alone else self._timing.limit_ms
-        slot.sight.allow(limit_ms)
+        slot.sight.set_time_limit(limit_ms)
         slot.ends = self._loop.call_later(limit_ms / 1000, self._play_default_move, slot, request)
 
     def stop(self, slot: Slot) -> None:
@@ -49,7 +49,7 @@ class PersonClock:
         """Answer the request whose time has ended, unless its player has."""
         if slot.sight.request is request:
             slot.missed += 1
-            self._answer(slot, slot.sight.answer(slot.sight.quiet()))
+            self._answer(slot, slot.sight.answer(slot.sight.choose_default_move()))
             if slot.guest is not None:
                 slot.guest.changed.set()
 

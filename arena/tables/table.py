@@ -337,7 +337,7 @@ class LiveTable:
             slot.sight, slot.won, slot.missed = play.PlayerView(), 0.0, 0
         self._public = play.PlayerView()
         rules = dealt.spec.settings.rules
-        self._public.take({"type": "hello", "ruleset": referee.messages.make_ruleset(rules, dealt.spec.seats)})
+        self._public.receive({"type": "hello", "ruleset": referee.messages.make_ruleset(rules, dealt.spec.seats)})
         people = self._slots_of("person")
         self._playing = live_match.LiveMatch(
             dealt.spec,
@@ -383,7 +383,7 @@ class LiveTable:
             return None
         if self._take_own(slot, message):
             client.changed.set()  # no frame for others: the time of an answer is secret
-        elif message.get("hint") is True and slot.sight.seen() is not None:
+        elif message.get("hint") is True and slot.sight.make_game_view() is not None:
             return {"hint": slot.sight.hint()}
         elif self._take_for_all(slot, message):
             self._notify_clients()
@@ -503,12 +503,12 @@ class LiveTable:
                 return
             case live_match.StateUpdate(messages_by_seat):
                 for eyes, message in messages_by_seat.items():
-                    (self._public if eyes is None else self.slots[eyes].sight).take(message)
+                    (self._public if eyes is None else self.slots[eyes].sight).receive(message)
             case live_match.GameEnded(game):
                 for seat in game.survivors:
                     self.slots[game.seating[seat]].won += 1 / len(game.survivors)
                 ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
-                self._public.take(ended)  # no seat's line is for a spectator
+                self._public.receive(ended)  # no seat's line is for a spectator
                 self._dealt.keep(playing.record, ())
                 if len(playing.games) < len(playing.spec.seatings):
                     self._pause_between_games(playing)
@@ -556,7 +556,7 @@ class LiveTable:
             message = line.message
             if message["type"] == "hello":
                 slot.sight = play.PlayerView(self._labels())
-            answer = slot.sight.take(message)
+            answer = slot.sight.receive(message)
             if answer is not None and self._playing is not None:
                 self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
             self._clock.start(slot)
@@ -572,9 +572,9 @@ class LiveTable:
     def frame(self, client: TableClient) -> play.Message:
         """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
         sight = self._public if client.slot is None else self.slots[client.slot].sight
-        seen = sight.seen()
+        seen = sight.make_game_view()
         if seen is None and self._playing is None:  # of a player who came after the match
-            seen = self._public.seen()
+            seen = self._public.make_game_view()
         missed = 0 if client.slot is None else self.slots[client.slot].missed
         rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
         manages = client.manages and self._playing is None and not self._ended

@@ -20,7 +20,7 @@ import pytest
 from arena import referee, sandbox
 from arena.coup import PRESETS, Action, Ruleset, seat_counts, view_from_seat
 from arena.limits import Limits
-from arena.play import MoveOption, PlayerView, make_move_menu
+from arena.play import MoveOption, PlayerView, format_hint, make_move_menu, make_table_rows
 from arena.replay import list_steps
 from arena.tables import live_match
 from tests.replay.games import random_game
@@ -83,7 +83,7 @@ class Table:
             self.sitting.resume()
         if not isinstance(happening, live_match.LineReceived):
             return
-        answer = self.sight.take(happening.message)
+        answer = self.sight.receive(happening.message)
         if answer is not None:
             self.sitting.answer(answer)
         if happening.message["type"] == "request":
@@ -91,10 +91,10 @@ class Table:
             self.screens.append(
                 "\n".join(
                     [
-                        *sight.new_lines(),
-                        *(row.text for row in sight.table(80)),
+                        *sight.history.take_new_lines(),
+                        *(row.text for row in make_table_rows(sight, 80)),
                         sight.question(),
-                        *sight.hint_lines(40),
+                        *format_hint(sight.hint(), 40),
                     ]
                 )
             )
@@ -135,7 +135,7 @@ def test_the_move_of_a_person_without_an_answer_is_the_default_of_the_engine(nam
     kinds = set()
 
     def quiet(sight: PlayerView) -> int:
-        game, choice = sight.game, sight.quiet()
+        game, choice = sight.game, sight.choose_default_move()
         move = game.legal[choice]
         kinds.add(game.kind)
         match game.kind:
@@ -150,7 +150,7 @@ def test_the_move_of_a_person_without_an_answer_is_the_default_of_the_engine(nam
             case "exchange":
                 assert sorted(move["keep"]) == sorted(game.cards)
             case "lose":
-                assert {game.legal[sight.quiet()]["lose"] for _ in range(60)} == set(game.cards)
+                assert {game.legal[sight.choose_default_move()]["lose"] for _ in range(60)} == set(game.cards)
         return choice
 
     for seats in (3, 4, 5):
@@ -209,7 +209,9 @@ def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
     marked = []
 
     def choose(sight: PlayerView) -> int:
-        marked.append([row.text.split()[0].strip(">") or row.text.split()[1] for row in sight.table(80) if row.own])
+        marked.append(
+            [row.text.split()[0].strip(">") or row.text.split()[1] for row in make_table_rows(sight, 80) if row.own]
+        )
         return at_random(1)(sight)
 
     Table(PRESETS["reformation"], 3, choose)
@@ -219,7 +221,7 @@ def test_the_persons_row_is_marked_by_its_seat_and_not_by_a_name() -> None:
 
 def test_events_are_described_once_and_in_the_second_person() -> None:
     table = Table(PRESETS["coup"], 3, at_random(2))
-    output = table.sight.history
+    output = table.sight.history.lines
     assert any(line.startswith("you ") for line in output)
     assert not [line for line in output if "you takes" in line or "you steals" in line or "you loses" in line]
     said = " ".join(table.screens)
@@ -234,8 +236,8 @@ def test_declining_to_show_a_card_is_described_in_the_second_person() -> None:
     hello, start, request, *_ = map(json.loads, EXAMPLE.read_text().splitlines())
     request["events"] = [{"n": 0, "event": "unproven", "seat": request["you"]["seat"], "role": "duke"}]
     for message in (hello, start, request):
-        sight.take(message)
-    assert "you don't show the duke" in sight.history
+        sight.receive(message)
+    assert "you don't show the duke" in sight.history.lines
 
 
 def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
@@ -245,7 +247,7 @@ def at_an_open_table(talk: str, *said: dict[str, Any]) -> PlayerView:
     hello["ruleset"]["talk"] = talk
     request["events"] = [{"n": n, "event": "say", "seat": 1, **each} for n, each in enumerate(said)]
     for message in (hello, start, request):
-        sight.take(message)
+        sight.receive(message)
     return sight
 
 
@@ -254,8 +256,8 @@ def test_statements_of_others_cannot_imitate_events() -> None:
     hostile = "Hm” · you takes tax · B shows the duke \x1b[2J <b>"
     sight = at_an_open_table("text", {"says": "spare", "target": 0}, {"says": "text", "text": hostile})
     line = "B says: I won't attack you · B says: “Hm' · you takes tax · B shows the duke \x1b[2J <b>”"
-    assert sight.history == [line]
-    assert sight.new_lines() == [line]  # the screen makes its escapes visible, as of every text
+    assert sight.history.lines == [line]
+    assert sight.history.take_new_lines() == [line]  # the screen makes its escapes visible, as of every text
 
 
 def test_a_statement_with_an_action_begins_the_line_of_its_turn() -> None:
@@ -266,8 +268,11 @@ def test_a_statement_with_an_action_begins_the_line_of_its_turn() -> None:
     said = {"event": "say", "seat": 0, "says": "doubt", "role": "duke", "target": 1}
     aid = {"event": "action", "seat": 0, "action": "foreign_aid"}
     events = [{**event, "n": n} for n, event in enumerate((tax, done, said, aid), start=1)]
-    sight.take({**sight.request, "id": 2, "events": events, "state": state})
-    assert sight.history == ["B says: I hold the duke · B takes tax", "you say: B has no duke · you take foreign aid"]
+    sight.receive({**sight.request, "id": 2, "events": events, "state": state})
+    assert sight.history.lines == [
+        "B says: I hold the duke · B takes tax",
+        "you say: B has no duke · you take foreign aid",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -422,9 +427,9 @@ def frames(record: referee.Record, spec: referee.MatchSpec, viewer: int | None) 
     steps = list(list_steps(record.header, record.games[0]))
     begins = steps[0].before
     sight = PlayerView()
-    sight.take({"type": "hello", "ruleset": referee.messages.make_ruleset(spec.settings.rules, spec.seats)})
+    sight.receive({"type": "hello", "ruleset": referee.messages.make_ruleset(spec.settings.rules, spec.seats)})
     if viewer is not None:
-        sight.take(referee.messages.make_game_start(view_from_seat(begins, viewer), 0, "seed", spec.handles))
+        sight.receive(referee.messages.make_game_start(view_from_seat(begins, viewer), 0, "seed", spec.handles))
     match.moved(0, begins, 0, ())
     for step in steps:
         match.moved(0, step.after, step.first_event, step.events)
@@ -432,8 +437,8 @@ def frames(record: referee.Record, spec: referee.MatchSpec, viewer: int | None) 
     shown = []
     for update in published:
         message = update.views[viewer]
-        sight.take(message)
-        seen = sight.seen()
+        sight.receive(message)
+        seen = sight.make_game_view()
         assert seen is not None
         shown.append(json.dumps([message, asdict(seen)]))
     return shown

@@ -1,0 +1,73 @@
+"""Keep the history of a game as lines of text, one for each turn, in the second person for the player's own moves."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from protocol.event_text import describe_event, join_texts
+
+YOU = "you"
+
+_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
+
+
+class GameHistory:
+    """The history of one game. `lines`: a line for each turn, in order; the last turn may still continue."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._turn_events: list[dict[str, Any]] = []  # of the last line
+        self._first_unshown = 0  # index of the first line that wasn't completely shown
+        self._shown_part = ""  # the shown part of this line
+
+    def add(self, events: Sequence[dict[str, Any]], names: Sequence[str]) -> None:
+        """Add events, in order; the line of a continued turn is written again as a whole. names: by seat."""
+        for event in events:
+            if event["event"] == "allegiances":  # the table shows them
+                continue
+            if self._starts_line(event):
+                self.lines.append("")
+                self._turn_events = []
+            self._turn_events.append(event)
+            described = [turn_event for turn_event in self._turn_events if turn_event["event"] != "coins"]
+            self.lines[-1] = join_texts(
+                (described_event["event"], _describe(described_event, names)) for described_event in described
+            )
+
+    def _starts_line(self, event: dict[str, Any]) -> bool:
+        """Return whether an event begins a line: an action, or talk before an action."""
+        kinds = [turn_event["event"] for turn_event in self._turn_events]
+        if not self.lines or (event["event"] == "say" and kinds[-1] == "resolved"):
+            return True
+        return bool(event["event"] == "action" and set(kinds) != {"say"})
+
+    def take_new_lines(self) -> list[str]:
+        """Return the lines since the last call, beginning with the new part of the last line returned then."""
+        lines = self.lines[self._first_unshown :]
+        if lines and self._shown_part and lines[0].startswith(self._shown_part):
+            lines[0] = lines[0].removeprefix(self._shown_part).strip(" ·:")
+        self._first_unshown = max(0, len(self.lines) - 1)
+        self._shown_part = self.lines[-1] if self.lines else ""
+        return [begin_with_capital(line) for line in lines if line]
+
+
+def _describe(event: dict[str, Any], names: Sequence[str]) -> str:
+    """Describe an event in the second person; quoted table talk stays unchanged."""
+    head, quote, text = describe_event(event, names).partition("“")
+    return to_second_person(head) + quote + text
+
+
+def to_second_person(text: str) -> str:
+    """Return a line of the history with the verbs after "you" in the second person: "you take" for "you takes"."""
+
+    def turned(match: re.Match[str]) -> str:
+        word = match[2]
+        return f"{match[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
+
+    text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
+    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))
+
+
+def begin_with_capital(text: str) -> str:
+    """Capitalise "you" or "your" at the beginning of a text."""
+    return text[0].upper() + text[1:] if re.match(r"your?(?![^\s,:])", text) else text
