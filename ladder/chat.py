@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from sqlalchemy import Connection
 
 from arena.escaping import escape_control
-from arena.tables import MAX_CHAT_CHARACTERS, MAX_CHAT_LINES_PER_MINUTE, MAX_SHOWN_LINES
+from arena.tables import MAX_CHAT_CHARACTERS, MAX_CHAT_LINES_PER_MINUTE, MAX_SHOWN_LINES, require_line_length
 from ladder import store
 from ladder.ladder import Ladder, get_acting_user, transaction
 from ladder.permissions import hide_fields
@@ -44,11 +44,11 @@ class ChatPage:
 
 def view_chat(context: ViewContext, table: int | None = None) -> ChatPage | None:
     """Return the chat of the lobby or of a table; None if the viewer may not read it or the table doesn't exist."""
-    staff = context.viewer.can("chat:moderate")
-    if table is not None and (not staff or store.find_session(context.connection, table) is None):
+    is_moderator = context.viewer.can("chat:moderate")
+    if table is not None and (not is_moderator or store.find_session(context.connection, table) is None):
         return None
-    found = store.list_chat_messages(context.connection, table, MAX_SHOWN_LINES, muted=staff)
-    lines = (ChatLineSummary(line.id, line.name, line.text, line.created_at, line.muted) for line in found)
+    messages = store.list_chat_messages(context.connection, table, MAX_SHOWN_LINES, muted=is_moderator)
+    lines = (ChatLineSummary(line.id, line.name, line.text, line.created_at, line.muted) for line in messages)
     return ChatPage(table, tuple(hide_fields(line, context.viewer) for line in lines))
 
 
@@ -72,26 +72,42 @@ def write_chat_line(
     login: of the user that writes. slot: the number of the writer's slot, which also names a guest. Raises LadderError
     if the chat is off, the text is empty or too long, or its writer is muted or too fast.
     """
-    line = escape_control(" ".join(text.split()))
     table = None if session is None else store.find_session(connection, session)
-    opened = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
-    if limit_chat_mode(opened, ladder.last_settings.tables.chat) is ChatMode.OFF:
+    opened_mode = ChatMode.ALWAYS if table is None else ChatMode(table.chat)
+    if limit_chat_mode(opened_mode, ladder.last_settings.tables.chat) is ChatMode.OFF:
         raise LadderError("the chat is off.\nAsk the staff.")
-    if not line or len(line) > MAX_CHAT_CHARACTERS:
-        raise LadderError(f"a line of chat has 1 to {MAX_CHAT_CHARACTERS} characters.\nShorten it.")
-    seat = next((each for each in table.slots if each.number == slot), None) if table is not None else None
-    login = login or (None if seat is None else seat.login)
-    user = None if login is None else get_acting_user(connection, login)
-    name = user.pseudonym if user is not None else None if seat is None else seat.name
-    if name is None:
-        raise LadderError("only users and players may write.\nSign in first.")
-    user_id = None if user is None else user.id
-    recent, muted = store.count_lines_of_writer(connection, session, user_id, name, now - 60)
-    if muted:
+    line = escape_control(" ".join(text.split()))
+    try:
+        require_line_length(line)
+    except ValueError as error:
+        raise LadderError(f"{error}.\nShorten it.") from None
+    user_id, name = _get_writer(connection, table, login, slot)
+    recent_lines, is_muted = store.count_lines_of_writer(connection, session, user_id, name, now - 60)
+    if is_muted:
         raise LadderError("staff muted you.\nAsk the staff.")
-    if recent >= MAX_CHAT_LINES_PER_MINUTE:
+    if recent_lines >= MAX_CHAT_LINES_PER_MINUTE:
         raise LadderError("you wrote too many lines.\nTry again in a minute.")
     return store.insert_chat_message(connection, session, user_id, name, line, now)
+
+
+def _get_writer(
+    connection: Connection, table: store.TableSession | None, login: str | None, slot: int | None
+) -> tuple[int | None, str]:
+    """Return (user id, name shown) of a line's writer; the id is None for a guest.
+
+    Without a login, the user of the slot writes. Raises LadderError for somebody who is neither a user nor a player, or
+    may not act.
+    """
+    slots = () if table is None else table.slots
+    own_slot = next((each for each in slots if each.number == slot), None)
+    if own_slot is not None:
+        login = login or own_slot.login
+    if login is not None:
+        user = get_acting_user(connection, login)
+        return user.id, user.pseudonym
+    if own_slot is None or own_slot.name is None:
+        raise LadderError("only users and players may write.\nSign in first.")
+    return None, own_slot.name
 
 
 def write_lobby_line(ladder: Ladder, login: str, text: str) -> store.ChatMessage:

@@ -8,7 +8,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -77,19 +77,28 @@ def list_setting_forms(settings: LadderSettings, bots: Sequence[str] = ()) -> tu
     bots: the names that are offered where a setting is a bot.
     """
     forms = []
+    dumped_settings = settings.model_dump(mode="python")
     for table, (definition, is_list) in _list_tables().items():
-        given = settings.model_dump(mode="python")[table]
-        rows: list[tuple[int | None, Any]] = [*enumerate(given), (None, {})] if is_list else [(None, given)]
-        for index, values in rows:
+        dumped = dumped_settings[table]
+        items: list[tuple[int | None, Any]] = [*enumerate(dumped), (None, {})] if is_list else [(None, dumped)]
+        for index, values in items:
             if values.get("grace_minutes") == settings.lateness.grace_minutes and is_list:
                 values |= {"grace_minutes": None}  # it was filled in
-            fields = tuple(
-                _make_field(name, shape, values.get(name), name not in definition.get("required", ()), bots)
-                for name, shape in definition["properties"].items()
-                if name not in LOCKED_KEYS
-            )
+            fields = _make_fields(definition, values, bots)
             forms.append(SettingForm(table, definition["title"], is_list, index, definition["description"], fields))
     return tuple(forms)
+
+
+def _make_fields(
+    definition: Mapping[str, Any], values: Mapping[str, Any], bots: Sequence[str]
+) -> tuple[SettingField, ...]:
+    """Return the fields of a table, but for locked settings. definition: its JSON schema, as in `_list_tables`."""
+    required = definition.get("required", ())
+    return tuple(
+        _make_field(name, shape, values.get(name), name not in required, bots)
+        for name, shape in definition["properties"].items()
+        if name not in LOCKED_KEYS
+    )
 
 
 def hash_settings(folder: Path) -> str:
@@ -102,7 +111,7 @@ def change_settings(
     table: str,
     index: int | None,
     *,
-    given: Mapping[str, str],
+    values: Mapping[str, str],
     sha256: str,
     actor: str,
     remove: bool = False,
@@ -110,87 +119,141 @@ def change_settings(
 ) -> bool:
     """Change a table of ladder.toml, or add, change or remove an item of a list; return False if nothing changes.
 
-    given: the values of a form by name; a time has its zone in `zone`. sha256: of the file that the form was made
-    from. Raises LadderError, without a change, if a value is invalid or the file has changed since; if not `confirmed`,
-    UnconfirmedError for a change of what counts and a deadline in the past.
+    index: of the item, None to add one. values: those of a form by name; a time has its zone in `zone`. sha256: of the
+    file that the form was made from. Raises LadderError, without a change, if a value is invalid, there is no such
+    item, or the file has changed since; if not `confirmed`, UnconfirmedError for a change of what counts and a deadline
+    in the past.
     """
-    import tomlkit  # which only changes need
-
-    tables, path = _list_tables(), ladder.path / SETTINGS_FILE
-    if table not in tables:
+    if table not in _list_tables():
         raise LadderError(f'"{table}" can\'t be changed here.\nChange {SETTINGS_FILE} on the machine.')
-    definition, is_list = tables[table]
-    if hash_settings(ladder.path) != sha256:
-        raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
+    path = ladder.path / SETTINGS_FILE
+    _require_unchanged(ladder, sha256)
     old = read_settings(ladder.path)  # what is wrong already is a person's to correct
-    document: Any = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
-    rows = document.setdefault(table, tomlkit.aot() if is_list else tomlkit.table())
-    if is_list and not isinstance(rows, tomlkit.items.AoT):  # `deadlines = []`, to which no table can be added
-        document[table] = rows = tomlkit.item([dict(row) for row in document.pop(table)] or tomlkit.aot())
-    if index is not None and not 0 <= index < len(rows):
-        raise LadderError("this item doesn't exist.\nLoad the page again.")
-    renamed = rows[index]["name"] if table == "deadlines" and index is not None else None
-    if remove and index is not None:
-        changes = [f"{table}: removed {rows[index]['name']}"]
-        del rows[index]
-    else:
-        row = (tomlkit.table() if index is None else rows[index]) if is_list else rows
-        item = table if not is_list or index is None else f'{table} "{row["name"]}"'
-        changes = _set_values(item, row, definition["properties"], given)
-        if is_list and index is None:
-            rows.append(row)
-    if is_list and not rows:
-        del document[table]
-    text = tomlkit.dumps(document)
-    settings = parse_settings(text, Path(SETTINGS_FILE))
-
-    new_name = row["name"] if renamed is not None and not remove and row["name"] != renamed else None
+    text, changes = _edit_table(path.read_text(encoding="utf-8-sig"), table, index, values, remove)
+    new = parse_settings(text, Path(SETTINGS_FILE))
+    if not changes:
+        return False
+    reason = "; ".join(changes)
+    new_names = {deadline.name: deadline.name for deadline in old.deadlines}  # by old ones; also of a removed one
+    if table == "deadlines" and index is not None and not remove:
+        new_names[old.deadlines[index].name] = new.deadlines[index].name
+    removed = old.deadlines[index].name if table == "deadlines" and index is not None and remove else None
 
     def act(connection: Connection) -> None:
         """Log the change and write the file, with the confirmation that the versions that count may change."""
-        before, names = list_counting_versions(connection, old), {each.name: each.name for each in old.deadlines}
+        _require_unchanged(ladder, sha256, text)
         if table == "baselines":
-            _require_bots(connection, settings)
-        if renamed is not None and new_name is not None:
-            _rename_deadline(connection, renamed, new_name)
-            names[renamed] = new_name
-        past, notices = _list_notices(connection, old, settings, "; ".join(changes), ladder.clock())
-        if renamed is not None and remove:
-            notices += _describe_removal(connection, renamed)
-        before = {(names[name], login): text for (name, login), text in before.items()}
-        names |= {each.name: each.name for each in past}  # versions that count at other new deadlines can still change
-        after = list_counting_versions(connection, settings)
-        after = {key: text for key, text in after.items() if key[0] in names.values()}
+            _require_bots(connection, new)
+        before = list_counting_versions(connection, old)
+        _rename_deadlines(connection, new_names)
+        past = _list_newly_past_deadlines(old, new, ladder.clock())
+        notices = _list_notices(connection, old, new, past, reason)
+        if removed is not None:
+            notices += _describe_removal(connection, removed)
+        before = {(new_names[deadline], login): text for (deadline, login), text in before.items()}
+        # Versions that count at other new deadlines can still change.
+        compared = {*new_names.values(), *(deadline.name for deadline in past)}
+        after = {key: text for key, text in list_counting_versions(connection, new).items() if key[0] in compared}
         require_confirmation(before, after, notices, confirmed)
-        store.log_action(connection, store.AuditEntry(actor, "configure", "; ".join(changes), ladder.clock()))
+        store.log_action(connection, store.AuditEntry(actor, "configure", reason, ladder.clock()))
         _replace_file(path, text)
 
-    if changes:
-        ladder.database.write(act)
-    return bool(changes)
+    ladder.database.write(act)
+    return True
+
+
+def _require_unchanged(ladder: Ladder, sha256: str, written: str | None = None) -> None:
+    """Raise LadderError if ladder.toml has another hash than the one that a form was made from.
+
+    written: a text that it may also have, since a call whose commit had no answer is repeated.
+    """
+    allowed = {sha256} if written is None else {sha256, hashlib.sha256(written.encode()).hexdigest()}
+    if hash_settings(ladder.path) not in allowed:
+        raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
+
+
+def _edit_table(
+    text: str, table: str, index: int | None, values: Mapping[str, str], remove: bool
+) -> tuple[str, list[str]]:
+    """Return the text of ladder.toml after a change, and its changes as texts; parameters as of `change_settings`.
+
+    Raises LadderError if a value can't be parsed, or there is no such item.
+    """
+    import tomlkit  # which only changes need
+
+    definition, is_list = _list_tables()[table]
+    document: Any = tomlkit.parse(text)
+    if is_list:
+        items = document.setdefault(table, tomlkit.aot())
+        if not isinstance(items, tomlkit.items.AoT):  # `deadlines = []`, to which no table can be added
+            document[table] = items = tomlkit.item([dict(item) for item in document.pop(table)] or tomlkit.aot())
+        changes = _edit_items(items, table, index, None if remove else values)
+        if not items:
+            del document[table]
+    elif remove or index is not None:
+        raise LadderError(_NO_ITEM)
+    else:
+        section = document.setdefault(table, tomlkit.table())
+        changes = _set_values(table, section, definition["properties"], values)
+    return tomlkit.dumps(document), changes
+
+
+_NO_ITEM = "this item doesn't exist.\nLoad the page again."
+
+
+def _edit_items(items: Any, table: str, index: int | None, values: Mapping[str, str] | None) -> list[str]:
+    """Set an item's values in a list of tables of TOML; return the changes as texts.
+
+    index: None for a new item. values: None to remove the item. Raises LadderError as `_edit_table` does.
+    """
+    import tomlkit
+
+    if (index is None and values is None) or (index is not None and not 0 <= index < len(items)):
+        raise LadderError(_NO_ITEM)
+    if values is None:
+        return [f"{table}: removed {items.pop(index)['name']}"]
+    shapes = _list_tables()[table][0]["properties"]
+    if index is not None:
+        return _set_values(f'{table} "{items[index]["name"]}"', items[index], shapes, values)
+    item = tomlkit.table()
+    changes = _set_values(table, item, shapes, values)
+    items.append(item)
+    return changes
+
+
+def _list_newly_past_deadlines(old: LadderSettings, new: LadderSettings, now: float) -> list[Deadline]:
+    """Return the deadlines that are over by `now`, a Unix time, and have an end that the old settings didn't have."""
+    old_ends = {deadline.closes for deadline in old.deadlines}
+    return [deadline for deadline in new.deadlines if deadline.closes < now and deadline.closes not in old_ends]
 
 
 def _list_notices(
-    connection: Connection, old: LadderSettings, new: LadderSettings, change: str, now: float
-) -> tuple[list[Deadline], list[str]]:
-    """Return the new deadlines that are over already, and what staff must confirm about them and about grades."""
-    known = [each.closes for each in old.deadlines]
-    past = [each for each in new.deadlines if each.closes < now and each.closes not in known]
+    connection: Connection, old: LadderSettings, new: LadderSettings, past: Iterable[Deadline], change: str
+) -> list[str]:
+    """Return what staff must confirm. past: the deadlines that are newly over. change: of settings, as one text."""
     notices = [describe_past_end(f"The deadline {each.name}", each.at.timestamp(), each) for each in past]
     has_grades = any(not version.is_reference for version in store.accepted_versions(connection))
-    hours, known_hours = ({each.at: each.measured_hours for each in settings.deadlines} for settings in (new, old))
-    measures = any(hours[at] != known_hours[at] for at in hours if at in known_hours)
-    if (new.baselines != old.baselines or measures) and has_grades:
+    if has_grades and _changes_measurements(old, new):
         what = describe_settings(change)
         notices.append(f"Grades of all users, except released ones, are computed again: {what}")
-    unmoved = [each.at for each in old.deadlines]
-    moved = {each.name: each.at.timestamp() for each in new.deadlines if each.at not in unmoved}
-    extensions = store.extensions_in_force(connection)
-    ended = {each.user_id for each in extensions if (each.extended_until or math.inf) <= moved.get(each.deadline, 0)}
+    old_times = {deadline.at for deadline in old.deadlines}
+    moved = {deadline.name: deadline.at.timestamp() for deadline in new.deadlines if deadline.at not in old_times}
+    ended = {
+        extension.user_id
+        for extension in store.extensions_in_force(connection)
+        if (extension.extended_until or math.inf) <= moved.get(extension.deadline, 0)
+    }
     if ended:
         logins = _list_logins(connection, ended)
         notices.append(f"Extensions end before the new time of the deadline, and give no more time: {logins}")
-    return past, notices
+    return notices
+
+
+def _changes_measurements(old: LadderSettings, new: LadderSettings) -> bool:
+    """Return whether baselines differ, or the hours of games of a deadline that both settings have, by its time."""
+    old_hours = {deadline.at: deadline.measured_hours for deadline in old.deadlines}
+    new_hours = {deadline.at: deadline.measured_hours for deadline in new.deadlines}
+    return new.baselines != old.baselines or any(old_hours.get(at, hours) != hours for at, hours in new_hours.items())
 
 
 def _list_logins(connection: Connection, ids: Collection[int]) -> str:
@@ -199,39 +262,46 @@ def _list_logins(connection: Connection, ids: Collection[int]) -> str:
 
 def _describe_removal(connection: Connection, deadline: str) -> list[str]:
     """Return what a ladder keeps of a removed deadline, and doesn't use: its extensions and released grades."""
-    extended = {each.user_id for each in store.extensions_in_force(connection) if each.deadline == deadline}
-    logins = _list_logins(connection, extended)
-    released = [each.name for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
-    notices = [f"Extensions don't apply any more: {logins}"] if logins else []
-    return notices + ([f"Grades lose their tab for what was released as: {', '.join(released)}"] if released else [])
+    extensions = store.extensions_in_force(connection)
+    logins = _list_logins(connection, {each.user_id for each in extensions if each.deadline == deadline})
+    releases = [each.name for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
+    notices = []
+    if logins:
+        notices.append(f"Extensions don't apply any more: {logins}")
+    if releases:
+        notices.append(f"Grades lose their tab for what was released as: {', '.join(releases)}")
+    return notices
 
 
 def _require_bots(connection: Connection, settings: LadderSettings) -> None:
     """Raise LadderError if a baseline names a bot that doesn't exist."""
-    for each in settings.baselines:
-        if each.beats is not None and store.find_bot(connection, each.beats) is None:
-            raise LadderError(f'beats: there is no bot "{escape_control(each.beats)}".\nCorrect its name.')
+    for baseline in settings.baselines:
+        if baseline.beats is not None and store.find_bot(connection, baseline.beats) is None:
+            raise LadderError(f'beats: there is no bot "{escape_control(baseline.beats)}".\nCorrect its name.')
 
 
-def _rename_deadline(connection: Connection, old: str, new: str) -> None:
-    """Give a deadline's extensions its new name. Raises LadderError if its grades are released."""
-    if ("deadline", old) in [release.scope for release in store.all_releases(connection)]:
-        raise LadderError(f'name: grades of "{old}" are released, so its name stays.\nAdd a deadline.')
-    store.rename_extensions(connection, old, new)
+def _rename_deadlines(connection: Connection, new_names: Mapping[str, str]) -> None:
+    """Give the extensions of deadlines the new names. Raises LadderError if grades of a renamed one are released."""
+    released = {release.scope for release in store.all_releases(connection)}
+    for old, new in new_names.items():
+        if new != old and ("deadline", old) in released:
+            raise LadderError(f'name: grades of "{old}" are released, so its name stays.\nAdd a deadline.')
+        if new != old:
+            store.rename_extensions(connection, old, new)
 
 
 @cache
 def _list_tables() -> dict[str, tuple[dict[str, Any], bool]]:
     """Return (JSON schema, whether it is a list) for each table of ladder.toml that may be changed."""
     schema = LadderSettings.model_json_schema()
-    found = {}
+    tables = {}
     for name in dict.fromkeys((*_FIRST_TABLES, *schema["properties"])):
         shape = schema["properties"][name]
         if name not in LOCKED_TABLES:
             reference = shape.get("items", shape).get("$ref") or shape["allOf"][0]["$ref"]
             definition = _resolve(schema, schema["$defs"][reference.rpartition("/")[2]])
-            found[name] = (definition | {"title": _TITLES.get(name, name.capitalize())}, "items" in shape)
-    return found
+            tables[name] = (definition | {"title": _TITLES.get(name, name.capitalize())}, "items" in shape)
+    return tables
 
 
 def _resolve(schema: dict[str, Any], definition: dict[str, Any]) -> dict[str, Any]:
@@ -256,21 +326,28 @@ def describe_settings(reason: str) -> str:
     """Return the reason of a change of settings with the titles and labels of the forms instead of names."""
     tables = _list_tables()
 
-    def name(found: re.Match[str]) -> str:
-        table, item, key = found.groups(default="")
-        shape = tables[table][0]["properties"].get(key) if table in tables else None
-        return f"{tables[table][0]['title']}{item}, {_make_label(key, shape)}: " if shape else found.group()
+    def label_setting(match: re.Match[str]) -> str:
+        table, item, key = match.groups(default="")
+        if table not in tables or key not in tables[table][0]["properties"]:
+            return match.group()
+        definition, _ = tables[table]
+        return f"{definition['title']}{item}, {_make_label(key, definition['properties'][key])}: "
 
-    return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?\.(\w+): ', name, reason)
+    return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?\.(\w+): ', label_setting, reason)
 
 
 def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
     """Return the field of a setting by its JSON schema. bots: the choices of a setting that is a bot."""
-    kind = "choice" if "enum" in shape else "bot" if name == "beats" else str(shape.get("format", shape["type"]))
+    kind = str(shape.get("format", shape["type"]))
+    if "enum" in shape:
+        kind = "choice"
+    elif name == "beats":
+        kind = "bot"
+    is_number = kind in ("integer", "number")
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
-    if not optional or (kind in ("integer", "number") and shape.get("default") is not None):  # empty isn't 0
+    if not optional or (is_number and shape.get("default") is not None):  # empty isn't 0
         attributes["required"] = True
-    if kind in ("integer", "number"):
+    if is_number:
         attributes["step"] = 1 if kind == "integer" else "any"
     text = _format_value(value)
     choices = tuple(dict.fromkeys(("", *bots, text))) if kind == "bot" else tuple(shape.get("enum", ()))
@@ -285,26 +362,37 @@ def _format_value(value: Any) -> str:
         return value.isoformat(timespec="minutes")
     if isinstance(value, bool):
         return str(value).lower()
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else str(value)
 
 
-def _set_values(table: str, row: Any, shapes: Mapping[str, Any], given: Mapping[str, str]) -> list[str]:
-    """Set a table's values from a form, except unset ones that stay at their default; return the changes as text."""
+def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Mapping[str, str]) -> list[str]:
+    """Set the values of a TOML table from a form, except unset ones that stay at their default.
+
+    label: begins each of the changes, which are returned as texts. shapes: the JSON schema of each value. values: of
+    the form. Raises LadderError if one can't be parsed.
+    """
     changes = []
     for name, shape in shapes.items():
-        if name in LOCKED_KEYS or (name not in given and shape.get("type") != "boolean"):
+        if name in LOCKED_KEYS or (name not in values and shape.get("type") != "boolean"):
             continue
-        new = _parse_value(name, shape, given.get(name, "").strip(), given.get("zone", "").strip())
-        old = row.get(name)
+        new = _parse_value(name, shape, values.get(name, "").strip(), values.get("zone", "").strip())
+        old = section.get(name)
         if new == old or (old is None and new == shape.get("default")):
             continue
-        before, after = (f"{each:.15g}" if isinstance(each, float) else each for each in (old, new))
-        changes.append(f"{table}.{name}: {'none' if old is None else before} → {'none' if new is None else after}")
+        changes.append(f"{label}.{name}: {_describe_value(old)} → {_describe_value(new)}")
         if new is None:
-            del row[name]
+            del section[name]
         else:
-            row[name] = new
+            section[name] = new
     return changes
+
+
+def _describe_value(value: Any) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _parse_value(name: str, shape: Mapping[str, Any], text: str, zone: str) -> Any:

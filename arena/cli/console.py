@@ -214,7 +214,7 @@ def print_parts(
         for part in _flatten(parts):
             needed = _min_columns(part)
             dropped = _drop_columns(part, fitting) if needed > fitting >= MIN_TABLE_COLUMNS else []
-            for piece in _print_rows_as_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
+            for piece in _list_row_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
                 printer.width = max(fitting, _min_columns(piece))
                 printer.print(piece, crop=False)
             if dropped:
@@ -323,7 +323,7 @@ def _flatten(parts: "Iterable[RenderableType]") -> "Iterator[RenderableType]":
         yield from _flatten(part.renderables) if isinstance(part, Group) else [part]
 
 
-def _print_rows_as_lines(part: "RenderableType") -> "Iterator[RenderableType]":
+def _list_row_lines(part: "RenderableType") -> "Iterator[RenderableType]":
     """Yield each row of a table as lines: the first cell, then each other cell after its column's name."""
     from rich.padding import Padding
     from rich.table import Table

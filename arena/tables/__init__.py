@@ -4,7 +4,13 @@ A table's state is held by one event loop; its referee plays in a thread of its 
 ladder's database, nor any user: a slot's secret gives the slot.
 """
 
-from arena.tables.chat import MAX_CHAT_CHARACTERS, MAX_CHAT_LINES_PER_MINUTE, MAX_SHOWN_LINES, TableChat
+from arena.tables.chat import (
+    MAX_CHAT_CHARACTERS,
+    MAX_CHAT_LINES_PER_MINUTE,
+    MAX_SHOWN_LINES,
+    TableChat,
+    require_line_length,
+)
 from arena.tables.live_match import MatchSetup, ProcessLogs
 from arena.tables.local_server import serve_local_table
 from arena.tables.slots import OutboundBuffer, Slot, SlotChange, Superseded, TableClient, TableClosed, TableSettings

@@ -14,6 +14,13 @@ MAX_SHOWN_LINES = 50  # to a client that joins
 _MAX_WAITING = 100  # messages to one client
 _MIN_INTERVAL_S = 1.0  # between two lines of one client
 
+
+def require_line_length(line: str) -> None:
+    """Raise ValueError for a line of chat that is empty or too long."""
+    if not 0 < len(line) <= MAX_CHAT_CHARACTERS:
+        raise ValueError(f"a line of chat has 1 to {MAX_CHAT_CHARACTERS} characters")
+
+
 Message = dict[str, Any]
 StoreCallback = Callable[[int | None, str | None, str, Callable[[Message | str], None]], None]
 

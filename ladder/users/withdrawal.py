@@ -31,20 +31,21 @@ def set_suspended(connection: Connection, ladder: Ladder, login: str, suspended:
 
 
 @transaction
-def set_withdrawn(connection: Connection, ladder: Ladder, login: str, gone: bool, actor: str, reason: str) -> bool:
+def set_withdrawn(connection: Connection, ladder: Ladder, login: str, withdrawn: bool, actor: str, reason: str) -> bool:
     """Withdraw a user from the course, or reinstate the user; return False if this applies already.
 
     The effect is that of a suspension; in addition, the user isn't in grades. Raises LadderError like `set_suspended`.
     """
     user = get_participant(connection, login)
-    if user.withdrawn == gone:
+    if user.withdrawn == withdrawn:
         return False
     if store.list_audit_entries(connection, user_id=user.id, actions=("erase",)):
         raise LadderError(f"the data of {escape_control(login)} was erased.\nAdd a new user.")
     now = ladder.clock()
-    store.log_action(connection, store.AuditEntry(actor, "leave" if gone else "return", reason, now, user_id=user.id))
-    store.set_user_withdrawn(connection, user.id, withdrawn=gone)
-    if gone:
+    action = "leave" if withdrawn else "return"
+    store.log_action(connection, store.AuditEntry(actor, action, reason, now, user_id=user.id))
+    store.set_user_withdrawn(connection, user.id, withdrawn=withdrawn)
+    if withdrawn:
         stop_versions_of_user(connection, user.id, "its owner left the course", now)
     return True
 

@@ -188,7 +188,7 @@ def change(
             request.ladder,
             table,
             index,
-            given=values,
+            values=values,
             sha256=sha256,
             actor=request.actor,
             remove=remove,

@@ -307,4 +307,4 @@ def test_the_output_limit_counts_from_each_request(
         line = choice(0, number) + b"x" * (FLOOD_BYTES - len(choice(0, number)) - 1) + b"\n"
         clock.on = {3: lambda line=line + b"x" * (number == 4): box.says(line)}  # type: ignore[misc]
         assert chosen(exchange(poller, seat, clock)) == 0
-        assert seat.gone == ("flood" if number == 4 else None)
+        assert seat.gone_code == ("flood" if number == 4 else None)

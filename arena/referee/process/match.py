@@ -327,7 +327,7 @@ class _Game:
         self, player: _Player, seat: Seat, question: wire.PhaseRequests, mark: str, view: View, legal: LegalMoves
     ) -> Ask:
         """Return the request to a bot, after warning it of unsolicited lines."""
-        if seat.stray_count > player.warned and seat.gone is None:
+        if seat.stray_count > player.warned and seat.gone_code is None:
             self.warn(player, seat)
         bank_s = player.budget.bank_s
         number = seat.number + 1

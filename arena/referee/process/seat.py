@@ -2,8 +2,8 @@
 
 A seat is idle or has one open line (a request, or the hello) that waits for its answer. The poller calls `receive` when
 bytes are readable. The seat splits them into lines; the first one that answers the open line is the answer, every other
-line is unsolicited. A seat whose stream ended or broke a limit stays `gone`. This module must not know deadlines, CPU
-time or what a line means to the game.
+line is unsolicited. A seat whose stream ended or broke a limit keeps its `gone_code`. This module must not know
+deadlines, CPU time or what a line means to the game.
 
 Replies: one class for each way in which a request can end. The poller makes them, and judge.py reads them. `own_s` is
 the time of the line by the match's clock, in s (clock.py).
@@ -163,7 +163,7 @@ class Seat:
         "answer",
         "box",
         "capture",
-        "gone",
+        "gone_code",
         "line",
         "number",
         "stale",
@@ -178,7 +178,7 @@ class Seat:
         self.waiting = False
         self.answer: ParsedReply | Greeting | Malformed | UnexpectedLine | None = None
         self.line = b""  # the answer's bytes
-        self.gone: str | None = None  # a fault's code
+        self.gone_code: str | None = None  # a fault's code
         self.stale: int | None = None  # the wrong id in the last line since the request
         self.stray_count = 0  # unsolicited lines since `take_strays`
         self._strays: list[bytes] = []  # examples of unsolicited lines
@@ -213,7 +213,7 @@ class Seat:
 
     def leave(self, code: str) -> None:
         """Mark the seat as gone, by a fault's code, unless it is gone already."""
-        self.gone = self.gone or code
+        self.gone_code = self.gone_code or code
 
     def ask(self, number: int, line: bytes) -> bool:
         """Send a line that requires an answer: the request with the id `number`, or the hello, which is number 0.
@@ -221,7 +221,7 @@ class Seat:
         Return whether all of the line was written. If the seat is gone, this only clears its last answer.
         """
         self.answer = None
-        if self.gone is not None:
+        if self.gone_code is not None:
             return True
         self.number = number
         self.stale = None

@@ -9,7 +9,7 @@ Ownership: a seat owns the conversation with one bot (seat.py), a meter its time
 module writes another's fields. `exchange` returns one `Reply` value (seat.py) for each seat.
 
     poller --- poll, descriptors
-      |--- seat   box, number, waiting, answer, gone, strays
+      |--- seat   box, number, waiting, answer, gone_code, strays
       `--- meter  asked_at, look_at, allowed_s, own_s, cpu_s, settled, frozen
 
 Two steps are delayed until the bots take longer than _SLOW_S, because each takes as long as a fast bot's whole answer:
@@ -109,7 +109,7 @@ class SeatPoller:
         asked = []
         for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
-            if meter.frozen and seat.gone is None:
+            if meter.frozen and seat.gone_code is None:
                 meter.thaw()
             if not seat.ask(number, line):
                 self._watch_input(seat, meter)
@@ -120,7 +120,7 @@ class SeatPoller:
             meter.start(start, allowed_s)
             if not seat.waiting:
                 meter.settle(start, 0)
-            elif seat.gone is None:
+            elif seat.gone_code is None:
                 waiting.append((seat, meter))
         self._await(waiting, start)
         return [self._take_reply(seat, meter) for seat, meter, _ in asked]
@@ -159,7 +159,7 @@ class SeatPoller:
                 self._expire_late(waiting, now)
             if self._now - before > nap + _STALLED_S and any(meter.allowed_s < math.inf for _, meter in waiting):
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
-            waiting = [each for each in waiting if each[0].waiting and each[0].gone is None]
+            waiting = [each for each in waiting if each[0].waiting and each[0].gone_code is None]
             if waiting and (not was_ready or now >= slow_at):
                 self.freeze_idle()
                 if self._charges_own:
@@ -189,7 +189,7 @@ class SeatPoller:
         """
         answer = seat.answer
         if answer is None:
-            if seat.gone is not None:
+            if seat.gone_code is not None:
                 return self._exit_reply(seat, meter)
             return self._timed_out(seat, meter)
         late_s = meter.own_s - meter.allowed_s
@@ -207,13 +207,13 @@ class SeatPoller:
         """Freeze all seats that aren't asked, or are gone, unless they may ponder; the next line thaws a seat."""
         if self._freezes:
             for seat, meter in self._meters.items():
-                if not seat.waiting or seat.gone is not None:
+                if not seat.waiting or seat.gone_code is not None:
                     meter.freeze()
 
     def finish(self, farewell: bytes) -> None:
         """Send the last line to all seats, close their input, and give them half a second to exit."""
         for seat, meter in self._meters.items():
-            if seat.gone is None:
+            if seat.gone_code is None:
                 seat.send(farewell)
             self._unregister(seat.box.stdin)
             seat.box.close_stdin()
@@ -234,12 +234,12 @@ class SeatPoller:
         If the process has ended, this reads the rest of its standard error.
         """
         self.freeze_idle()  # the other seats, since this may take long
-        if seat.gone == "closed":
+        if seat.gone_code == "closed":
             meter.thaw()  # it may have been frozen while it exited
         end = self._clock() + 0.1  # how long a process that closed its output may take to end and so count as exited
-        while (ended := seat.box.exit()) is None and seat.gone == "closed" and self._clock() < end:
+        while (ended := seat.box.exit()) is None and seat.gone_code == "closed" and self._clock() < end:
             self._poll_once(1)
-        code = seat.gone or "closed"
+        code = seat.gone_code or "closed"
         if ended is None:
             return ProcessExited(code)
         self._drain_stderr(seat)
@@ -263,7 +263,7 @@ class SeatPoller:
             seat, meter, name = self._by_descriptor[descriptor]
             if name == "out":
                 self._receive(seat, meter, now)
-                if seat.gone is not None:
+                if seat.gone_code is not None:
                     self._unregister(descriptor)
             elif name == "err":
                 if not seat.receive_stderr():
@@ -278,9 +278,9 @@ class SeatPoller:
         for seat, meter in waiting:
             if seat.box.exit() is not None:
                 # Its last lines may still be in the pipe; it can't answer after them.
-                while seat.waiting and seat.gone is None and wait_readable(seat.box.stdout):
+                while seat.waiting and seat.gone_code is None and wait_readable(seat.box.stdout):
                     self._receive(seat, meter, self._clock())
-                if seat.waiting and seat.gone is None:
+                if seat.waiting and seat.gone_code is None:
                     seat.leave("exited")
 
     def _receive(self, seat: Seat, meter: Meter, now: float) -> None:

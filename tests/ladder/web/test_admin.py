@@ -4,7 +4,9 @@ import csv
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +21,8 @@ from ladder.deadlines import extend_deadline
 from ladder.grading import release_grades
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER
+from ladder.settings import LadderError
+from ladder.settings_forms import change_settings, hash_settings
 from ladder.users import create_account, issue_secret, set_suspended
 from tests.ladder.classes import add_settings, deadline
 from tests.ladder.term import Term
@@ -422,6 +426,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         ({"table": "baselines", "name": "beats x", "points": "1", "beats": "x"}, "There is no bot &#34;x&#34;"),
         ({"table": "deadlines", "name": "a", "at": "tomorrow"}, "&#34;tomorrow&#34; isn&#39;t a date"),
         ({"table": "deadlines", "index": "7", "remove": "true"}, "doesn&#39;t exist"),
+        ({"table": "deadlines", "name": "a", "at": "2096-12-01T23:59", "remove": "true"}, "doesn&#39;t exist"),
         (
             {"table": "quotas", "max_bots_per_user": "4", "sha256": "0"},
             "was changed meanwhile. Saved is now: Bots of a user or team: 3, ",
@@ -458,6 +463,23 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         change(table="deadlines", index="0", remove="true", confirmed="true")
         assert web.ladder.settings.deadlines == ()
     assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_of_forms_that_are_sent_at_the_same_time_one_is_saved(web: Pages) -> None:
+    sha256 = hash_settings(web.ladder.path)
+
+    def save(number: int) -> str:
+        values = {"max_bots_per_user": str(number)}
+        try:
+            change_settings(web.ladder, "quotas", None, values=values, sha256=sha256, actor="staff")
+        except LadderError as error:
+            return str(error)
+        return "saved"
+
+    with ThreadPoolExecutor(8) as threads:
+        results = Counter(threads.map(save, range(2, 10)))
+    assert results.pop("saved") == 1
+    assert "was changed meanwhile" in results.popitem()[0]
 
 
 def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff: TestClient, own: Term) -> None:
