@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from arena.escaping import escape_control
 from ladder import store
-from ladder.ladder import Ladder, get_acting_user, get_bot, make_viewer, require_unsuspended, transaction
+from ladder.ladder import Ladder, get_acting_user, get_bot, is_owner_out, make_viewer, require_unsuspended, transaction
 from ladder.settings import LadderError
 
 
@@ -102,13 +102,24 @@ def find_disabling(connection: Connection, bot: store.BotRecord) -> store.AuditE
     return entries[-1] if entries and entries[-1].action == "disable" else None
 
 
+def list_blocked_permissions(connection: Connection, bot: store.BotRecord) -> set[str]:
+    """Return those of PERMISSIONS that the state of a bot takes from all viewers, so that no page offers them."""
+    blocked = {"bot:challenge", "bot:choose_version"} if is_owner_out(connection, bot) else set()
+    return blocked if _may_disable(connection, bot) else blocked | {"bot:disable"}
+
+
+def _may_disable(connection: Connection, bot: store.BotRecord) -> bool:
+    """Return whether a bot isn't disabled, or only by its owner."""
+    before = find_disabling(connection, bot)
+    return before is None or before.actor == bot.login
+
+
 def disable_bot_row(connection: Connection, bot: store.BotRecord, actor: str, reason: str, now: float) -> bool:
     """Disable a bot in an open transaction; return False if it is disabled already. now: Unix time.
 
     Staff may disable a bot that its owner disabled.
     """
-    before = find_disabling(connection, bot)
-    if before is not None and before.actor != bot.login:
+    if not _may_disable(connection, bot):
         return False
     if bot.active_version_id is not None:
         version = store.get_version_by_id(connection, bot.active_version_id)

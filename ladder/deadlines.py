@@ -333,7 +333,15 @@ def describe_extended_users(
 def require_checks_finished(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
 ) -> None:
-    """Raise LadderError before a deadline is over, or while the check of a version that may count isn't finished.
+    """Raise LadderError if there is a `find_check_problem`."""
+    if problem := find_check_problem(connection, settings, deadline, now, folder):
+        raise LadderError(problem)
+
+
+def find_check_problem(
+    connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float, folder: object
+) -> str | None:
+    """Return that a deadline isn't over, or the check of a version that may count isn't finished; None otherwise.
 
     Extensions don't delay this.
     """
@@ -341,15 +349,15 @@ def require_checks_finished(
         minutes = int((deadline.closes - now) / 60) + 1
         left = format_count(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
         left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
-        raise LadderError(f"the deadline {deadline.name} closes in {left}.\nWait until then.")
+        return f"the deadline {deadline.name} closes in {left}.\nWait until then."
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
         runs = store.has_live_runner(connection)
-        raise LadderError(
-            f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n"
-            + ("Wait until their checks have ended." if runs else f"Check them: arena ladder run {folder} --until idle")
+        return f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n" + (
+            "Wait until their checks have ended." if runs else f"Check them: arena ladder run {folder} --until idle"
         )
+    return None
 
 
 @transaction

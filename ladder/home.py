@@ -11,6 +11,7 @@ from ladder.match_pages import list_matches
 from ladder.permissions import hide_fields
 from ladder.standings import StandingsPage, view_standings_page
 from ladder.standings.computation import Standings, StandingsRow
+from ladder.team_invitations import may_change_team
 from ladder.users import CredentialSummary, UserSummary, list_credentials, list_teams, summarize_user
 from ladder.view_context import ViewContext
 
@@ -44,6 +45,7 @@ class AccountPage:
 
     credentials: the valid ones. session_id: the number of the credential by which the viewer signed in.
     deadlines: the user's personal deadlines. released_at: when grades were last released, as Unix time; None if never.
+    may_change_team: whether the user may form or join another team, if users of the ladder form teams.
     """
 
     user: UserSummary
@@ -54,6 +56,7 @@ class AccountPage:
     deadlines: tuple[DeadlineSummary, ...] = ()
     revision: int | None = None
     released_at: float | None = None
+    may_change_team: bool | None = None
 
 
 def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) -> AccountPage | None:
@@ -76,6 +79,7 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
         due,
         context.revision,
         store.last_release_at(connection),
+        may_change_team(connection, owner),
     )
     return hide_fields(result, viewer, owner.login)
 

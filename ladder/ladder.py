@@ -315,10 +315,15 @@ def make_viewer(connection: Connection, user: store.User) -> Viewer:
     return Viewer(user.login, user.staff, mates=mates)
 
 
+def is_owner_out(connection: Connection, bot: store.BotRecord) -> bool:
+    """Return whether a bot's owner is suspended or left the course."""
+    owner = store.find_user(connection, bot.login)
+    return owner is not None and (owner.suspended or owner.withdrawn)
+
+
 def require_unsuspended(connection: Connection, bot: store.BotRecord) -> None:
     """Raise LadderError if a bot's owner is suspended: then teammates can't use the bot either."""
-    owner = store.find_user(connection, bot.login)
-    if owner is not None and (owner.suspended or owner.withdrawn):
+    if is_owner_out(connection, bot):
         raise LadderError(
             f"{escape_control(bot.login)}, the bot's owner, is suspended or left the course.\nAsk the staff."
         )

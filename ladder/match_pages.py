@@ -44,7 +44,7 @@ class MatchPage(store.MatchSummary):
 
     results: one per game. audit_log: decisions about the match. has_record: whether its record is still stored.
     logs: version refs of the bots whose standard error is stored and visible to the viewer. cards: version refs of the
-    bots whose cards the viewer may see.
+    bots whose cards the viewer may see. can_void: whether `set_void` would change the match now.
     """
 
     results: tuple[GameResult, ...] = ()
@@ -53,6 +53,7 @@ class MatchPage(store.MatchSummary):
     has_record: bool = False
     logs: tuple[str, ...] = ()
     cards: tuple[str, ...] = ()
+    can_void: bool | None = None
     revision: int | None = None
 
 
@@ -97,6 +98,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
             if slot in log_slots and viewer.can("log:read", logins[seat.version_ref])
         ),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
+        can_void=_find_void_problem(connection, line) is None,
         revision=context.revision if line.status == store.ENDED else None,
     )
     return hide_fields(whole, viewer)
@@ -257,19 +259,24 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
         raise LadderError(
             f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
-    if line.outcome != store.PLAYED:
-        raise LadderError(f"match {match} wasn't played, so it doesn't rate.")
-    if line.kind not in (store.RATED, "final"):
-        raise LadderError(f"match {match} is a {line.kind} match: it doesn't rate.")
     if line.voided == void:
         return False
-    final = None if line.final is None else store.find_final(connection, line.final)
-    if final is not None and final.revealed:
-        raise LadderError(
-            f"the result of the final {final.name} is public, and doesn't change.\nTo replace it, create another final."
-        )
+    if problem := _find_void_problem(connection, line):
+        raise LadderError(problem)
     store.log_action(
         connection, store.AuditEntry(actor, "void" if void else "unvoid", reason, ladder.clock(), match=match)
     )
     store.set_match_rated(connection, match, not void)
     return True
+
+
+def _find_void_problem(connection: Connection, line: store.MatchSummary) -> str | None:
+    """Return why a match can't become void, or count again; None if it can."""
+    if line.outcome != store.PLAYED:
+        return f"match {line.id} wasn't played, so it doesn't rate."
+    if line.kind not in (store.RATED, "final"):
+        return f"match {line.id} is a {line.kind} match: it doesn't rate."
+    final = None if line.final is None else store.find_final(connection, line.final)
+    if final is None or not final.revealed:
+        return None
+    return f"the result of the final {final.name} is public, and doesn't change.\nTo replace it, create another final."

@@ -220,7 +220,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
 
 # The access level that each field of each view type requires. A type without an entry is never shown.
 _ROWS: dict[str, dict[AccessLevel, str]] = {
-    "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision released_at"},
+    "AccountPage": {_OWNER: "user team bots credentials session_id deadlines revision released_at may_change_team"},
     "OwnBotSummary": {
         _MATE: "bot owner active_version newest_version status reason disabled_reason standing last_match lost_game"
         " next_round_s"
@@ -281,7 +281,10 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         " podium_owners decisive_matches isolated revision state remaining_s void deadline_at"
     },
     "Grades": {_ANYBODY: "title scope max_points baselines grades unchecked isolated games"},
-    "GradesPage": {_ANYBODY: "grades deadlines finals published releases computed_at measured_until"},
+    "GradesPage": {
+        _ANYBODY: "grades deadlines finals published releases computed_at measured_until",
+        _STAFF: "release_problem",
+    },
     "Grade": {
         _OWNER: "user version submitted_at late_hours points win_rate_adjusted games baselines reason"
         " points_before_penalty late_penalty late_days_spent deadline_at extended_until open_until"
@@ -324,7 +327,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
         _ANYBODY: "id opened_by opened_at rules games move_time_s allow_spectators is_public status end_reason ended_at"
         " slots"
     },
-    "TableSlot": {_ANYBODY: "kind name is_free number", _OWNER: "bot"},  # until a match has ended, without staff
+    "TableSlot": {_ANYBODY: "kind name is_free number has_token", _OWNER: "bot"},  # until a match has ended
     "TablePage": {_ANYBODY: "table matches slot unreachable revision", _OWNER: "manages"},
     "SessionMatch": {_ANYBODY: "number games is_complete updated_at has_record"},
     "TableReplay": {_ANYBODY: "table number unavailable_reason replay revision"},  # replay is cut by PERMISSIONS
@@ -334,7 +337,7 @@ _ROWS: dict[str, dict[AccessLevel, str]] = {
     "MatchPage": {  # `reason` may be a message of a host
         _ANYBODY: "id kind status outcome is_rated queued_at ended_at requested_by final plan_index attempts players"
         " results failed_attempts audit_log has_record logs cards revision",
-        _STAFF: "reason",
+        _STAFF: "reason can_void",
     },
     "MatchSummary": {
         _ANYBODY: "id kind status outcome is_rated queued_at ended_at requested_by final plan_index attempts players",

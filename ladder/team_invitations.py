@@ -87,16 +87,19 @@ def _require_place(ladder: Ladder, connection: Connection, login: str, team: str
     if user.staff:
         raise LadderError("staff can't join a team.\nOpen the link as a student.")
     own = users.current_memberships(connection).get(user.login)
-    if own is not None and own.team != team and not _is_alone(connection, user, own):
+    if own is not None and own.team != team and not may_change_team(connection, user):
         raise LadderError("You are in a team already.\nAsk the staff to change it.")
 
 
-def _is_alone(connection: Connection, user: store.User, own: store.Membership) -> bool:
-    """Return whether a user formed the own team, and is its only member."""
+def may_change_team(connection: Connection, user: store.User) -> bool:
+    """Return whether a user is no staff, and is in no team, or formed the own team and is its only member."""
+    own = users.current_memberships(connection).get(user.login)
+    if own is None:
+        return not user.staff
     entries = store.list_audit_entries(connection, user_id=user.id, actions=("team",))
     members = [each for each in users.current_memberships(connection).values() if each.team == own.team]
     formed = [each.reason for each in entries[-1:]] == [f"joined {own.team}: {users.FORMED}"]
-    return formed and len(members) == 1
+    return formed and len(members) == 1 and not user.staff
 
 
 def _join(ladder: Ladder, connection: Connection, login: str, team: str, reason: str) -> None:

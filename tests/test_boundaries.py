@@ -157,7 +157,7 @@ ladder.upgrade: arena.escaping ladder.store ladder.settings ladder.ladder ladder
 ladder.dashboards: arena.formatting arena.checks ladder.store ladder.permissions ladder.view_context ladder.users
   ladder.audit_log ladder.match_pages ladder.bots ladder.grading
 ladder.home: ladder.store ladder.permissions ladder.view_context ladder.standings.computation ladder.ladder
-  ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
+  ladder.team_invitations ladder.deadlines ladder.users ladder.match_pages ladder.standings ladder.bots ladder.grading
 ladder.runner: arena.escaping arena.formatting arena.workers arena.referee arena.checks arena.run ladder.store
   ladder.settings ladder.worker ladder.clock ladder.ladder ladder.activation ladder.health ladder.standings ladder.bots
   ladder.runner_events ladder.tasks ladder.grading

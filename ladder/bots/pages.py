@@ -16,6 +16,7 @@ from arena.referee import StoredFaultSample
 from arena.review import CostlyDecision
 from arena.run import FaultReport, make_fault_report
 from ladder import store
+from ladder.activation import list_blocked_permissions
 from ladder.audit_log import DecisionSummary, display_actor, summarize_decisions
 from ladder.bots.lost_games import LostGame, list_lost_games
 from ladder.deadlines import DeadlineSummary
@@ -107,7 +108,7 @@ def seat_win_rates(context: ViewContext, version: int) -> tuple[SeatWinRate, ...
 MAX_LOST_GAMES = 8  # on a bot's page
 _MAX_REVIEWS, _MAX_DECISIONS = 10, 5  # the newest reviews, and their most costly decisions on a bot's page
 _OWNER_ACTIONS = ("suspend", "unsuspend", "leave", "return")  # about the owner, shown with the bot
-_OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "files:read")
+_OWN_PERMISSIONS = ("bot:challenge", "bot:choose_version", "bot:disable", "files:read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ class BotPage:
     names and version refs to challenge. limit_ms: the time limit per request. throttle_reason: why the bot plays less
     often than others, None if it doesn't. rating_history: one point per day. head_to_head, wins_by_seat, play_style: of
     the active version, else of the selected one. deadlines: with the bot's version that counts at each. permissions:
-    the viewer's, for this bot. next_round_s: until a new version plays, None if unknown.
+    what the viewer may do with this bot now. next_round_s: until a new version plays, None if unknown.
     """
 
     bot: str
@@ -225,6 +226,7 @@ def view_bot(
         else next((row for row in standings.items if row.version == known.active_version_id), None)
     )
     rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
+    blocked = list_blocked_permissions(connection, known)
     reports = None  # which need the records, so not for viewers that may not see them
     if viewer.can_view(BotPage, "fault_reports", known.login):
         reports = _list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
@@ -262,7 +264,7 @@ def view_bot(
         ),
         audit_log=_list_decisions(context, known, number),
         deadlines=due,
-        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login)),
+        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login) and name not in blocked),
         next_round_s=store.find_next_round_s(connection),
         revision=context.revision,
     )

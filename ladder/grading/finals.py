@@ -112,7 +112,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     None stands for the last deadline that is over and has no final, else the next one. Raises LadderError if the
     deadline doesn't exist.
     """
-    settings, now, problem = ladder.settings, ladder.clock(), None
+    settings, now = ladder.settings, ladder.clock()
     with ladder.database.read() as connection:
         if deadline is None:
             used = {final.deadline_at for final in store.all_finals(connection)}
@@ -122,10 +122,7 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
         due = settings.deadline(deadline) if deadline else None
         versions = deadlines.deadline_versions(connection, settings, due)
         open_to = deadlines.describe_extended_users(connection, settings, due, now)
-        try:
-            deadlines.require_checks_finished(connection, settings, due, now, ladder.path)
-        except LadderError as error:
-            problem = str(error)
+        problem = deadlines.find_check_problem(connection, settings, due, now, ladder.path)
         interval_s = store.find_match_interval(connection)
     matches = 0
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)

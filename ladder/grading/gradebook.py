@@ -207,6 +207,7 @@ class GradesPage:
 
     published: the requested release, else the newest one of the same scope. releases: newest first. computed_at: when
     the current grades were computed. measured_until: until when games count at the deadline. Both are Unix times.
+    release_problem: why the grades of the deadline can't be released yet, for staff; None if they can.
     """
 
     grades: Grades | None
@@ -216,6 +217,7 @@ class GradesPage:
     releases: tuple[ReleaseSummary, ...] = ()
     computed_at: float | None = None
     measured_until: float | None = None
+    release_problem: str | None = None
 
     def propose_name(self, scope: str) -> str:
         """Return a free name for a release of a deadline or a final: its own name, or with the first free number."""

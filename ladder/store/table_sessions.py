@@ -48,6 +48,11 @@ class SessionSlot:
         """Return whether no player has the slot."""
         return self.kind != BOT and self.name is None
 
+    @property
+    def has_token(self) -> bool:
+        """Return whether a token lets a program take the slot."""
+        return self.kind == PROGRAM and self.login is None
+
 
 @dataclass(frozen=True, slots=True)
 class TableSession:

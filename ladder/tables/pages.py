@@ -16,7 +16,7 @@ class TableSlot:
     """A slot for a bot, a person or a program. name: the player's. is_free: whether no player has it.
 
     number: it stays while other slots come and go. bot: the version ref, hidden from all but the opener of the table
-    until the first match has ended.
+    until the first match has ended. has_token: whether a token lets a program take it.
     """
 
     kind: str
@@ -24,6 +24,7 @@ class TableSlot:
     name: str | None
     is_free: bool
     number: int
+    has_token: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def _make_table_summary(context: ViewContext, session: store.TableSession, playe
     """Return a table's summary. played: whether a match has ended, which revealed the bots."""
     bots = played or session.status == store.CLOSED or context.viewer.login == session.login
     slots = tuple(
-        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number)
+        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number, slot.has_token)
         for slot in session.slots
     )
     return TableSummary(

@@ -498,7 +498,7 @@ def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> s
 
     def act(connection: Connection) -> None:
         session = _kept(connection, id, viewer)
-        known = any(each.number == slot and each.kind == store.PROGRAM and each.login is None for each in session.slots)
+        known = any(each.number == slot and each.has_token for each in session.slots)
         if session.status == store.CLOSED or not known:
             raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
         store.set_slot_secret(connection, id, slot, hash_secret(secret))

@@ -43,6 +43,12 @@ class UserSummary:
     awaiting_approval: bool | None = None
     shows_name: bool | None = None
 
+    @property
+    def is_locked_out(self) -> bool:
+        """Return whether staff sees that the user can't sign in: suspended, withdrawn, or awaiting approval."""
+        is_out = self.suspension_reason is not None or self.withdrawal_reason is not None
+        return is_out or bool(self.awaiting_approval)
+
 
 @dataclass(frozen=True, slots=True)
 class UserList:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
 from ladder import grading
+from ladder.deadlines import find_check_problem
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
 from ladder.settings import LadderError
@@ -149,8 +150,13 @@ def make_grades_page(
                 del _cached_grades[next(iter(_cached_grades))]
         page, computed_at = _cached_grades[of]
     mine = tuple(grade for grade in page.grades if context.viewer.can("grades:read", grade.user.login))
-    until = settings.deadline(deadline).measured_until if deadline is not None else None
-    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at, until)
+    until, problem = None, None
+    if deadline is not None:
+        due = settings.deadline(deadline)
+        until = due.measured_until
+        if context.viewer.staff:
+            problem = find_check_problem(context.connection, settings, due, context.now, ladder.path)
+    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at, until, problem)
 
 
 finals_router = APIRouter(route_class=AuthorizedRoute)

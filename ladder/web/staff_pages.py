@@ -37,7 +37,6 @@ from ladder.users import (
     RosterEncodingError,
     UnfinishedTasksError,
     UserImport,
-    UserSummary,
     approve_applicant,
     erase_user,
     import_teams,
@@ -372,11 +371,16 @@ def links(
     with request.ladder.reading(request.viewer) as context:
         owners = list_users(context).items
     if login:
-        chosen = [owner for owner in owners if owner.login == login]
+        chosen = [owner for owner in owners if owner.login == login and not owner.is_locked_out]
     else:
-        chosen = [owner for owner in owners if _is_participant(owner) and section in ("", owner.section)]
+        able = (owner for owner in owners if not (owner.staff or owner.is_locked_out))
+        chosen = [owner for owner in able if section in ("", owner.section)]
     if not chosen:
-        raise LadderError("No user of this section needs a link.\nImport the roster, or choose another section.")
+        raise LadderError(
+            f"{login} can't sign in, so a link is of no use.\nSee the user's page."
+            if login
+            else "No user of this section needs a link.\nImport the roster, or choose another section."
+        )
     logins = [owner.login or "" for owner in chosen]
     cards = list(
         zip(chosen, issue_secrets(request.ladder, logins, "link", request.actor, lasts_s=days * DAY_S), strict=True)
@@ -400,11 +404,6 @@ def links(
     headers = {"Content-Disposition": 'attachment; filename="links.csv"', "Cache-Control": "no-store"}
     text = "\ufeff" + out.getvalue()  # with its mark, Excel and Word read UTF-8
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def _is_participant(owner: UserSummary) -> bool:
-    out = owner.suspension_reason is not None or owner.withdrawal_reason is not None
-    return not (owner.staff or out or owner.awaiting_approval)
 
 
 @users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)

@@ -298,10 +298,10 @@ PRIVATE_FIELDS = {
     " suspension_reason canvas_id moodle_id withdrawal_reason awaiting_approval shows_name",
     AccessLevel.STAFF: "AuditEntrySummary; AuditLog; BotPage: owner; BotSummary: owner; ChatLineSummary: muted;"
     " CollusionReport: suspects; CollusionSuspects; Dashboard; DashboardProblem; EventSummary: details;"
-    " FailedAttempt: reason; FieldStyle: hidden; Finding; HiddenNumber: field_mean; MatchPage: reason; MatchSummary:"
-    " reason; QueuePage: runners; ReleaseSummary: created_by; RemainingQuota: owners; RunnerSummary;"
-    " SimilarityPair; SimilarityReport; StandingsPage: sections; StandingsRow: owner; UserAdminList; UserAdminPage;"
-    " UserAdminSummary",
+    " FailedAttempt: reason; FieldStyle: hidden; Finding; GradesPage: release_problem; HiddenNumber: field_mean;"
+    " MatchPage: reason can_void; MatchSummary: reason; QueuePage: runners; ReleaseSummary: created_by; RemainingQuota:"
+    " owners; RunnerSummary; SimilarityPair; SimilarityReport; StandingsPage: sections; StandingsRow: owner;"
+    " UserAdminList; UserAdminPage; UserAdminSummary",
 }
 
 

@@ -327,6 +327,32 @@ def test_a_decision_is_made_once_for_a_reason_shown_and_taken_back(
     assert shown not in staff.get(page).text
 
 
+def test_no_page_offers_what_the_state_refuses(web: Pages, staff: TestClient) -> None:
+    ada = web.visitor("ada")
+    add_settings(web.ladder, BASELINES)
+    toml = web.ladder.path / "ladder.toml"
+    toml.write_text(toml.read_text().replace("max_team_members = 0", "max_team_members = 3"))
+
+    def offers(visitor: TestClient, page: str, action: str) -> bool:
+        return f'action="{action}"' in visitor.get(page).text
+
+    assert offers(ada, "/account", "/account/team")
+    post(staff, "/admin/users/ada/team", team="alone", reason="asked")
+    for visitor, page, action in (
+        (ada, "/account", "/account/team"),
+        (staff, "/admin/grades?deadline=first", "/admin/grades"),
+        (staff, "/admin/users/eve", "/admin/users/links"),
+    ):
+        assert not offers(visitor, page, action), page
+    assert "the deadline first closes in" in staff.get("/admin/grades?deadline=first").text
+    assert "eve can&#39;t sign in" in post(staff, "/admin/users/links", 400, login="eve")
+    for act, blocked in (("suspend", ("challenges",)), ("disable", ("challenges", "disable"))):
+        for name in ("challenges", "disable"):
+            assert offers(staff, "/bots/late", f"/bots/late/{name}") or name in blocked, (act, name)
+        post(staff, "/bots/late/disable" if act == "disable" else "/admin/users/ada/suspend", reason="x")
+        assert not [name for name in blocked if offers(staff, "/bots/late", f"/bots/late/{name}")]
+
+
 # --- in one look ------------------------------------------------------------------------------------------------------
 
 
@@ -616,6 +642,9 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     table = staff.get("/finals/last").text
     assert ("chart" in table, "too few matches for intervals" in table) == (False, True)
     assert staff.get("/api/finals/last").json()["key"] in ada.get("/finals/last").text
+    played = staff.get("/api/matches?kind=final").json()["items"][0]["id"]
+    assert "Void this match" not in staff.get(f"/matches/{played}").text
+    assert "the result of the final last is public" in post(staff, f"/matches/{played}/void", 400, reason="x")
     assert ada.get("/finals/none/published").status_code == ada.get("/finals/none/projector").status_code == 404
 
 
