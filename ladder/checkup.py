@@ -3,6 +3,7 @@
 A function for each part returns or yields its findings, in the order in which they are shown.
 """
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -93,13 +94,24 @@ def _check_disks(ladder: Ladder) -> Iterator[Finding]:
         size, games = store.database_size(connection)
     per_game = f", {size / games:.0f} bytes a game" if games else ""
     yield Finding("size", Severity.OK, f"{size / 1e6:.1f} MB, {format_count(games, 'game')}{per_game}")
-    cache = cache_folder()
-    while not cache.exists():
-        cache = cache.parent
     needed = 2 * size if ladder.database.sqlite is not None else 0
     yield _check_ladder_disk(ladder.path, needed)
-    for what, place in (("cache of bots", cache), ("temporary files", Path(tempfile.gettempdir()))):
+    for what, place in (("cache of bots", _existing_cache()), ("temporary files", Path(tempfile.gettempdir()))):
         yield _check_box_disk(what, place)
+
+
+def _existing_cache() -> Path:
+    """Return the folder of the cache of bots or, before it exists, the nearest one above it."""
+    return next(folder for folder in (cache_folder(), *cache_folder().parents) if folder.exists())
+
+
+def hide_folders(ladder: Ladder, text: str) -> str:
+    """Return a text for a page: names such as LADDER instead of the paths of this machine's folders."""
+    names = {ladder.path.absolute(): "LADDER", _existing_cache(): "ARENA_CACHE", Path(tempfile.gettempdir()): "TMPDIR"}
+    for folder in sorted(names, key=lambda each: -len(str(each))):
+        if folder != Path("/"):
+            text = re.sub(rf"{re.escape(str(folder))}(?![\w.-])", names[folder], text)
+    return text
 
 
 def _check_ladder_disk(folder: Path, backup_bytes: int) -> Finding:

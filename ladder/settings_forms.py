@@ -323,17 +323,20 @@ def _make_label(name: str, shape: Mapping[str, Any]) -> str:
 
 
 def describe_settings(reason: str) -> str:
-    """Return the reason of a change of settings with the titles and labels of the forms instead of names."""
+    """Return the reason of a change of settings in the words of the forms, instead of names and Python's values."""
     tables = _list_tables()
 
     def label_setting(match: re.Match[str]) -> str:
         table, item, key = match.groups(default="")
-        if table not in tables or key not in tables[table][0]["properties"]:
+        if table not in tables or key not in ("", *tables[table][0]["properties"]):
             return match.group()
         definition, _ = tables[table]
+        if not key:
+            return f"{definition['title']}{item}: "
         return f"{definition['title']}{item}, {_make_label(key, definition['properties'][key])}: "
 
-    return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?\.(\w+): ', label_setting, reason)
+    reason = re.sub("(?<=[:→] )(True|False)(?= →|; |$)", lambda match: "yes" if match[1] == "True" else "no", reason)
+    return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?(?:\.(\w+))?: ', label_setting, reason)
 
 
 def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bots: Sequence[str]) -> SettingField:
@@ -347,6 +350,8 @@ def _make_field(name: str, shape: dict[str, Any], value: Any, optional: bool, bo
     attributes = {html: shape[key] for key, html in _ATTRIBUTES.items() if key in shape}
     if not optional or (is_number and shape.get("default") is not None):  # empty isn't 0
         attributes["required"] = True
+    if name == "name" and "pattern" in shape:
+        attributes |= {"pattern": r"[A-Za-z0-9_\-]{1,40}", "title": "Letters, digits, - and _"}
     if is_number:
         attributes["step"] = 1 if kind == "integer" else "any"
     text = _format_value(value)

@@ -1,6 +1,8 @@
 """Implement `arena ladder users`, `teams` and `access`: manage users, teams, sign-in links and tokens."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,13 +13,17 @@ from arena.formatting import format_count
 from ladder.cli.bots import print_decision
 from ladder.cli.common import ACTOR_OPTION, FOLDER_ARGUMENT, audited, format_time, open_ladder_or_exit, print_view
 from ladder.clock import DAY_S, parse_time
-from ladder.ladder import ActionResult
+from ladder.ladder import ActionResult, Ladder
 from ladder.permissions import STAFF_VIEWER
+from ladder.settings import LadderError
 from ladder.users import (
     APPROVAL_SCOPE,
     TOKEN_SCOPES,
     CredentialList,
     IssuedSecret,
+    Roster,
+    RosterEntry,
+    RosterImportError,
     TeamChanges,
     TeamList,
     UserImport,
@@ -51,6 +57,15 @@ TAKE_OVER_OPTION = option(
     multiple=True,
     help="Also change this account, which was made by a sign-up link, and end all its sign-ins. Repeatable.",
 )
+
+
+def _import(ladder: Ladder, people: Roster | Sequence[RosterEntry], *words: str, **more: Any) -> UserImport:
+    """Do `import_users`; its error also names the options that help."""
+    try:
+        return import_users(ladder, people, *words, **more)
+    except RosterImportError as error:
+        options = f"\nOptions for this: {', '.join(error.options)}" if error.options else ""
+        raise LadderError(f"{error}{options}") from None
 
 
 @users.command("list")
@@ -88,7 +103,7 @@ def add_user(
     """Add or update a user."""
     with open_ladder_or_exit(folder) as ladder:
         entry = make_roster_entry(login, name, email, section, pseudonym)
-        taken = import_users(ladder, [entry], actor, "one user", take_over=take_over)
+        taken = _import(ladder, [entry], actor, "one user", take_over=take_over)
     if as_json:
         print_json(taken)
     else:
@@ -117,7 +132,7 @@ def import_roster(
         except OSError as problem:
             console.usage_error(f"{roster} can't be read: {problem.strerror}.\nCheck the path and its permissions.")
         people = parse_roster(data, roster.name)
-        taken = import_users(ladder, people, actor, roster.name, partial=partial, take_over=take_over)
+        taken = _import(ladder, people, actor, roster.name, partial=partial, take_over=take_over)
     if as_json:
         print_json(taken)
         return

@@ -106,6 +106,7 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
         state = DECIDING
     elif pending == len(matches):
         state = "queued"
+    sees_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host
     interval_s = store.find_match_interval(connection) if pending else None
     return FinalState(
         name=final.name,
@@ -119,7 +120,7 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
         state=state,
         remaining_s=None if interval_s is None else interval_s * pending,
         abandoned=tuple(
-            (match.id, match.reason or str(match.outcome))
+            (match.id, (match.reason if sees_reason else None) or str(match.outcome))
             for match in matches
             if match.status == store.ENDED and match.outcome != store.PLAYED
         ),

@@ -323,7 +323,8 @@ def _reveal(
         if lost and not incomplete:
             raise LadderError(
                 f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
-                f"Play them again: arena ladder final retry {ladder.path} {name}; or add --incomplete"
+                f"Play them again: arena ladder final retry {ladder.path} {name}\n"
+                f"Or leave them out: arena ladder final reveal {ladder.path} {name} --incomplete"
             )
         store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
         store.reveal_final(connection, final.id, champion)

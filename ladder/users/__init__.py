@@ -24,6 +24,7 @@ from ladder.users.pseudonyms import is_pseudonym
 from ladder.users.roster import (
     SIGNED_UP,
     TAKE_OVER_FIRST,
+    Roster,
     RosterEncodingError,
     RosterEntry,
     list_signed_up,
@@ -53,5 +54,5 @@ from ladder.users.teams import (
     leave_current_team,
     leave_teams,
 )
-from ladder.users.user_import import UserImport, import_users, preview_import
+from ladder.users.user_import import RosterImportError, UserImport, import_users, preview_import
 from ladder.users.withdrawal import set_suspended, set_withdrawn

@@ -177,6 +177,9 @@ def _decode_text(data: bytes, file: str) -> str:
         raise LadderError(f"{file} isn't a CSV file, but a spreadsheet or a zip.\n{advice}")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise LadderError(f"{file} is UTF-16.\n{advice}")
+    if (before := data.partition(b"\0")[0]) != data:
+        line = 1 + before.count(b"\n")
+        raise LadderError(f"{file} isn't a CSV file, but perhaps a picture: line {line} has a NUL character.\n{advice}")
     try:
         text = data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
     except UnicodeDecodeError as error:
@@ -186,11 +189,6 @@ def _decode_text(data: bytes, file: str) -> str:
         )
         message += f"{advice} Or: iconv -f windows-1252 -t utf-8"
         raise RosterEncodingError(message, data.decode("cp1252", "replace").encode()) from None
-    if "\0" in text:
-        raise LadderError(
-            f"{file}, line {1 + text.count(chr(10), 0, text.index(chr(0)))}: a NUL character isn't valid in CSV.\n"
-            f"{advice}"
-        )
     return text
 
 

@@ -106,6 +106,14 @@ def _empty_taken_over(connection: Connection, users: Iterable[store.User], actor
         store.log_action(connection, store.AuditEntry(actor, "import", reason, now, user_id=user.id))
 
 
+class RosterImportError(LadderError):
+    """Entries can't be imported. options: of a command, which skip the lines, or import them all the same."""
+
+    def __init__(self, message: str, options: Sequence[str]) -> None:
+        super().__init__(message)
+        self.options = options
+
+
 class _PreviewError(Exception):
     """Roll an import back. The argument is the UserImport."""
 
@@ -256,19 +264,21 @@ def _fill_missing(user: store.User, person: RosterEntry) -> store.User:
     return replace(user, **values, moodle_id=person.moodle_id or user.moodle_id)
 
 
-def _make_import_error(wrong: Sequence[RosterRemark], source: str | None, signed_up: Sequence[str]) -> LadderError:
+def _make_import_error(
+    wrong: Sequence[RosterRemark], source: str | None, signed_up: Sequence[str]
+) -> RosterImportError:
     """Return the error that lists the wrong lines, at most MAX_LISTED_REMARKS, and what to do. source: None for one
     user."""
-    options = " ".join(f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS])
-    remedy = f" To take accounts over, which ends all their sign-ins: {options}" if signed_up else ""
+    options = [f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS]]
     if source is None:
-        other = ", or import a roster on the page Users" if signed_up else ""
-        return LadderError(f"{wrong[0].text}.\nNothing was changed.{remedy}{other}")
+        remedy = " To take the account over, which ends all its sign-ins, import it in a roster." if signed_up else ""
+        return RosterImportError(f"{wrong[0].text}.\nNothing was changed.{remedy}", options)
     lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
     if len(wrong) == 1:
         lines = [f"{source}, {lines[0]}."]
     else:
         more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
         lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
-    lines.append(f"No line was imported. Correct the lines, or skip them: --partial{'.' if remedy else ''}{remedy}")
-    return LadderError("\n".join(lines))
+    remedy = ", or take the accounts over, which ends all their sign-ins" if signed_up else ""
+    lines.append(f"No line was imported. Correct the lines, or skip them{remedy}.")
+    return RosterImportError("\n".join(lines), ["--partial", *options])

@@ -10,6 +10,7 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.exceptions import HTTPException
 
 from arena.bots import BotError
+from ladder.checkup import hide_folders
 from ladder.deadlines import UnconfirmedError
 from ladder.health import HealthMonitor
 from ladder.ladder import Ladder
@@ -143,6 +144,7 @@ def _make_error_response(
 ) -> Response:
     """Return an error as JSON or as a page, as the client wants. retry_s: after which to try again."""
     request = request or current_context(http)
+    message = hide_folders(request.ladder, message)
     headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
     response: Response
     if request.wants_json:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Query
 from fastapi.responses import RedirectResponse, Response
 
 from ladder import grading
+from ladder.checkup import hide_folders
 from ladder.deadlines import find_check_problem
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
@@ -155,7 +156,7 @@ def make_grades_page(
         due = settings.deadline(deadline)
         until = due.measured_until
         if context.viewer.staff:
-            problem = find_check_problem(context.connection, settings, due, context.now, ladder.path)
+            problem = find_check_problem(context.connection, settings, due, context.now, "LADDER")
     return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at, until, problem)
 
 
@@ -208,11 +209,13 @@ def show_new_final(
     """Show what a final of a deadline ("": of now) would be, with a form that creates it."""
     with request.ladder.reading(request.viewer) as context:
         stall_reason = context.stall_reason
+    preview = grading.preview_final(request.ladder, deadline, games)
     return render_form(
         request,
         "new_final.html",
         stall_reason=stall_reason,
-        preview=grading.preview_final(request.ladder, deadline, games),
+        preview=preview,
+        problem=preview.problem and hide_folders(request.ladder, preview.problem),
         deadlines=request.ladder.settings.deadlines,
         extra_rounds=extra_rounds,
     )

@@ -7,6 +7,7 @@ import base64
 import io
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -22,7 +23,7 @@ from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
 from ladder.bots import SimilarityReport, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
-from ladder.checkup import check_ladder
+from ladder.checkup import check_ladder, hide_folders
 from ladder.clock import DAY_S, parse_time
 from ladder.deadlines import UnconfirmedError, extend_deadline, withdraw_extension
 from ladder.exports import write_csv
@@ -90,7 +91,7 @@ def _settings_problem(ladder: Ladder) -> str | None:
     try:
         _ = ladder.settings
     except LadderError as error:
-        return str(error)
+        return hide_folders(ladder, str(error))
     return None
 
 
@@ -98,7 +99,14 @@ def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
     now = ladder.clock()
     at, findings = _checkups.get(ladder.path, (0.0, ()))
     if not 0 <= now - at < CHECKUP_FRESH_S:
-        findings = tuple(check_ladder(ladder.path))
+        findings = tuple(
+            replace(
+                each,
+                message=hide_folders(ladder, each.message),
+                fix_command=each.fix_command and hide_folders(ladder, each.fix_command),
+            )
+            for each in check_ladder(ladder.path)
+        )
         _checkups[ladder.path] = (now, findings)
     return findings
 

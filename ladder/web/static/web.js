@@ -295,6 +295,12 @@ document.querySelector("form[data-login]")?.addEventListener("submit", (event) =
 for (const field of document.querySelectorAll("[data-zone]")) {
   const at = field.form.elements.at.value; // an offset that is the reader's at that time is shown as their zone
   if (!field.value || +new Date(at) === +new Date(at + field.value)) field.value = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (!document.getElementById("zones")) {
+    const zones = Object.assign(document.createElement("datalist"), { id: "zones" });
+    zones.append(...Intl.supportedValuesOf("timeZone").map((zone) => new Option(zone)));
+    document.body.append(zones);
+  }
+  field.setAttribute("list", "zones");
 }
 
 // What is typed as a password can be looked at.

@@ -397,9 +397,12 @@ def test_staff_sees_remaining_quotas_and_the_matches_of_each_runner(web: Pages, 
     left = 10 - sum(version["submitted_at"] >= begins for version in late["versions"])
     assert (allowed["remaining"], allowed["limit"]) == (left, 10)
     assert f"{left} of 10 submissions left today" in staff.get("/admin/users/ada").text
-    levels = re.findall(r'<li class="(fail|warn|note|ok)">', staff.get("/admin?check=yes").text)
+    checked = staff.get("/admin?check=yes").text
+    levels = re.findall(r'<li class="(fail|warn|note|ok)">', checked)
     assert levels == sorted(levels, key=("fail", "warn", "note", "ok").index)
     assert len(set(levels)) > 1
+    assert (str(web.ladder.path) in checked, "GB free below LADDER" in checked) == (False, True)
+    assert "arena ladder matches LADDER" in post(staff, "/matches/99999/void", 400, reason="x")
 
 
 def test_settings_are_shown_without_the_database_url(web: Pages, staff: TestClient, own: Term) -> None:
@@ -461,6 +464,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         assert words in change(400, **fields)
     change(table="web", public="true", base_url="https://evil.example")
     assert (web.ladder.settings.web.public, web.ladder.settings.web.base_url) == (True, None)
+    assert ": Pages, Public: no → yes</li>" in staff.get("/admin/audit-log").text
     change(table="deadlines", name="first", at="2096-12-01T23:59", zone="Europe/Berlin", grace_minutes="")
     twice = change(400, table="deadlines", name="first", at="2096-12-05T23:59", zone="Europe/Berlin")
     assert "Two deadlines are called &#34;first&#34;" in twice
@@ -617,6 +621,7 @@ def test_a_final_is_held_played_and_revealed_from_pages(web: Pages, staff: TestC
     ended = ended.values(status="ended", outcome="abandoned", reason="no space", ended_at=1.0)
     web.ladder.database.write(lambda connection: connection.execute(ended))
     assert "was abandoned: no space" in staff.get("/finals/last").text
+    assert "no space" not in str(ada.get("/api/finals/last").json())
     assert "abandoned in the final last" in post(staff, "/finals/last/reveal", 400)
     assert post(staff, "/finals/last/retry") == "/finals/last"
     own.run()
