@@ -95,7 +95,7 @@ def _get_writer(
 ) -> tuple[int | None, str]:
     """Return (user id, name shown) of a line's writer; the id is None for a guest.
 
-    Without a login, the user of the slot writes. Raises LadderError for somebody who is neither a user nor a player, or
+    Without a login, the user of the slot writes. Raises LadderError for a writer that is neither user nor player, or
     may not act.
     """
     slots = () if table is None else table.slots

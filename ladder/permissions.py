@@ -187,6 +187,7 @@ ROUTES: dict[str, tuple[str, str | None]] = {
     "GET /admin/grades": ("ladder:manage", None),
     "GET /admin/grades.csv": ("ladder:manage", None),
     "GET /admin/similarity": ("ladder:manage", None),
+    "GET /admin/similarity/files": ("ladder:manage", None),
     "POST /admin/grades": ("ladder:manage", None),
     "GET /grades": ("account:write", None),
     "POST /admin/freeze": ("ladder:manage", None),

@@ -22,7 +22,7 @@ from ladder.bots.pages import (
     view_build_log,
     view_logs,
 )
-from ladder.bots.similarity import find_similar_versions
+from ladder.bots.similarity import align_sources, find_similar_versions
 from ladder.bots.submissions import (
     AcceptedSubmission,
     BulkSubmission,

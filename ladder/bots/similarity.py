@@ -7,11 +7,14 @@ limits, and they are never run.
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
 from collections import Counter
+from difflib import SequenceMatcher
 from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -21,11 +24,12 @@ from arena.escaping import escape_control
 from arena.sandbox import scratch_folder
 from ladder import store
 from ladder.bots.pages import SimilarityPair, SimilarityReport
-from ladder.ladder import Ladder
+from ladder.ladder import Ladder, get_version_archive
 from ladder.settings import LadderError
 
 MIN_SIMILARITY_PERCENT = 50.0  # percent of one version that are in the other, so that the pair is listed
 MAX_SOURCE_BYTES = 128 << 10  # of a version's source texts that are compared, the small files first
+MAX_ALIGNED_LINES = 1_500  # of each side: the time of the alignment grows with the square
 MAX_COMPARE_CPU_S, MAX_COMPARE_WALL_S, MAX_COMPARE_MEMORY_BYTES = (
     120,
     300.0,
@@ -80,6 +84,23 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     unread += [f"{versions[number].version_ref} has no code of its own" for number in found["common"]]
     pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
+
+
+def align_sources(ladder: Ladder, one: str, other: str) -> list[tuple[str, str, str]]:
+    """Return the first MAX_ALIGNED_LINES lines of two versions' sources side by side, by version refs.
+
+    Each row is (line of `one`, line of `other`, kind). kind: "same", "alike" (only words and numbers differ), or "" for
+    lines that don't belong together, of which one side may be "". Raises LadderError for an unknown or erased version.
+    """
+    texts = [_read_source(get_version_archive(ladder, version_ref)[1])[1] for version_ref in (one, other)]
+    sides = [text.splitlines()[:MAX_ALIGNED_LINES] for text in texts]
+    shapes = [[re.sub(r"\w+", "w", line.strip()) for line in lines] for lines in sides]
+    rows = []
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, shapes[0], shapes[1]).get_opcodes():
+        for left, right in zip_longest(sides[0][start:end], sides[1][other_start:other_end], fillvalue=""):
+            kind = "alike" if tag == "equal" and left.strip() else ""
+            rows.append((left, right, "same" if kind and left.strip() == right.strip() else kind))
+    return rows
 
 
 def _read_source(archive: bytes) -> tuple[str, str, list[str]]:

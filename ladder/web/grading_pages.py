@@ -236,7 +236,7 @@ def add_final(
     shown: the games and the deadline of the preview on the form's page; if others are given, show their preview first.
     """
     if shown and shown != f"{games} {deadline}":
-        given = {"deadline": deadline, "games": games, "name": name, "extra_rounds": extra_rounds}
+        given = {"deadline": deadline, "games": games, "name": name, "extra_rounds": extra_rounds, "changed": "yes"}
         query = urlencode(given | ({"is_open": "true"} if is_open else {}))
         return RedirectResponse(f"/admin/finals/new?{query}", 303)
     state = grading.create_final(

@@ -21,7 +21,7 @@ from arena.checks import Finding
 from ladder import dashboards
 from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
-from ladder.bots import SimilarityReport, get_remaining_quota, list_bots
+from ladder.bots import SimilarityReport, align_sources, get_remaining_quota, list_bots
 from ladder.bots import find_similar_versions as all_similar
 from ladder.checkup import check_ladder, hide_folders
 from ladder.clock import DAY_S, parse_time
@@ -139,6 +139,13 @@ def _format_utc(timestamp: float) -> str:
 def similar(ladder: Ladder, _reader: ViewContext, compare: bool = False) -> SimilarityReport:
     """Return similar versions of different owners. compare: they are compared now, which takes seconds for a class."""
     return all_similar(ladder, compare)
+
+
+@admin_router.get("/admin/similarity/files", include_in_schema=False)
+def compare_files(request: CurrentContext, one: str, other: str) -> Response:
+    """Show the sources of two versions side by side."""
+    rows = align_sources(request.ladder, one, other)
+    return render_form(request, "similar_files.html", rows=rows, names=(one, other))
 
 
 @admin_router.get("/admin/settings", include_in_schema=False)

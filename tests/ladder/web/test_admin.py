@@ -599,7 +599,7 @@ def test_a_final_is_previewed_for_the_deadline_that_is_due(web: Pages, staff: Te
     assert "Create the final" not in text
     fields = {"name": "last", "games": 24, "extra_rounds": 0, "is_open": "true"}
     to = post(staff, "/finals", **fields, deadline="", shown="240 first")  # the preview is of other values
-    assert to == "/admin/finals/new?deadline=&games=24&name=last&extra_rounds=0&is_open=true"
+    assert to == "/admin/finals/new?deadline=&games=24&name=last&extra_rounds=0&changed=yes&is_open=true"
     text = staff.get(to).text
     assert all(word in text for word in ('value="24 "', 'value="last"', 'value="0" min', "checked"))
     assert staff.get("/api/finals").json()["items"] == []

@@ -1,5 +1,6 @@
 """Tests of the page of similar submissions, which only staff see."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tests.ladder.web.visitors import Pages, pages
 
 pytest.importorskip("copydetect")
 
-PATHS = ("/admin/similarity", "/admin/similarity?compare=yes")
+PATHS = ("/admin/similarity", "/admin/similarity?compare=yes", "/admin/similarity/files?one=a@1&other=b@1")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +31,9 @@ def test_staff_has_versions_compared(web: Pages) -> None:
     assert "1 similar pair among 4 versions" in listed
     assert "weigher@1" in listed
     assert "no proof of copying" in listed
+    [address] = re.findall('href="(/admin/similarity/files[^"]*)"', listed)
+    sides = staff.get(address.replace("&amp;", "&")).text
+    assert ('<tr class="same">' in sides, "<td>≈</td>" in sides) == (True, True)
 
 
 @each("kind", ["anonymous", "ada", "bob", "suspended", "reading token", "token"])
