@@ -88,8 +88,8 @@ test: $(VENV)/.dev
 # Runs all other tests: those of test-rest, and of the compiled referee.
 test-all: test-compiled test-rest
 
-# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks. Many of them wait.
-test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 2)
+# Runs the tests of compilers, browsers, PostgreSQL, Dask, boxes, kills and clocks. They wait half of their time.
+test-rest: WORKERS = $(shell expr $$(nproc 2>/dev/null || echo 2) \* 3)
 test-rest: $(VENV)/.dev
 	$(call tests,(boxes or long) and not clock and not soak)
 	$(PYTEST) -m clock $(CLOCKED) $(ARGS) || [ $$? = 5 ]  # alone: they measure time
@@ -196,7 +196,7 @@ playground: $(VENV)/.run
 # sample bots in all seats of all presets, and repeats journeys of `make test-rest` (docs/dev/testing.md).
 soak: $(VENV)/.dev
 	$(call tests,soak)
-	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) tests/sample_bots/test_presets.py
+	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) tests/sample_bots/test_presets.py tests/run/test_crashes.py tests/ladder/test_kills.py
 	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header

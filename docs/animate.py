@@ -24,7 +24,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as reader:
         path = Path(folder, "replay.html")
         path.write_text(replay_page([make_replay_object(record)], "A game"), encoding="utf-8")
-        page = reader.open(path, "", WIDTH, HEIGHT, bypass_csp=True, reduced_motion="reduce", color_scheme="light")
+        page = reader.open(path, "", WIDTH, HEIGHT, bypass_csp=True, color_scheme="light")
         style = (DOCS / "front-replay.css").read_text(encoding="utf-8")
         page.add_style_tag(content=f"{style} .controls {{ display: none !important }}")
         for _ in range(STEPS):

@@ -39,26 +39,30 @@ if is_compiled_stale():
 NO_NODE = None if shutil.which("node") else "it isn't installed"
 
 # Tests that run in one process of pytest-xdist, in order, by what their ids match. Without long tests, those of a file
-# do, too: it makes its fixtures and caches once. The others run anywhere.
+# do, too: it makes its fixtures and caches once. The others run anywhere. The groups begin first, in this order: else
+# one process would work alone at the end.
 TOGETHER = (
-    # Their tests share runs, ladders or servers, which each process would make again.
-    re.compile(
-        r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"
-    ),
     # A box and its probes are made once for each tier.
     re.compile(r"red_team/test_attacks\.py::.*-(bubblewrap|docker)-"),
     # Plain programs that attack are one user's, and one of them kills all that this user has.
     re.compile(r"red_team/test_(?:attacks|channels)()\.py"),
     # One browser serves all tests of a module.
     re.compile(
-        r"((?:replay|web)/test_browser|test_projector|test_puzzle|test_site|(?:compare|tables)/test_(?:local|page))\.py::"
+        r"((?:replay|web)/test_browser|(?:compare|tables)/test_(?:local|page)|test_(?:course|play_tab|projector|puzzle|site))"
+        r"\.py::"
     ),
-    # A language's bots are compiled once.
-    re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
-    # They share a cluster of Dask.
-    re.compile(r"workers/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
     # They stop and kill an engine of their own.
     re.compile(r"docker/test_box\.py::test_(a_daemon)_that"),
+    # Their tests share runs, ladders or servers, which each process would make again.
+    re.compile(
+        r"(cli/test_(?:bad_input|check|compare|feed|review|submit)|run/test_crashes|web/test_(?:similar|tables))\.py::"
+    ),
+    # They share a cluster of Dask.
+    re.compile(r"workers/test_cluster\.py::test_(?:calls_run|equal|the_scheduler)()"),
+    # A language's bots are compiled once.
+    re.compile(r"kits/test_(?:kits|odds|json)\.py::\w+\[(\w+)\]"),
+    # A copy of the code is made once, and a browser is slow with Python in it.
+    re.compile(r"(test_upgrade|test_write_tab)\.py::"),
 )
 
 # Files for `make test-all`.
@@ -125,11 +129,18 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             file.write(f"{report.nodeid}\n")
 
 
+def find_group(nodeid: str) -> tuple[int, str]:
+    """Return the place of a test in TOGETHER and the name of its group; the length of TOGETHER and "" without one."""
+    matches = ((place, pattern.search(nodeid)) for place, pattern in enumerate(TOGETHER))
+    return next(((place, f"{place} {match[1]}") for place, match in matches if match), (len(TOGETHER), ""))
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark long tests, those with a parameter for an isolating sandbox, and those of bots in JavaScript."""
+    """Sort groups first; mark long tests, those with a parameter for an isolating sandbox, and bots in JavaScript."""
     if PASSED:
         items[:] = [item for item in items if item.nodeid not in PASSED]
+    items.sort(key=lambda item: find_group(item.nodeid)[0])
     for item in items:
         parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
         named = {*getattr(item, "fixturenames", ()), *(str(value) for value in parameters)}
@@ -163,9 +174,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Together(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            matches = (pattern.search(nodeid) for pattern in TOGETHER)
             rest = nodeid.partition("::")[0] if "not long" in config.option.markexpr else nodeid
-            return next((f"{match.re.pattern} {match[1]}" for match in matches if match), rest)
+            return find_group(nodeid)[1] or rest
 
     return Together(config, log)
 
@@ -213,10 +223,17 @@ def postgres_url(postgres_server: Postgres) -> str:
 
 
 @pytest.fixture(scope="module")  # for longer it would keep its event loop from other tests
-def browser() -> Iterator[Reader]:
+def shared_browser() -> Iterator[Reader]:
     require("chromium", chromium_problem())
     with chromium() as reader:
         yield reader
+
+
+@pytest.fixture
+def browser(shared_browser: Reader) -> Iterator[Reader]:
+    """Yield the browser of the module; its new contexts end with the test: their pages take time."""
+    yield shared_browser
+    shared_browser.close()
 
 
 @pytest.fixture(scope="module")

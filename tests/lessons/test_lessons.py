@@ -66,7 +66,7 @@ def test_a_bad_lesson_is_refused_with_the_step(field: str, value: Any, message: 
 def test_a_newcomer_plays_the_first_game(reader: Reader, tmp_path: Path, axe: Callable[[Any], list[str]]) -> None:
     path = tmp_path / "learn.html"
     path.write_text(learn_page(play="./table.html"), "utf-8")
-    page = reader.open(path, width=390, height=844, reduced_motion="reduce")
+    page = reader.open(path, width=390, height=844)
     page.evaluate("localStorage.setItem('coup-pace', 'instant')")
     assert axe(page) == []
     page.get_by_role("link", name="Your first game").click()

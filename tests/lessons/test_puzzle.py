@@ -69,7 +69,7 @@ def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, a
     path = tmp_path / "puzzles.html"
     path.write_text(puzzles_page(load=lambda: [make_puzzle(puzzle(3), 1)]), "utf-8")
     (tmp_path / "learn.html").write_text(learn_page(puzzles="puzzles.html"), "utf-8")
-    page = reader.open(path.with_name("learn.html"), width=390, height=844, reduced_motion="reduce")
+    page = reader.open(path.with_name("learn.html"), width=390, height=844)
     page.get_by_role("link", name="All puzzles").click()
     page.get_by_role("heading", name="Find the best move").wait_for()
     assert axe(page) == []
@@ -85,7 +85,7 @@ def test_a_reader_solves_the_puzzle_of_the_day(reader: Reader, tmp_path: Path, a
 def test_a_reader_is_shown_the_answer_after_a_wrong_move(reader: Reader, tmp_path: Path) -> None:
     path = tmp_path / "puzzles.html"
     path.write_text(puzzles_page(load=lambda: [make_puzzle(puzzle(3), 1)]), "utf-8")
-    page = reader.open(path, "#1", width=390, height=844, reduced_motion="reduce")
+    page = reader.open(path, "#1", width=390, height=844)
     page.evaluate("localStorage.clear()")
     page.locator(".moves:not(.early)").get_by_role("button", name="income").click()
     page.locator(".move.tried", has_text="income").wait_for()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.playground.conftest import Served
 
 pytestmark = pytest.mark.long
@@ -17,8 +17,7 @@ TABLE = """'{"rules": "coup", "bots": ["bluffer"]}'"""
 def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_a_bot(
     browser: Reader, served_playground: Served, accessible: Callable[..., None]
 ) -> None:
-    context = browser.browser.new_context(viewport={"width": 390, "height": 844}, reduced_motion="reduce")
-    context.set_default_timeout(WAIT_MS)
+    context = browser.context(viewport={"width": 390, "height": 844})
     first = context.new_page()
     held: list[Any] = []
     first.route("**/*.wasm", lambda route: held.append(route))
@@ -65,7 +64,6 @@ def test_a_visitor_plays_a_whole_game_offline_with_a_phone_and_goes_on_to_write_
     table.get_by_role("link", name="Write a bot").press("Enter")
     page.locator("#editor .ace_line").first.wait_for()
     table.get_by_role("button", name="Play again").wait_for(state="hidden")
-    context.close()
 
 
 def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_ends_the_match(
@@ -73,8 +71,7 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
 ) -> None:
     source = "from coup_kit import Bot, run\nclass B(Bot):\n    def game_start(self, game):\n        {}\nrun(B())\n"
     store = "source => localStorage.setItem('coup-program', source)"
-    context = browser.browser.new_context(reduced_motion="reduce")
-    context.set_default_timeout(WAIT_MS)
+    context = browser.context()
     page = context.new_page()
     page.goto(f"{served_playground.url}#write")
     page.get_by_label("Opponent 1").select_option("strategist")  # which is slow
@@ -95,7 +92,6 @@ def test_a_table_opens_after_stop_and_an_endless_loop_of_the_own_bot_inside_c_en
     page.evaluate(store, source.format("pass"))
     page.get_by_role("button", name="Play again").click()
     await_move(page)
-    context.close()
 
 
 def await_move(page: Any) -> Any:

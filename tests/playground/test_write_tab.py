@@ -29,8 +29,9 @@ pytestmark = pytest.mark.long
 def test_a_bot_becomes_better(
     browser: Reader, served_playground: Served, accessible: Callable[..., None], tmp_path: Path
 ) -> None:
-    context = browser.browser.new_context(viewport={"width": 1024, "height": 768})
+    context = browser.context(viewport={"width": 1024, "height": 768})
     context.set_default_timeout(3 * WAIT_MS)
+    context.grant_permissions(["clipboard-write"])
     page = context.new_page()
     page.goto(f"{served_playground.url}#write")
     page.locator("#editor .ace_line").first.wait_for()

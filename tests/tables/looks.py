@@ -78,7 +78,7 @@ def open_page(reader: Reader, folder: Path, rules: str) -> Any:
     path = folder / f"{rules}.html"
     offered = [{"name": name, "about": ABOUT[name], "max_seats": PRESETS[name].max_seats} for name in PRESETS]
     path.write_text(table_page("Coup", make_rules_object(PRESETS[rules]), None, rulesets=offered), "utf-8")
-    page = reader.open(path, reduced_motion="reduce")
+    page = reader.open(path)
     page.evaluate("localStorage.clear()")
     page.reload()
     return page

@@ -13,8 +13,9 @@ import websockets.sync.client
 from websockets.exceptions import InvalidStatus
 
 from arena.referee import read_record, verify_record
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.command import Command
+from tests.tables.test_page import played
 
 
 @pytest.fixture
@@ -47,12 +48,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., str]]:
 @pytest.fixture
 def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[..., Any]]:
     """Give a function that opens an address; its pages close before their server, and must report no error."""
-    contexts = []
 
     def begin(url: str, **options: Any) -> Any:
-        contexts.append(browser.browser.new_context(**options))
-        contexts[-1].set_default_timeout(WAIT_MS)
-        page = contexts[-1].new_page()
+        page = browser.context(**options).new_page()
         page.on("console", lambda message: browser.wrong.append(message.text))
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
         page.goto(url)
@@ -60,21 +58,8 @@ def window(start: Callable[..., str], browser: Reader) -> Iterator[Callable[...,
         return page
 
     yield begin
-    for context in contexts:
-        context.close()
+    browser.close()
     browser.check()
-
-
-def played(page: Any) -> None:
-    """Play to the end of the match by pressing the first offered key."""
-    page.locator(".moves .move").first.wait_for()
-    while True:
-        before = page.locator("main").inner_text()  # first: what is new after it ends the wait below
-        if page.locator(".moves .first").count():
-            return
-        page.locator(".moves:not(.early)").wait_for(state="attached")
-        page.keyboard.press("1")
-        page.wait_for_function("before => document.querySelector('main').innerText !== before", arg=before)
 
 
 def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(

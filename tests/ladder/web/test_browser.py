@@ -19,7 +19,7 @@ from ladder.ladder import Ladder, open_ladder
 from ladder.match_pages import set_void
 from ladder.store import METADATA, User, finish_check, save_users
 from ladder.users import issue_secret
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.cli_workspace import QUICK_BOT, Place
 from tests.ladder.ladders import freeze, pass_all
 from tests.ladder.term import Term, write
@@ -105,8 +105,7 @@ def fail_checks(ladder: Ladder) -> None:
 
 def window(reader: Reader, server: LadderServer, login: str, **options: Any) -> tuple[Any, list[str]]:
     """Return a browser's page with a signed-in user, and the list of its errors."""
-    context = reader.browser.new_context(**options)
-    context.set_default_timeout(WAIT_MS)
+    context = reader.context(**options)
     context.add_cookies([{"name": "session", "value": server.session(login), "url": server.url}])
     page, wrong = context.new_page(), []
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -153,7 +152,7 @@ def test_axe_finds_nothing_on_any_page_light_or_dark(
 
     In the dark axe looks for all at eve's few pages, and for contrast at the many of staff.
     """
-    page, _ = window(browser, server, login, reduced_motion="reduce")
+    page, _ = window(browser, server, login)
     everywhere = ["/", "/account", "/grades", "/submit", "/tables", "/tables/new", f"/bots/{quote(PAYLOADS[0])}"]
     if login == "staff":
         with closing(open_ladder(server.folder)) as ladder:
@@ -221,7 +220,7 @@ def test_pages_are_painted_before_their_script_arrives(browser: Reader, server: 
 
 def test_a_match_plays_from_the_moment_that_its_address_names(browser: Reader, server: LadderServer) -> None:
     """It plays within its page; the newest one plays on the home page once it is seen."""
-    page, wrong = window(browser, server, "ada")
+    page, wrong = window(browser, server, "ada", reduced_motion="no-preference")
     with closing(open_ladder(server.folder)) as ladder:
         match = last_match(ladder)
     page.goto(f"{server.url}/matches/{match}#game=2&turn=2")  # no game is shorter
@@ -281,8 +280,7 @@ def test_a_page_whose_form_is_open_stays(browser: Reader, server: LadderServer) 
 @pytest.mark.parametrize("gap_ms", [120, 400])
 def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: LadderServer, gap_ms: int) -> None:
     """The second click cancels the response to the first, which used up the link and has the cookie."""
-    page = browser.browser.new_context().new_page()
-    page.set_default_timeout(WAIT_MS)
+    page = browser.context().new_page()
     with closing(open_ladder(server.folder)) as ladder:
         page.goto(f"{server.url}/sign-in?link={issue_secret(ladder, 'bob', 'link', 'staff').secret}")
     far = page.context.new_cdp_session(page)
@@ -299,8 +297,7 @@ def test_a_double_click_on_a_link_to_sign_in_signs_in(browser: Reader, server: L
 
 
 def test_a_password_field_can_show_its_text_and_is_sent_as_a_password(browser: Reader, server: LadderServer) -> None:
-    page = browser.browser.new_context().new_page()
-    page.set_default_timeout(WAIT_MS)
+    page = browser.context().new_page()
     page.goto(f"{server.url}/sign-in")
     page.get_by_label("Login").fill("ada")
     field = page.get_by_label("Password")
@@ -341,7 +338,6 @@ def test_a_form_after_the_end_of_its_session_is_filled_in_again_without_password
     page.wait_for_url(server.url + path)
     shown = [form.get_by_label(label).input_value() for label in typed]
     assert shown == ([""] if path == "/account" else list(typed.values()))
-    page.context.close()
 
 
 def test_the_answer_to_a_form_is_no_page_to_reload_or_to_go_back_to(browser: Reader, server: LadderServer) -> None:
@@ -355,7 +351,6 @@ def test_the_answer_to_a_form_is_no_page_to_reload_or_to_go_back_to(browser: Rea
     page.goto(f"{server.url}/bots")
     page.go_back()
     page.get_by_role("heading", name="Users", exact=True).wait_for()
-    page.context.close()
 
 
 def test_on_a_phone_the_frame_takes_two_rows(browser: Reader, server: LadderServer) -> None:
@@ -365,7 +360,6 @@ def test_on_a_phone_the_frame_takes_two_rows(browser: Reader, server: LadderServ
         rows = page.locator(links).evaluate_all("all => all.map(each => each.getBoundingClientRect().y >> 5)")
         assert len(set(rows)) == most, (links, rows)
     assert page.locator(".top [aria-current]").evaluate("link => link.getBoundingClientRect().right <= innerWidth")
-    page.context.close()
 
 
 def test_without_javascript_a_match_is_shown_as_text(browser: Reader, server: LadderServer) -> None:
@@ -454,14 +448,13 @@ def test_signing_out_offers_to_download_the_stored_programs_and_deletes_them(
 def test_a_program_from_the_playground_waits_in_the_form_after_the_sign_in(
     browser: Reader, server: LadderServer
 ) -> None:
-    context = browser.browser.new_context()
-    with closing(context):
-        page = context.new_page()
-        page.goto(f"{server.url}/submit{make_program_fragment('print(1)  # ü')}")
-        assert "/sign-in" in page.url
-        context.add_cookies([{"name": "session", "value": server.session("eve"), "url": server.url}])
-        page.goto(f"{server.url}/submit")
-        page.locator("form.drop button:focus").wait_for()
-        field = page.locator("form.drop input[type=file]").first
-        assert field.evaluate("field => field.files[0].name") == "mybot.py"
-        assert field.evaluate("field => field.files[0].text()") == "print(1)  # ü"
+    context = browser.context()
+    page = context.new_page()
+    page.goto(f"{server.url}/submit{make_program_fragment('print(1)  # ü')}")
+    assert "/sign-in" in page.url
+    context.add_cookies([{"name": "session", "value": server.session("eve"), "url": server.url}])
+    page.goto(f"{server.url}/submit")
+    page.locator("form.drop button:focus").wait_for()
+    field = page.locator("form.drop input[type=file]").first
+    assert field.evaluate("field => field.files[0].name") == "mybot.py"
+    assert field.evaluate("field => field.files[0].text()") == "print(1)  # ü"

@@ -17,8 +17,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.cli_workspace import QUICK_BOT, Place
+from tests.ladder.ladders import freeze
 from tests.ladder.web.ladder_server import serve_ladder
 
 GAMES = ("--seats", 2, "--match-games", 2, "--sandbox", "process", "--limit-ms", 2000, "--bank-ms", 4000)
@@ -42,7 +43,7 @@ class Step:
 class Trial:
     """The people of a course, spread over its servers, and what their steps took."""
 
-    browser: Any
+    browser: Reader
     urls: list[str]
     secret: str  # of the first sign-in link of staff
     steps: dict[str, Step] = field(default_factory=dict)
@@ -52,9 +53,7 @@ class Trial:
 
     def person(self, name: str) -> "Person":
         if name not in self.people:
-            context = self.browser.new_context(locale="en-GB", timezone_id="Europe/Berlin")
-            context.set_default_timeout(WAIT_MS)
-            page = context.new_page()
+            page = self.browser.context(locale="en-GB", timezone_id="Europe/Berlin").new_page()
             page.on("pageerror", lambda error: self.wrong.append(f"{name}: {error}"))
             self.people[name] = Person(self, page, self.urls[len(self.people) % len(self.urls)])
         return self.people[name]
@@ -152,6 +151,10 @@ class Person:
             self.fill(label.replace("_", " "), value, box)
         self.send(action, box)
 
+    def freeze(self, action: str, **fields: str) -> None:
+        self.click("link", "Admin", exact=True)
+        self.decide(action, **fields)
+
     def submit(self, file: Path, name: str = "", owner: str = "") -> None:
         """Send a bot from the page Submit, and wait for its check."""
         self.open("/submit")
@@ -177,10 +180,11 @@ def trial(request: pytest.FixtureRequest, browser: Reader, place: Place) -> Iter
     has_two = request.param == "postgresql"
     words = ("--database", request.getfixturevalue("postgres_url")) if has_two else ()
     assert place.run("ladder", "init", "spring", *GAMES, *words).code == 0
+    freeze(place.folder / "spring")
     secret = place.run("ladder", "access", "add", "spring", "staff", "--json").json["secret"]
     with ExitStack() as stack:
         serve = (serve_ladder(place, place.folder / "spring", "--jobs", 1) for _ in range(1 + has_two))
-        made = Trial(browser.browser, [stack.enter_context(each).url for each in serve], secret)
+        made = Trial(browser, [stack.enter_context(each).url for each in serve], secret)
         yield made
     print(f"\n{request.param}\n{made.table()}")
 
@@ -290,10 +294,12 @@ def test_a_course_runs_without_a_shell(trial: Trial, place: Place) -> None:
         assert "extended: ill" in staff.text()
     with trial.step("staff: submit for a student"):
         staff.submit(bot["good"], "dee", "s07")
-    with trial.step("the bots play"):
+    with trial.step("the bots play"):  # before and after it, they would take the time of the pages
+        staff.freeze("Unfreeze", Reason="all are there")
         person = trial.person("s00")
         person.open("/bots/ada")
         person.wait(lambda: int((re.findall(r"Games\s+(\d+)", person.text()) or [0])[0]) >= 6)
+        staff.freeze("Freeze", Reason="the deadline is near")
     with trial.step("staff: move the deadline to the next minute"):
         staff.admin("Set up")
         staff.change_setting("Deadlines", {"Due at": local(-timedelta(days=1))}, "first")

@@ -69,7 +69,7 @@ def test_a_program_is_handed_over_and_passes_the_check(
     needs("playground", None if find_build() else "it isn't built: make playground")
     with serve_ladder(place, ladder_in(place), "--jobs", 1, "--no-tables") as server:
         session = server.session("ada")
-        context = browser.browser.new_context()
+        context = browser.context()
         context.set_default_timeout(3 * WAIT_MS)
         context.add_cookies([{"name": "session", "value": session, "url": server.url}])
         page = context.new_page()

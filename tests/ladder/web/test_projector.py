@@ -1,10 +1,10 @@
 """Tests of the projector view of a final in a real browser."""
 
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import closing
 
 from ladder.grading import create_final, reveal_final_results
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.cli_workspace import Place
 from tests.ladder.classes import hand_in, make_ladder, serve
 from tests.ladder.web.ladder_server import serve_ladder
@@ -25,11 +25,9 @@ def test_the_board_of_an_open_final_follows_its_matches(
         toml = ladder.path / "ladder.toml"
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
         shown, wrong = {}, []
-        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server, ExitStack() as stack:
+        with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
             for motion in ("reduce", "no-preference"):
-                context = browser.browser.new_context(viewport={"width": 1280, "height": 720}, reduced_motion=motion)
-                page = stack.enter_context(closing(context)).new_page()
-                page.set_default_timeout(WAIT_MS)
+                page = browser.context(viewport={"width": 1280, "height": 720}, reduced_motion=motion).new_page()
                 page.on("pageerror", lambda error: wrong.append(str(error)))
                 page.on("console", lambda said: wrong.append(said.text))
                 page.goto(f"{server.url}/finals/last/projector")
@@ -56,6 +54,7 @@ def test_the_board_of_an_open_final_follows_its_matches(
                 page.locator(".featured iframe:not([src*='/matches/3/'])").wait_for()
                 assert page.evaluate("document.documentElement.scrollHeight") <= 720
                 assert axe(page) == []
+            browser.close()
         assert wrong == []
 
 
@@ -83,8 +82,7 @@ def test_a_final_fills_the_screen_in_large_letters(
         toml.write_text(toml.read_text().replace("public = false", "public = true"))
         with serve_ladder(place, ladder.path, "--no-runner", "--no-tables") as server:
             for width, height in ((1920, 1080), (1280, 800)):
-                page = browser.browser.new_context(viewport={"width": width, "height": height}).new_page()
-                page.set_default_timeout(WAIT_MS)
+                page = browser.context(viewport={"width": width, "height": height}).new_page()
                 least = 31 * width / 1920
                 page.goto(f"{server.url}/finals/last/projector")
                 assert page.locator(".players li").count() == 62

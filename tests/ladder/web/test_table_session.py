@@ -1,6 +1,6 @@
 """Test of a table session in a real browser: a table is opened with its form, played on a served ladder, replayed."""
 
-from tests.chromium import WAIT_MS, Reader
+from tests.chromium import Reader
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.players import at_once, serve_tables
@@ -11,8 +11,7 @@ def test_a_table_session_from_opening_to_replay(place: Place, browser: Reader) -
     folder = ladder_in(place, fit=True)
     at_once(folder)
     with serve_tables(place, folder) as site:
-        context = browser.browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True)
-        context.set_default_timeout(WAIT_MS)
+        context = browser.context(viewport={"width": 390, "height": 844}, has_touch=True)
         context.add_cookies([{"name": "session", "value": site.session("ada"), "url": site.url}])
         page = context.new_page()
         page.on("pageerror", lambda error: browser.wrong.append(str(error)))
