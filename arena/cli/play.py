@@ -373,13 +373,13 @@ def _writing(what: str = "the record") -> Iterator[None]:
 def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace: str) -> None:
     """Serve the table until the person ends it, and keep what was played. pace: of PACES, how long events are shown."""
     try:
-        from arena.tables import LiveTable, MatchSetup, ProcessLogs, Slot, TableSettings, serve_local_table
+        from arena import tables
     except ModuleNotFoundError as missing:
         usage_error(f"--browser needs {missing.name}: {with_extra('web')}")
     folders: list[RecordFolder] = []
     records: dict[int, referee.Record] = {}
 
-    def keep(record: referee.Record, logs: ProcessLogs) -> str | None:
+    def keep(record: referee.Record, logs: tables.ProcessLogs) -> str | None:
         try:
             if not folders:
                 folders.append(RecordFolder(table.folder))
@@ -389,15 +389,16 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         records[record.header.match] = record
         return "/replay"
 
-    def deal(number: int) -> MatchSetup:
+    def deal(number: int) -> tables.MatchSetup:
         spec = table.spec(given["games"], names, table.timings(1), given["show_names"], number)
-        return MatchSetup(spec, table.starter(spec), keep)
+        return tables.MatchSetup(spec, table.starter(spec), keep)
 
-    def seats(secret: str) -> LiveTable:
-        places = [Slot("bot", bot.name) for bot in table.bots]
+    def seats(secret: str) -> tables.LiveTable:
+        slots = [tables.Slot("bot", bot.name) for bot in table.bots]
+        slots.append(tables.Slot("person", names[-1], secret))
         settings = replace(table.settings, open_names=given["show_names"])
-        offer = TableSettings(settings, given["games"], table.timings(1)[-1])
-        return LiveTable("here", [*places, Slot("person", names[-1], secret)], offer, deal, pace=pace)
+        table_settings = tables.TableSettings(settings, given["games"], table.timings(1)[-1])
+        return tables.LiveTable("here", slots, table_settings, tables.TableCallbacks(deal), pace=pace)
 
     def replay(reviewed: bool) -> str | None:
         if not records:
@@ -420,7 +421,7 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
             "/learn": partial(learn_page, ("/", "Coup"), "/table", "/puzzles"),
             "/puzzles": partial(puzzles_page, ("/learn", "Lessons")),
         }
-        serve_local_table(listening, pages, replay, seats, begun)
+        tables.serve_local_table(listening, pages, replay, seats, begun)
     games: list[referee.GameRecord] = [game for record in records.values() for game in record.games]
     print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")
 

@@ -9,5 +9,5 @@ from arena.play.hint import format_hint
 from arena.play.history import YOU, to_second_person
 from arena.play.moments import PACES, MomentMaker
 from arena.play.move_menu import NUMBERS, MoveOption, make_move_menu
-from arena.play.player_view import Message, PlayerView
+from arena.play.player_view import GameView, Message, PlayerView
 from arena.play.table_text import TableRow, announce_game, make_table_rows

@@ -14,7 +14,7 @@ from arena.tables.chat import (
 from arena.tables.live_match import MatchSetup, ProcessLogs
 from arena.tables.local_server import serve_local_table
 from arena.tables.slots import OutboundBuffer, Slot, SlotChange, Superseded, TableClient, TableClosed, TableSettings
-from arena.tables.table import LiveTable
+from arena.tables.table import LiveTable, TableCallbacks
 from arena.tables.websocket import (
     FLOOD,
     MAX_FRAME_BYTES,

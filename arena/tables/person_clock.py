@@ -30,14 +30,14 @@ class PersonClock:
     def start(self, slot: Slot) -> None:
         """Start the time of a slot's open request, instead of any that ran; without a request, stop it."""
         self.stop(slot)
-        request, plays_alone = slot.sight.request, slot.missed >= MAX_MISSES
+        request, plays_alone = slot.view.request, slot.missed >= MAX_MISSES
         if not request:
             return
         if not plays_alone and not self._timing.timed:
-            slot.sight.set_time_limit(referee.UNTIMED_MS)
+            slot.view.set_time_limit(referee.UNTIMED_MS)
             return
         limit_ms = min(self._timing.limit_ms, _ABSENT_LIMIT_MS) if plays_alone else self._timing.limit_ms
-        slot.sight.set_time_limit(limit_ms)
+        slot.view.set_time_limit(limit_ms)
         slot.ends = self._loop.call_later(limit_ms / 1000, self._play_default_move, slot, request)
 
     def stop(self, slot: Slot) -> None:
@@ -47,9 +47,9 @@ class PersonClock:
 
     def _play_default_move(self, slot: Slot, request: play.Message) -> None:
         """Answer the request whose time has ended, unless its player has."""
-        if slot.sight.request is request:
+        if slot.view.request is request:
             slot.missed += 1
-            self._answer(slot, slot.sight.answer(slot.sight.choose_default_move()))
+            self._answer(slot, slot.view.answer(slot.view.choose_default_move()))
             if slot.guest is not None:
                 slot.guest.changed.set()
 

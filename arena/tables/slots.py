@@ -24,13 +24,17 @@ _MIN_DELAY_MS = 100  # a request that is sent again sooner keeps its clock, and 
 class TableSettings:
     """The settings that players accept by joining: of the match, its number of games, clocks of people and programs.
 
-    A person has `limit_ms` for each request, and no bank.
+    A person has `limit_ms` for each request, and no bank. min_window_s: for how long a window in which people may react
+    stays open at least. absence_s: how long a person is away before others, at a table without a clock, can continue
+    without them.
     """
 
     match_settings: referee.MatchSettings
     games: int
     person: referee.Timing
     program: referee.Timing = PROGRAM_TIMING
+    min_window_s: float = 0.0
+    absence_s: float = 60.0
 
     def timings(self, slots: Sequence["Slot"]) -> tuple[referee.Timing, ...]:
         """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
@@ -66,7 +70,7 @@ class TableClient:
     gone: Superseded | TableClosed | None = None
     login: str | None = None
 
-    async def news(self) -> None:
+    async def wait_for_update(self) -> None:
         """Wait for an update. Raises Superseded or TableClosed, after the updates before it."""
         if self.gone is not None and not self.changed.is_set():
             raise self.gone
@@ -75,7 +79,7 @@ class TableClient:
         if isinstance(self.gone, Superseded):
             raise self.gone
 
-    def oust(self, reason: Superseded | TableClosed) -> None:
+    def disconnect(self, reason: Superseded | TableClosed) -> None:
         """Disconnect the client."""
         self.gone = reason
         self.changed.set()
@@ -146,7 +150,7 @@ class Slot:
     kind: Literal["bot", "person", "program"]
     name: str
     secret: str | None = None
-    sight: play.PlayerView = field(default_factory=play.PlayerView)
+    view: play.PlayerView = field(default_factory=play.PlayerView)
     lines: OutboundBuffer = field(default_factory=OutboundBuffer)
     guest: TableClient | None = None
     won: float = 0.0
@@ -163,7 +167,7 @@ class Slot:
     def admit(self, client: TableClient) -> None:
         """Connect a client that showed the slot's secret; it supersedes the slot's client before."""
         if self.guest is not None:
-            self.guest.oust(Superseded())
+            self.guest.disconnect(Superseded())
         self.guest, self.left_at = client, None
 
     def release(self, client: TableClient, now: float) -> bool:

@@ -10,12 +10,12 @@ needs only the last. A program's lines go to its connection one by one. No frame
 a move changes no other client's frame before its window has closed."""
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Literal
 
-from arena import play, referee
+from arena import play
 from arena.tables import live_match
 from arena.tables.chat import TableChat
 from arena.tables.person_clock import MAX_MISSES, PersonClock
@@ -31,71 +31,76 @@ from arena.tables.slots import (
     find_slot,
     read_slot_change,
 )
+from arena.tables.table_match import TableMatch
 
-MATCH_OVER = '{"type":"match_over"}'
 TableState = Literal["open", "playing", "between", "over", "void"]
-ABSENCE_S = 60.0  # how long a person is away before others, at a table without a clock, can continue without them
 _MAX_PAUSE_S = 20.0  # between two games, if people have a clock
 _MAX_CHANGES = 40  # of slots, before one a second is allowed
 _RELOAD_S = 5.0  # how long a player who has disconnected between matches still counts as present
 _DELAY_PREFIX = '{"type":"delay"'  # begins a line of the program's client, which isn't for the referee
 
 
+@dataclass(frozen=True, slots=True)
+class TableCallbacks:
+    """What the owner of a table does for it, in the thread of the table's event loop.
+
+    `deal(number)` makes the table's next match, numbered from 0, with the table's settings. `changed` is called after
+    each change of state. `arrange` makes a change of slots and then calls `replace_slots`; without it slots are only
+    removed.
+    """
+
+    deal: Callable[[int], live_match.MatchSetup]
+    changed: Callable[["LiveTable"], object] = lambda table: None
+    arrange: Callable[[SlotChange], object] | None = None
+
+
 class LiveTable:
     """A table with its clients and matches. Only the thread of the event loop that creates it may call its methods.
 
-    `deal(number)` makes the table's next match, numbered from 0, with the settings `offer`. `changed` is called after
-    each change of state. `pace` (of PACES) says how long events are shown to people. The opener may change it between
-    matches. Each person may choose their own; the slowest of connected people applies. A window in which people may
-    react stays open for `least_s` seconds or more.
+    `pace` (of PACES) says how long events are shown to people. The opener may change it between matches. Each person
+    may choose their own; the slowest of connected people applies.
 
     A match begins as soon as all have joined, if there is no `opener`; otherwise the opener, whose name it is, or a
     player while the opener is away, starts it. A rematch begins once all present players want it, without the absent
-    ones. `arrange` makes a change of slots and then calls `replace_slots`; without it slots are only removed. State:
-    open, playing, between (two games), over, void. A table that was ended stays void.
+    ones. State: open, playing, between (two games), over, void. A table that was ended stays void.
     """
 
     def __init__(
         self,
         name: str,
         slots: Sequence[Slot],
-        offer: TableSettings,
-        deal: Callable[[int], live_match.MatchSetup],
+        settings: TableSettings,
+        callbacks: TableCallbacks,
         *,
-        changed: Callable[["LiveTable"], object] = lambda table: None,
         pace: str = "instant",
-        least_s: float = 0.0,
-        absence_s: float = ABSENCE_S,
         chat: TableChat | None = None,
         opener: str | None = None,
-        arrange: Callable[[SlotChange], object] | None = None,
     ) -> None:
         self.name = name
         self.slots = tuple(slots)
-        self.offer = offer
+        for index, slot in enumerate(self.slots):
+            slot.number = index if slot.number < 0 else slot.number
+        self.settings = settings
         self.chat = chat
         self.state: TableState = "open"
         self.reason: str | None = None
-        self.replay: str | None = None
+        self.replay: str | None = None  # the address of the last match's replay
         self.matches = 0
         self.bots: list[play.Message] = []  # that the opener may add: name, rank, rating
-        self._seated: tuple[Slot, ...] = ()  # the slots of the newest match
-        self._opener, self._arrange = opener, arrange
+        self._callbacks, self._pace, self._opener = callbacks, pace, opener
         self._change_under_way: SlotChange | None = None
         self._changes_left, self._changed_at = float(_MAX_CHANGES), 0.0
-        for index, slot in enumerate(self.slots):
-            slot.number = index if slot.number < 0 else slot.number
-        self._deal = deal
-        self._on_change = changed
-        self._pace, self._least_s, self._absence_s = pace, least_s, absence_s
-        self._dealt: live_match.MatchSetup | None = None
-        self._playing: live_match.LiveMatch | None = None
-        self._public = play.PlayerView()  # what a spectator sees
+        self._match: TableMatch | None = None  # the newest one
         self._clients: set[TableClient] = set()
         self._ended = False
         self._loop = asyncio.get_running_loop()
-        self._clock = PersonClock(offer.person, absence_s, self._send_answer)
+        self._clock = PersonClock(settings.person, settings.absence_s, self._send_answer)
         self._begin_if_all_joined()
+
+    @property
+    def _playing(self) -> TableMatch | None:
+        """Return the match that is played now."""
+        return self._match if self._match is not None and not self._match.ended else None
 
     def _set_state(self, state: TableState, reason: str | None = None) -> None:
         self.state, self.reason = state, reason
@@ -104,7 +109,7 @@ class LiveTable:
             self.chat.set_playing(state == "playing")
         for slot in self.slots:
             slot.again = False
-        self._on_change(self)
+        self._callbacks.changed(self)
 
     # --- clients
 
@@ -129,7 +134,7 @@ class LiveTable:
         if after is None or not slot.lines.reach(after):
             slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
-                self._playing.end_process(number)
+                self._playing.live.end_process(number)
         connection = ProgramConnection(number, next=slot.lines.count if after is None else after)
         connection.repeats = slot.lines.answer_to(connection.next)
         self._add_client(connection)
@@ -139,16 +144,17 @@ class LiveTable:
     def _disconnect_if_over(self, connection: TableClient) -> None:
         """Disconnect a program when no other match can follow."""
         if self._playing is None and (self._ended or (self.state != "open" and not self._slots_of("person"))):
-            connection.oust(TableClosed(self.reason or "the match is over", void=self.state == "void"))
+            connection.disconnect(TableClosed(self.reason or "the match is over", void=self.state == "void"))
 
     def _add_client(self, client: TableClient) -> None:
         """Let a client watch or take its slot. It may be the one for which a match, or a rematch, has waited."""
         if client.slot is not None:
             slot = self.slots[client.slot]
             slot.admit(client)
-            if slot.missed and not self.offer.person.timed:  # a return takes the seat back
+            if slot.missed and not self.settings.person.timed:  # a return takes the seat back
                 self._clock.return_seat(slot)
-            slot.again = slot.again or (slot not in self._seated and self.state in ("over", "void"))
+            is_new = self._match is None or slot not in self._match.slots
+            slot.again = slot.again or (is_new and self.state in ("over", "void"))
         self._clients.add(client)
         self._begin_if_all_joined()
         self._apply_pace()
@@ -159,9 +165,9 @@ class LiveTable:
         """Remove a client; its slot stays reserved."""
         self._clients.discard(client)
         if client.slot is not None and self.slots[client.slot].release(client, self._loop.time()):
-            self._loop.call_later(self._absence_s, self._notify_clients)
+            self._loop.call_later(self.settings.absence_s, self._notify_clients)
             self._loop.call_later(_RELOAD_S, self._rematch_if_all_want)
-            if any(self.slots[number].guest and self.slots[number].again for number in self._slots_of("person")):
+            if any(slot.guest and slot.again for slot in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
         self._apply_pace()
         self._notify_clients()
@@ -170,18 +176,18 @@ class LiveTable:
         """Remove a program's connection. Unless the program `left`, its slot stays reserved and its clock runs on."""
         slot = connection.slot
         if left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
-            self._playing.leave(slot)
+            self._playing.live.leave(slot)
         self.part(connection)
 
     def _slowest_pace(self) -> str:
         """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
-        people = [self.slots[number] for number in self._slots_of("person")]
+        people = self._slots_of("person")
         own = self._pace if people else "instant"
         return max([slot.pace or own for slot in people if slot.guest] or [own], key=play.PACES.__getitem__)
 
     def _apply_pace(self) -> None:
         if self._playing is not None:
-            self._playing.pace = play.PACES[self._slowest_pace()]
+            self._playing.live.pace = play.PACES[self._slowest_pace()]
 
     def take_slot(self, secret: str, name: str) -> None:
         """Give a free slot to a player; ignored if it isn't free."""
@@ -201,17 +207,15 @@ class LiveTable:
             return
         if self.state != "void":
             self.reason = "the last change failed" if slots is None else None
-        if slots is None:
-            if change is not None and not change.start:  # else it would fail again and again
-                self._rematch_if_all_want()
-            self._notify_clients()
-            return
-        for client in tuple(self._clients):
-            if client.slot is not None:
-                kept = self.slots[client.slot]
-                client.slot = slots.index(kept) if kept in slots else None
-                if client.slot is None and isinstance(client, ProgramConnection):
-                    client.oust(TableClosed("the seat was removed"))
+        if slots is not None:
+            self._set_slots(slots, start)
+        elif change is not None and not change.start:  # else it would fail again and again
+            self._rematch_if_all_want()
+        self._notify_clients()
+
+    def _set_slots(self, slots: Sequence[Slot], start: bool) -> None:
+        """Make these the slots, and begin a match if `start`, or if it has only waited for them."""
+        self._move_clients(slots)
         self.slots = tuple(slots)
         self._relabel()
         if start:
@@ -219,7 +223,16 @@ class LiveTable:
         else:
             self._begin_if_all_joined()
             self._rematch_if_all_want()
-        self._notify_clients()
+
+    def _move_clients(self, slots: Sequence[Slot]) -> None:
+        """Give each client the index of its slot among the new slots."""
+        for client in tuple(self._clients):
+            if client.slot is None:
+                continue
+            slot = self.slots[client.slot]
+            client.slot = slots.index(slot) if slot in slots else None
+            if client.slot is None and isinstance(client, ProgramConnection):
+                client.disconnect(TableClosed("the seat was removed"))
 
     def show_replay(self, match: int, address: str) -> None:
         """Show clients the replay's address of match `match`; ignored once the next match has begun."""
@@ -230,7 +243,7 @@ class LiveTable:
     def dismiss(self, reason: str) -> None:
         """Disconnect all clients, with the reason."""
         for client in tuple(self._clients):
-            client.oust(TableClosed(reason))
+            client.disconnect(TableClosed(reason))
 
     @property
     def watched(self) -> bool:
@@ -243,7 +256,7 @@ class LiveTable:
             self._begin_match()
 
     def _count_problem(self, total: int) -> str | None:
-        return self.offer.match_settings.rules.problem(total)
+        return self.settings.match_settings.rules.problem(total)
 
     # --- slots between matches
 
@@ -270,9 +283,11 @@ class LiveTable:
 
     def _rematch_if_all_want(self) -> None:
         """Begin a rematch if all present people want it."""
+        if self.state not in ("over", "void") or self._is_changing:
+            return
         recently = self._loop.time() - _RELOAD_S
-        here = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(recently)]
-        if self.state in ("over", "void") and here and all(slot.again for slot in here) and not self._is_changing:
+        people = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(recently)]
+        if people and all(slot.again for slot in people):
             self._start(False)
 
     @property
@@ -281,96 +296,85 @@ class LiveTable:
 
     def _change(self, change: SlotChange) -> None:
         self._change_under_way = change
-        if self._arrange is None:
+        if self._callbacks.arrange is None:
             self.replace_slots([slot for slot in self.slots if slot.number not in change.remove], start=change.start)
         else:
-            self._arrange(change)
+            self._callbacks.arrange(change)
 
     def free_deserted(self) -> None:
         """After a match, free the seats of people that have been away for long."""
-        since = self._loop.time() - self._absence_s
-        gone = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
-        if gone and self.state in ("over", "void") and not self._ended and not self._is_changing:
-            self._change(SlotChange(free=tuple(gone)))
+        if self.state not in ("over", "void") or self._ended or self._is_changing:
+            return
+        since = self._loop.time() - self.settings.absence_s
+        numbers = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
+        if numbers:
+            self._change(SlotChange(free=tuple(numbers)))
 
     def _may_start(self, client: TableClient) -> bool:
         """Return whether a client may start a match: the opener, or any player while the opener is away."""
         if self._playing is not None or self._ended or self._is_changing:
             return False
-        away = self._opener is not None and not any(each.manages for each in self._clients)
+        away = self._opener is not None and not any(other.manages for other in self._clients)
         return client.manages or (away and client.slot is not None)
 
-    def _take_slot_request(self, client: TableClient, message: play.Message) -> bool:
+    def _handle_slot_request(self, client: TableClient, message: play.Message) -> bool:
         """Carry out a request about slots if it is possible now; return whether the message is one."""
+        may_start = self._may_start(client)
         match message:
-            case {"start": "bots" | "close" as other}:
-                if self._may_start(client):
+            case {"start": "bots" | "close" as others}:
+                if may_start:
                     if client.slot is not None:
                         self.slots[client.slot].again = True
-                    self._start(other == "bots")
+                    self._start(others == "bots")
                 return True
             case {"table_pace": str(pace)} if pace in play.PACES:
-                if client.manages and self._may_start(client):
-                    self._pace = pace
-                    for slot in self.slots:
-                        slot.pace = None
-                    self._notify_clients()
+                if may_start and client.manages:
+                    self._set_table_pace(pace)
                 return True
         change = read_slot_change(message)
         if change is None or (change.rules is not None and self.state != "open"):
             return False
-        if client.manages and self._may_start(client) and self._arrange is not None:
-            now = self._loop.time()
-            left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
-            self._changes_left, self._changed_at = left - (left >= 1), now
-            if left >= 1:
-                self._change(change)
+        if may_start and client.manages and self._callbacks.arrange is not None and self._count_change():
+            self._change(change)
         return True
+
+    def _set_table_pace(self, pace: str) -> None:
+        """Set the pace of the table and of all its people."""
+        self._pace = pace
+        for slot in self.slots:
+            slot.pace = None
+        self._notify_clients()
+
+    def _count_change(self) -> bool:
+        """Count a change of slots; return False if there were too many."""
+        now = self._loop.time()
+        changes_left = min(_MAX_CHANGES, self._changes_left + now - self._changed_at)
+        is_allowed = changes_left >= 1
+        self._changes_left, self._changed_at = changes_left - is_allowed, now
+        return is_allowed
 
     def _begin_match(self) -> None:
         """Deal the next match, and start its referee with a fresh view for each slot."""
-        dealt = self._dealt = self._deal(self.matches)
+        setup = self._callbacks.deal(self.matches)
         self.matches += 1
         self.replay = None
-        self._seated = self.slots
-        for slot in self.slots:
-            slot.sight, slot.won, slot.missed = play.PlayerView(), 0.0, 0
-        self._public = play.PlayerView()
-        rules = dealt.spec.settings.rules
-        self._public.receive({"type": "hello", "ruleset": referee.messages.make_ruleset(rules, dealt.spec.seats)})
-        people = self._slots_of("person")
-        self._playing = live_match.LiveMatch(
-            dealt.spec,
-            [*people, *self._slots_of("program")],
-            dealt.launch,
-            self._post_event,
-            viewers=(None, *people),
-            pace=play.PACES[self._slowest_pace()],
-            people=people,
-            min_window_s=self._least_s,
-        )
+        pace, min_window_s = play.PACES[self._slowest_pace()], self.settings.min_window_s
+        self._match = TableMatch(setup, self.slots, self._post_event, pace, min_window_s)
         self._set_state("playing")
 
-    def _labels(self) -> dict[str, str]:
-        """Return the names that all clients see, by handle; equal names, and "you", get their handle as well."""
-        if self._dealt is None:
-            return {}
-        seated = zip(self._dealt.spec.handles, self._seated, strict=True)
-        return play.label_handles((handle, slot.name) for handle, slot in seated if self._shows_name(slot))
-
     def _relabel(self) -> None:
-        for sight in (self._public, *(slot.sight for slot in self._seated)):
-            sight.labels = self._labels()
+        if self._match is not None:
+            self._match.label_players(self._shows_name)
 
     def _shows_name(self, slot: Slot) -> bool:
-        return slot.kind == "person" or self.state in ("over", "void") or self.offer.match_settings.open_names
+        return slot.kind == "person" or self.state in ("over", "void") or self.settings.match_settings.open_names
 
-    def _slots_of(self, kind: str) -> list[int]:
-        return [number for number, slot in enumerate(self.slots) if slot.kind == kind]
+    def _slots_of(self, kind: str) -> list[Slot]:
+        return [slot for slot in self.slots if slot.kind == kind]
 
     # --- requests of browsers
 
-    def take(self, client: TableClient, message: play.Message) -> play.Message | None:
+    def handle_request(self, client: TableClient, message: play.Message) -> play.Message | None:
         """Carry out a client's request if it is possible now; return the reply to this client, None without one.
 
         A spectator can only write lines of chat, and manage the table as its opener.
@@ -379,13 +383,13 @@ class LiveTable:
         if isinstance(message.get("chat"), str):
             self._write_chat(client, slot, message["chat"])
             return None
-        if self._take_slot_request(client, message) or slot is None or slot.guest is not client:
+        if self._handle_slot_request(client, message) or slot is None or slot.guest is not client:
             return None
-        if self._take_own(slot, message):
+        if self._handle_secret_request(slot, message):
             client.changed.set()  # no frame for others: the time of an answer is secret
-        elif message.get("hint") is True and slot.sight.make_game_view() is not None:
-            return {"hint": slot.sight.hint()}
-        elif self._take_for_all(slot, message):
+        elif message.get("hint") is True and slot.view.make_game_view() is not None:
+            return {"hint": slot.view.hint()}
+        elif self._handle_open_request(slot, message):
             self._notify_clients()
         return None
 
@@ -395,21 +399,21 @@ class LiveTable:
             number, handle = (None, None) if slot is None else (slot.number, self._find_handle(slot))
             self.chat.write(client, number, client.login, text, handle)
 
-    def _take_own(self, slot: Slot, message: play.Message) -> bool:
+    def _handle_secret_request(self, slot: Slot, message: play.Message) -> bool:
         """Carry out a player's request that no other player may notice; return whether the message is one."""
         match message:
             case {"answer": dict(answer)} if self._playing is not None:
-                read = slot.sight.read_answer(answer)
-                if read is not None:  # of the open request, and one of its legal moves
+                reply = slot.view.read_answer(answer)
+                if reply is not None:
                     slot.missed = 0
-                    self._send_answer(slot, read)
+                    self._send_answer(slot, reply)
             case {"back": True} if slot.missed >= MAX_MISSES:
                 self._clock.return_seat(slot)
             case _:
                 return False
         return True
 
-    def _take_for_all(self, slot: Slot, message: play.Message) -> bool:
+    def _handle_open_request(self, slot: Slot, message: play.Message) -> bool:
         """Carry out a player's request that concerns the whole table; return whether all clients need a new frame."""
         playing = self._playing
         match message:
@@ -417,9 +421,8 @@ class LiveTable:
                 self._clock.play_for(self._absent_people())  # clients get frames with the moves
                 return False
             case {"hurry": True} if playing is not None:
-                people = (self.slots[number] for number in self._slots_of("person"))
-                if all(each is slot or not each.guest for each in people):
-                    playing.hurry()
+                if not any(other.guest for other in self._slots_of("person") if other is not slot):
+                    playing.live.hurry()
                 return False
             case {"pace": str(pace)} if pace in play.PACES:
                 slot.pace = pace
@@ -428,7 +431,7 @@ class LiveTable:
                 slot.again = True
                 self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
-                playing.leave(self.slots.index(slot))
+                playing.live.leave(self.slots.index(slot))
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
                 slot.again = True
                 self._rematch_if_all_want()
@@ -437,28 +440,26 @@ class LiveTable:
         return True
 
     def _send_answer(self, slot: Slot, answer: play.Message) -> None:
-        """Send a person's answer to the match, if one is played, and so close the request."""
+        """Send a person's answer to the match, if one is played."""
         if self._playing is not None:
-            self._playing.answer(self.slots.index(slot), json.dumps(answer).encode() + b"\n")
-            slot.sight.request = {}
+            self._playing.send_answer(slot, answer)
 
     def _absent_people(self) -> list[Slot]:
         """Return the people that the others can continue without; none while no game is played."""
-        people = (self.slots[number] for number in self._slots_of("person"))
-        return self._clock.list_absent(people) if self.state == "playing" else []
+        return self._clock.list_absent(self._slots_of("person")) if self.state == "playing" else []
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
-        if all(self.slots[number].again for number in self._slots_of("person") if self.slots[number].guest):
+        if all(slot.again for slot in self._slots_of("person") if slot.guest):
             self._resume_match(self._playing)
 
-    def _resume_match(self, playing: live_match.LiveMatch | None, games: int | None = None) -> None:
+    def _resume_match(self, playing: TableMatch | None, games: int | None = None) -> None:
         """Begin the next game of the current match; with `games`, only if exactly as many games are over."""
         if playing is None or playing is not self._playing or self.state != "between":
             return
-        if games in (None, len(playing.games)):
+        if games in (None, len(playing.live.games)):
             self._set_state("playing")
-            playing.resume()
+            playing.live.resume()
             self._notify_clients()
 
     # --- lines of programs
@@ -484,7 +485,7 @@ class LiveTable:
             repeats, connection.repeats = connection.repeats, None
             if line != repeats:
                 slot.lines.note_answer(line)
-                self._playing.answer(connection.slot, line.encode("utf-8", "replace") + b"\n")
+                self._playing.live.answer(connection.slot, line.encode("utf-8", "replace") + b"\n")
 
     # --- events of the match
 
@@ -495,22 +496,21 @@ class LiveTable:
     def _handle_event(self, event: live_match.MatchEvent) -> None:
         """Update the views by an event of the referee's thread, and show them; ignore it after the match's end."""
         playing = self._playing
-        if playing is None or self._dealt is None:
+        if playing is None:
             return
         match event:
-            case live_match.LineReceived(bot):
-                self._handle_line(bot, event)
+            case live_match.LineReceived():
+                slot = playing.deliver_line(event)
+                if slot.kind == "person":
+                    self._clock.start(slot)
+                if slot.guest is not None:
+                    slot.guest.changed.set()
                 return
-            case live_match.StateUpdate(messages_by_seat):
-                for eyes, message in messages_by_seat.items():
-                    (self._public if eyes is None else self.slots[eyes].sight).receive(message)
+            case live_match.StateUpdate():
+                playing.show_update(event)
             case live_match.GameEnded(game):
-                for seat in game.survivors:
-                    self.slots[game.seating[seat]].won += 1 / len(game.survivors)
-                ended = {"type": "game_over", "winner": game.winner, "survivors": list(game.survivors), "events": []}
-                self._public.receive(ended)  # no seat's line is for a spectator
-                self._dealt.keep(playing.record, ())
-                if len(playing.games) < len(playing.spec.seatings):
+                playing.add_game(game)
+                if not playing.is_complete:
                     self._pause_between_games(playing)
             case live_match.MatchEnd(problem):
                 self._finish_match(playing, problem)
@@ -518,50 +518,25 @@ class LiveTable:
                 return
         self._notify_clients()
 
-    def _pause_between_games(self, playing: live_match.LiveMatch) -> None:
+    def _pause_between_games(self, playing: TableMatch) -> None:
         if self._ended:
             return
         self._set_state("between")
         if not self._slots_of("person"):
             self._resume_match(playing)
-        elif self.offer.person.timed:
-            self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.games))
+        elif self.settings.person.timed:
+            self._loop.call_later(_MAX_PAUSE_S, self._resume_match, playing, len(playing.live.games))
 
-    def _finish_match(self, playing: live_match.LiveMatch, problem: str | None) -> None:
-        """Store the match's record, end its referee, and disconnect programs that no match follows for."""
-        assert self._dealt is not None
-        self.replay = self._dealt.keep(playing.record, playing.logs) if playing.games else None
-        self._playing = None
-        for number in self._slots_of("person"):
-            self._clock.stop(self.slots[number])
-        playing.close()
+    def _finish_match(self, playing: TableMatch, problem: str | None) -> None:
+        """End a match, stop its clocks, and disconnect programs that no match follows for."""
+        self.replay = playing.finish()
+        for slot in self._slots_of("person"):
+            self._clock.stop(slot)
         if not self._ended:
             self._set_state("over" if problem is None else "void", problem)
-        for number in self._slots_of("program"):
-            slot = self.slots[number]
-            if slot.lines.last != MATCH_OVER:  # the program forfeited, or this machine failed
-                slot.lines.add(MATCH_OVER)
+        for slot in self._slots_of("program"):
             if slot.guest is not None:
                 self._disconnect_if_over(slot.guest)
-
-    def _handle_line(self, bot: int, line: live_match.LineReceived) -> None:
-        """Pass the referee's line on, to a program as it is, to a person as a change of the view.
-
-        A person that is asked gets a time limit.
-        """
-        slot = self.slots[bot]
-        if slot.kind == "program":
-            slot.lines.add(line.data.decode().rstrip("\n"))
-        else:
-            message = line.message
-            if message["type"] == "hello":
-                slot.sight = play.PlayerView(self._labels())
-            answer = slot.sight.receive(message)
-            if answer is not None and self._playing is not None:
-                self._playing.answer(bot, json.dumps(answer).encode() + b"\n")
-            self._clock.start(slot)
-        if slot.guest is not None:
-            slot.guest.changed.set()
 
     def _notify_clients(self) -> None:
         for client in self._clients:
@@ -571,17 +546,12 @@ class LiveTable:
 
     def frame(self, client: TableClient) -> play.Message:
         """Return the whole state that a client shows; the end of its request's time is by the monotonic clock."""
-        sight = self._public if client.slot is None else self.slots[client.slot].sight
-        seen = sight.make_game_view()
-        if seen is None and self._playing is None:  # of a player who came after the match
-            seen = self._public.make_game_view()
         missed = 0 if client.slot is None else self.slots[client.slot].missed
-        rows = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
         manages = client.manages and self._playing is None and not self._ended
         table = {
             "id": self.name,
-            "clock": describe_clock(self.offer.person),
-            "program_clock": describe_clock(self.offer.program),
+            "clock": describe_clock(self.settings.person),
+            "program_clock": describe_clock(self.settings.program),
             "state": self.state,
             "match": self.matches,
             "pace": self._slowest_pace(),
@@ -597,7 +567,15 @@ class LiveTable:
             "expandable": any(self._count_problem(total) is None for total in range(len(self.slots) + 1, 11)),
             "start": self._describe_start(client),
         }
-        return play.make_frame(self.offer.match_settings, self.offer.games, rows, seen, table)
+        places = [self._describe_slot(index, slot, client) for index, slot in enumerate(self.slots)]
+        view = self._make_game_view(client)
+        return play.make_frame(self.settings.match_settings, self.settings.games, places, view, table)
+
+    def _make_game_view(self, client: TableClient) -> play.GameView | None:
+        """Return the game as a client may see it; a player who came after the match sees what spectators see."""
+        view = None if client.slot is None else self.slots[client.slot].view.make_game_view()
+        shows_public = client.slot is None or (view is None and self._playing is None)
+        return self._match.spectator_view.make_game_view() if self._match is not None and shows_public else view
 
     def _describe_start(self, client: TableClient) -> play.Message | None:
         """Return how a client may start a match now, None if it may not.
@@ -615,15 +593,14 @@ class LiveTable:
 
     def _find_handle(self, slot: Slot) -> str | None:
         """Return the handle of a slot in the newest match, None if it isn't in it."""
-        played = self._dealt is not None and slot in self._seated
-        return self._dealt.spec.handles[self._seated.index(slot)] if self._dealt is not None and played else None
+        return None if self._match is None else self._match.find_handle(slot)
 
     def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> play.TablePlace:
-        known = client.manages and self.state == "open"  # the letters are dealt with the match
+        sees_all = client.manages and self.state == "open"  # the letters are dealt with the match
         return slot.describe(
             handle=self._find_handle(slot) or "",
             number=slot.number if self._playing is None else None,  # with a letter it reveals a bot's name
-            name=slot.name if not slot.free and (known or self._shows_name(slot)) else None,
+            name=slot.name if not slot.free and (sees_all or self._shows_name(slot)) else None,
             is_viewer=index == client.slot,
         )
 
@@ -635,15 +612,16 @@ class LiveTable:
             self._ended = True
             self._set_state("void", reason)
             if self._playing is not None:
-                self._playing.give_up()
+                self._playing.live.give_up()
             self._notify_clients()
 
     def close(self) -> None:
         """End the match, discarding its unfinished game. This may block for as long as a bot has for an answer."""
-        dealt, playing, self._playing = self._dealt, self._playing, None
+        playing = self._playing
         if playing is None:
             return
-        playing.close()
-        if dealt is not None and playing.games:  # the event of the last game's end may still be queued
+        playing.ended = True
+        playing.live.close()
+        if playing.live.games:  # the event of the last game's end may still be queued
             with suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(dealt.keep, playing.record, playing.logs)
+                self._loop.call_soon_threadsafe(playing.setup.keep, playing.live.record, playing.live.logs)

@@ -171,7 +171,7 @@ async def _send_frames(channel: Channel, table: LiveTable, client: TableClient) 
             async with asyncio.timeout(_SEND_TIMEOUT_S):
                 await channel.send(serializer.serialize(frame))
             shown = frame
-        await client.news()
+        await client.wait_for_update()
 
 
 async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> None:
@@ -194,7 +194,7 @@ async def _receive_requests(channel: Channel, table: LiveTable, client: TableCli
         with suppress(ValueError, RecursionError):
             message = json.loads(text)
             if isinstance(message, dict):
-                answer = table.take(client, message)
+                answer = table.handle_request(client, message)
                 if answer is not None:
                     await channel.send(json.dumps(answer))
 
@@ -208,7 +208,7 @@ async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramCon
         for line in table.lines(connection):
             async with asyncio.timeout(_SEND_TIMEOUT_S):
                 await channel.send(line)
-        await connection.news()
+        await connection.wait_for_update()
 
 
 async def _receive_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:

@@ -198,19 +198,18 @@ class HostedSession:
         configured = ladder.last_settings.tables
         settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
         clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
-        self._offer = tables.TableSettings(settings, session.games, Timing(limit_ms=clock, bank_ms=0))
+        self._offer = tables.TableSettings(
+            settings, session.games, Timing(limit_ms=clock, bank_ms=0), min_window_s=configured.min_window_seconds
+        )
         self.over = False  # a match has ended, and no person can request another
         self.table = tables.LiveTable(
             str(session.id),
             _make_slots(session),
             self._offer,
-            self._make_match,
-            changed=self._on_state_change,
+            tables.TableCallbacks(self._make_match, self._on_state_change, partial(arrange, self)),
             pace=configured.pace,
-            least_s=configured.min_window_seconds,
             chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_line),
             opener=None if session.starts_itself else session.pseudonym,
-            arrange=partial(arrange, self),
         )
 
     def apply(self, session: store.TableSession | None, start: bool) -> None:
@@ -220,7 +219,7 @@ class HostedSession:
             return
         if session.rules != self.session.rules:
             settings = replace(self._offer.match_settings, rules=get_rules(self._ladder, session.rules))
-            self._offer = self.table.offer = replace(self._offer, match_settings=settings)
+            self._offer = self.table.settings = replace(self._offer, match_settings=settings)
         self.session = session
         known = {slot.number: slot for slot in self.table.slots}
         slots = []

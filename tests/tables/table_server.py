@@ -58,7 +58,9 @@ class TableServer:
 
     def make(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.table = tables.LiveTable("here", self.slots, self._offer, self._deal, changed=self._changed, **self._given)
+        callbacks = tables.TableCallbacks(self._deal, self._changed, self._given.get("arrange"))
+        given = {name: value for name, value in self._given.items() if name != "arrange"}
+        self.table = tables.LiveTable("here", self.slots, self._offer, callbacks, **given)
 
     def end(self) -> None:
         assert self._over.wait(WAIT_S)
@@ -85,7 +87,7 @@ class TableServer:
 
     def choose_rules(self, name: str) -> None:
         settings = MatchSettings(rules=PRESETS[name])
-        self._offer = self.table.offer = replace(self._offer, match_settings=settings)
+        self._offer = self.table.settings = replace(self._offer, match_settings=settings)
         self.table.replace_slots(self.slots)
 
     def _changed(self, table: tables.LiveTable) -> None:
@@ -155,7 +157,7 @@ def serve_tables(
         secret = request.query_params.get("secret")
         socket = "/socket" if secret is None else f"/socket?secret={secret}"
         invitation = {"link": f"{there.url}/join", "code": "data:,"} if secret else None
-        shown = make_rules_object(there.table.offer.match_settings.rules)
+        shown = make_rules_object(there.table.settings.match_settings.rules)
         offered = [{"name": name, "about": ABOUT[name], "max_seats": PRESETS[name].max_seats} for name in PRESETS]
         text = table_page(
             "Coup", shown, socket, home=("/home", "Tables"), join="/join", invitation=invitation, rulesets=offered

@@ -35,7 +35,7 @@ def test_a_line_reaches_all_people_but_no_frame_bot_or_record() -> None:
             assert [next_chat(socket)["writes"] for socket in (ada, bob, looker)] == [True] * 3
             ada.send(json.dumps({"chat": "well, that was Z-word-1"}))
             messages = [next_chat(socket) for socket in (ada, bob, looker)]
-            handles = there.on(lambda: there.table._dealt.spec.handles)  # type: ignore[union-attr]
+            handles = there.on(lambda: there.table._match.setup.spec.handles)  # type: ignore[union-attr]
             assert [lines(message) for message in messages] == [[("slot 1", "well, that was Z-word-1")]] * 3
             assert messages[0]["chat"][0]["handle"] == handles[1]
             looker.send(json.dumps({"chat": "Z-word-2"}))

@@ -5,6 +5,7 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,11 @@ class SampleTable:
         games: int = 2,
         people: int = 2,
         broken: bool = False,
-        least_s: float = 0.0,
+        min_window_s: float = 0.0,
         ponder: bool = False,
         limit_ms: int = referee.UNTIMED_MS,
         absence_s: float = 60.0,
+        arrange: Callable[[tables.SlotChange], object] | None = None,
         **given: Any,
     ) -> None:
         self.records: dict[int, referee.Record] = {}
@@ -50,10 +52,10 @@ class SampleTable:
         people_there = [tables.Slot("person", f"person{number}", f"secret{number}") for number in range(people)]
         places = [tables.Slot("bot", "bot0"), tables.Slot("bot", "bot1"), *people_there]
         self.slots, self.names = places, tuple(place.name for place in places)
-        self.offer = tables.TableSettings(self.settings, games, referee.Timing(limit_ms=limit_ms, bank_ms=0))
-        self.table = tables.LiveTable(
-            "here", places, self.offer, self.deal, least_s=least_s, absence_s=absence_s, **given
-        )
+        timing = referee.Timing(limit_ms=limit_ms, bank_ms=0)
+        self.offer = tables.TableSettings(self.settings, games, timing, min_window_s=min_window_s, absence_s=absence_s)
+        callbacks = tables.TableCallbacks(self.deal, arrange=arrange)
+        self.table = tables.LiveTable("here", places, self.offer, callbacks, **given)
 
     def deal(self, number: int) -> tables.MatchSetup:
         slots = self.table.slots if hasattr(self, "table") else tuple(self.slots)
@@ -76,7 +78,7 @@ class SampleTable:
         """Wait for a frame for which a predicate is true."""
         async with asyncio.timeout(WAIT_S):
             while not holds(frame := self.table.frame(guest)):
-                await guest.news()
+                await guest.wait_for_update()
         return frame
 
     async def play(
@@ -92,11 +94,11 @@ class SampleTable:
             if frame["table"]["state"] in ("over", end):
                 return
             if _is_over(frame):
-                self.table.take(guest, {"go_on": True})
+                self.table.handle_request(guest, {"go_on": True})
                 continue
             ask = frame["game"]["ask"]
             choice = rng.choice(rng.choice(ask["options"])["choices"])[0]
-            self.table.take(guest, {"answer": {"id": ask["id"], "choice": choice}})
+            self.table.handle_request(guest, {"answer": {"id": ask["id"], "choice": choice}})
 
 
 def _asks(frame: Any) -> object:
@@ -155,7 +157,7 @@ def test_people_and_bots_see_only_their_cards(rules: str) -> None:
     async def watch(there: SampleTable, guest: tables.TableClient) -> None:
         while (await there.until(guest, lambda frame: frame["game"]))["table"]["state"] != "over":
             holds_none(there.table.frame(guest))
-            await guest.news()
+            await guest.wait_for_update()
 
     async def play(there: SampleTable) -> None:
         looker = there.table.join(None)
@@ -163,7 +165,7 @@ def test_people_and_bots_see_only_their_cards(rules: str) -> None:
         await asyncio.gather(
             *(there.play(guest, number, holds_own) for number, guest in enumerate(people)), watch(there, looker)
         )
-        assert there.table.take(looker, {"rematch": True}) is None
+        assert there.table.handle_request(looker, {"rematch": True}) is None
         assert there.table.state == "over"
 
     there = sample_table(play, rules=rules)
@@ -207,10 +209,10 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
         ask = frame["game"]["ask"]
         again = there.table.join("secret0")
         with pytest.raises(tables.Superseded):
-            await first.news()
+            await first.wait_for_update()
         there.table.part(first)
         assert there.table.frame(again)["game"]["ask"]["id"] == ask["id"]
-        there.table.take(first, {"answer": {"id": ask["id"], "choice": 0}})
+        there.table.handle_request(first, {"answer": {"id": ask["id"], "choice": 0}})
         assert there.table.frame(again)["game"]["ask"] is not None
         there.table.part(again)
         assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
@@ -226,11 +228,11 @@ def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: py
     async def play(there: SampleTable) -> None:
         first, second = there.table.join("secret0"), there.table.join("secret1")
         await there.until(first, _asks)
-        there.table.take(first, {"skip": True})
+        there.table.handle_request(first, {"skip": True})
         assert not there.table.frame(first)["table"]["skip"]
         there.table.part(second)
         await there.until(first, lambda frame: frame["table"]["skip"])
-        there.table.take(first, {"skip": True})
+        there.table.handle_request(first, {"skip": True})
         assert not there.table.frame(first)["table"]["skip"]
         await there.play(first, 1, end="between")
         again = there.table.join("secret1")
@@ -279,9 +281,9 @@ def test_invalid_answers_to_the_open_request_are_ignored() -> None:
             {"go_on": True},
             {"rematch": True},
         ):
-            there.table.take(people[0], wrong)
+            there.table.handle_request(people[0], wrong)
             assert there.table.frame(people[0])["game"]["ask"]["id"] == number
-        hint = there.table.take(people[0], {"hint": True})
+        hint = there.table.handle_request(people[0], {"hint": True})
         assert hint is not None
         assert all(len(chances) == len(hint["hint"]["roles"]) == 5 for _, chances in hint["hint"]["rows"])
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
@@ -296,12 +298,12 @@ def test_a_player_who_leaves_forfeits_the_game_and_the_others_play_again() -> No
     async def play(there: SampleTable) -> None:
         people = [there.table.join(f"secret{number}") for number in range(2)]
         await there.until(people[0], _asks)
-        there.table.take(people[0], {"leave": True})
+        there.table.handle_request(people[0], {"leave": True})
         await there.play(people[1], 1)
         assert len(there.records[0].games) == 1
-        there.table.take(people[1], {"rematch": True})
+        there.table.handle_request(people[1], {"rematch": True})
         assert there.table.state == "over"
-        there.table.take(people[0], {"rematch": True})
+        there.table.handle_request(people[0], {"rematch": True})
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
     there = sample_table(play)
@@ -319,7 +321,7 @@ def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch:
         await asyncio.gather(there.play(ada, 1), there.play(bob, 1))
         there.table.part(bob)
         there.table.free_deserted()
-        there.table.take(ada, {"rematch": True})
+        there.table.handle_request(ada, {"rematch": True})
         assert changes == [tables.SlotChange(free=(3,))]
         there.table.replace_slots(None)
         assert changes[1:] == [tables.SlotChange(remove=(3,), start=True)]
@@ -348,13 +350,13 @@ def test_an_answer_changes_nothing_for_others_before_the_window_closes() -> None
                 ask = there.table.frame(guest)["game"]["ask"]
                 claims = [option for option in ask["options"] if option["action"] == "tax"]
                 choice = (claims or ask["options"])[0]["choices"][0][0]
-                there.table.take(guest, {"answer": {"id": ask["id"], "choice": choice}})
+                there.table.handle_request(guest, {"answer": {"id": ask["id"], "choice": choice}})
             await any_news(guests)
         before = [there.table.frame(guest) for guest in guests]
         for guest in guests:
             guest.changed.clear()
         number = _asks(there.table.frame(asked[0]))["id"]
-        there.table.take(asked[0], {"answer": {"id": number, "choice": 0}})
+        there.table.handle_request(asked[0], {"answer": {"id": number, "choice": 0}})
         assert [guest.changed.is_set() for guest in guests] == [guest is asked[0] for guest in guests]
         others = [place for place, guest in enumerate(guests) if guest is not asked[0]]
         assert [there.table.frame(guests[place]) for place in others] == [before[place] for place in others]
@@ -376,7 +378,7 @@ def test_a_window_with_people_stays_open_for_its_minimum_time() -> None:
         there.table.end("enough")
         plays.cancel()
 
-    there = sample_table(play, games=1, least_s=0.1)
+    there = sample_table(play, games=1, min_window_s=0.1)
     assert there.table.reason == "enough"
 
 
@@ -390,7 +392,7 @@ def test_the_table_plays_at_the_slowest_pace_of_connected_people() -> None:
             (first, "glacial", "fast"),
             (second, "slow", "slow"),
         ):
-            there.table.take(client, {"pace": pace})
+            there.table.handle_request(client, {"pace": pace})
             assert there.table.frame(first)["table"]["pace"] == applies
         there.table.part(second)
         assert there.table.frame(first)["table"]["pace"] == "fast"
@@ -405,7 +407,7 @@ def test_a_clock_starts_after_the_events_were_shown() -> None:
         first, _ = there.table.join("secret0"), there.table.join("secret1")
         frame = await there.until(first, lambda frame: frame["game"] and frame["game"]["events"])
         begun, shown_s = time.monotonic(), sum(event["ms"] for event in frame["game"]["events"]) / 1000
-        there.table.take(first, {"hurry": True})
+        there.table.handle_request(first, {"hurry": True})
         ask = (await there.until(first, _asks))["game"]["ask"]
         assert time.monotonic() - begun > 0.8 * shown_s > 0.2
         assert ask["ends_at"] - begun > 60 + 0.8 * shown_s
@@ -419,7 +421,7 @@ def test_the_only_person_ends_the_pause_in_which_events_are_shown() -> None:
 
         async def hurry() -> None:
             while there.table.state != "over":
-                there.table.take(guest, {"hurry": True})
+                there.table.handle_request(guest, {"hurry": True})
                 await asyncio.sleep(0.005)
 
         begun = time.monotonic()
@@ -438,14 +440,14 @@ def test_closing_a_table_voids_its_match_for_all_and_starts_no_other() -> None:
         for guest in guests:
             frame = there.table.frame(guest)
             assert (frame["table"]["state"], frame["table"]["why"]) == ("void", "the server is restarted")
-        there.table.take(guests[0], {"rematch": True})
+        there.table.handle_request(guests[0], {"rematch": True})
         there.table.join("secret1")
         assert there.table.state == "void"
         there.table.dismiss("closed")
         for guest in guests:
             guest.changed.clear()  # it was shown the end
             with pytest.raises(tables.TableClosed):
-                await guest.news()
+                await guest.wait_for_update()
 
     sample_table(play)
 
@@ -456,7 +458,7 @@ def test_a_game_that_ends_as_its_table_is_closed_is_kept() -> None:
     async def play(there: SampleTable) -> None:
         playing = there.table._playing
         assert playing is not None
-        wait_for(lambda: playing.games)
+        wait_for(lambda: playing.live.games)
         there.table.close()
         assert there.records == {}
 
@@ -489,7 +491,7 @@ def test_statements_are_shown_to_all_where_the_rules_allow_talk(rules: str, hear
         looker = there.table.join(None)
         assert there.table.frame(looker)["table"]["talk"] == ("text" if heard else "off")
         ask = (await there.until(people[0], _asks))["game"]["ask"]
-        there.table.take(people[0], {"answer": {"id": ask["id"], "choice": 0, "say": "trust me"}})
+        there.table.handle_request(people[0], {"answer": {"id": ask["id"], "choice": 0, "say": "trust me"}})
         await asyncio.gather(*(there.play(guest, number) for number, guest in enumerate(people)))
 
     there = sample_table(play, rules=rules, games=1)
@@ -501,7 +503,7 @@ def test_a_player_absent_between_games_does_not_delay_others() -> None:
     async def play(there: SampleTable) -> None:
         first, second = (there.table.join(f"secret{number}") for number in range(2))
         await asyncio.gather(there.play(first, 0, end="between"), there.play(second, 1, end="between"))
-        there.table.take(first, {"go_on": True})
+        there.table.handle_request(first, {"go_on": True})
         assert there.table.state == "between"
         there.table.part(second)
         assert there.table.state == "playing"
@@ -515,10 +517,10 @@ def test_the_seat_of_an_inactive_person_plays_automatically_until_they_return() 
     async def play(here: SampleTable) -> None:
         guest = here.table.join("secret0")
         await here.until(guest, lambda frame: frame["table"]["missed"] > 0 and frame["table"]["spare"] == 0)
-        here.table.take(guest, {"back": True})
+        here.table.handle_request(guest, {"back": True})
         back = here.table.frame(guest)
         assert (back["table"]["missed"], back["table"]["spare"]) == (0, 3)
-        here.table.take(guest, {"back": True})  # gives no more time: it was taken back already
+        here.table.handle_request(guest, {"back": True})  # gives no more time: it was taken back already
         here.table.part(guest)
         async with asyncio.timeout(WAIT_S):
             while here.table.state != "over":
@@ -543,7 +545,7 @@ def test_only_the_person_sees_that_their_time_ran_out() -> None:
             assert (output["missed"], output["spare"]) == (missed, spare)
             assert [json.dumps(here.table.frame(guest)) for guest in (second, spectator)] == others
 
-    sample_table(play, limit_ms=60_000, least_s=5.0)
+    sample_table(play, limit_ms=60_000, min_window_s=5.0)
 
 
 def test_the_opener_arranges_the_slots_and_starts() -> None:
@@ -569,14 +571,14 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
             {"start": "bots"},
         )
         for client, pace in ((looker, "instant"), (ada, "fast")):
-            there.table.take(client, {"table_pace": "fast"})
+            there.table.handle_request(client, {"table_pace": "fast"})
             assert there.table.frame(looker)["table"]["pace"] == pace
         for request in requests:
-            there.table.take(looker, request)
+            there.table.handle_request(looker, request)
             assert changes == []
         for request in requests:
-            there.table.take(ada, request)
-            there.table.take(ada, request)  # the first one isn't over yet
+            there.table.handle_request(ada, request)
+            there.table.handle_request(ada, request)  # the first one isn't over yet
             there.table.replace_slots(None)
             assert there.table.frame(ada)["table"]["why"] == "the last change failed"
         there.table.replace_slots(there.table.slots)
@@ -590,14 +592,14 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         bob = there.table.join("secret1")
         await asyncio.sleep(0)
         assert there.table.state == "open"  # it waits for its opener
-        there.table.take(bob, {"start": "close"})
+        there.table.handle_request(bob, {"start": "close"})
         assert there.table.state == "open"
         there.table.part(ada)
-        there.table.take(bob, {"start": "close"})
+        there.table.handle_request(bob, {"start": "close"})
         assert there.table.state == "playing"
         assert [slot.name for slot in there.table.slots] == ["bot0", "bot1", "person0", "bob"]
         for request in requests:
-            there.table.take(ada, request)
+            there.table.handle_request(ada, request)
         assert len(changes) == len(requests)
         there.table.end("it is over")
 
@@ -620,7 +622,7 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
             ]
             table.replace_slots([slot for slot in free if slot.number not in change.remove], start=change.start)
 
-        table._arrange = arrange
+        table._callbacks = replace(table._callbacks, arrange=arrange)
         ada, bob = table.join("secret0"), table.join("secret1")
         await asyncio.gather(there.play(ada, 1), there.play(bob, 2))
         table.part(bob)
@@ -632,10 +634,10 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
         assert frame["game"]["end"]
         assert not [card for seat in frame["game"]["seats"] for card in seat["cards"] if card]
         assert table.state == "over"
-        table.take(ada, {"rematch": True})
+        table.handle_request(ada, {"rematch": True})
         await asyncio.gather(there.play(ada, 3), there.play(cleo, 4))
         table.part(cleo)
-        table.take(ada, {"rematch": True})
+        table.handle_request(ada, {"rematch": True})
         await there.play(ada, 5)
 
     there = sample_table(play, games=1, absence_s=0.0)

@@ -111,7 +111,7 @@ def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
 
 def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read() -> None:
     socket, table = Mock(WebSocket), Mock(tables.LiveTable, lines=Mock(return_value=["{}"]))
-    table.attach.return_value.news = partial(asyncio.sleep, 60)
+    table.attach.return_value.wait_for_update = partial(asyncio.sleep, 60)
     socket.send_text.side_effect = WebSocketDisconnect(1006)
 
     async def leave() -> dict[str, Any]:

@@ -150,7 +150,7 @@ class Player:
         finally:
             await self._socket.close()
 
-    async def news(self) -> bool:
+    async def wait_for_update(self) -> bool:
         """Wait for the next frame; return False if the socket was closed instead."""
         assert self._socket is not None
         try:
@@ -174,7 +174,7 @@ class Player:
         """Wait for a frame for which a predicate is true."""
         async with asyncio.timeout(WAIT_S):
             while not (self.frame and holds(self.frame)):
-                assert await self.news(), self.closed
+                assert await self.wait_for_update(), self.closed
         return self.frame
 
     async def play(self, done: Callable[[Frame], object]) -> bool:
@@ -189,7 +189,7 @@ class Player:
             elif ask is not None and ask["id"] != answered:
                 answered = ask["id"]
                 await self.send({"answer": {"id": ask["id"], "choice": ask["options"][0]["choices"][0][0]}})
-            if not await self.news():
+            if not await self.wait_for_update():
                 return False
 
 

@@ -151,7 +151,7 @@ def test_revoked_credentials_disconnect_within_seconds(site: ServedTables) -> No
         async with site.player(id, "cleo").there() as cleo:
             await cleo.until(lambda frame: frame)
             await asyncio.to_thread(end, "session")
-            while await cleo.news():
+            while await cleo.wait_for_update():
                 pass
             assert cleo.closed is not None
             codes.append(cleo.closed[0])
@@ -177,7 +177,7 @@ def test_a_spectator_who_takes_a_slot_in_another_tab_is_notified(site: ServedTab
         async with site.player(opened["id"], "bob").there() as bob:
             await bob.until(lambda frame: frame)
             await asyncio.to_thread(site.sit, "bob", opened["invitation"])
-            while await bob.news():
+            while await bob.wait_for_update():
                 pass
         return bob.closed
 
@@ -195,11 +195,11 @@ def test_closing_a_table_during_a_match_notifies_all_and_refuses_newcomers(site:
             for one in (ada, bob):
                 frame = await one.until(over)
                 assert (frame["table"]["state"], frame["table"]["why"]) == ("void", "closed by the staff")
-                while await one.news():
+                while await one.wait_for_update():
                     pass
                 assert one.closed == (1000, "closed by the staff")
         async with site.player(id, "ada").there() as ada:
-            assert not await ada.news()
+            assert not await ada.wait_for_update()
             assert ada.closed is not None
             assert ada.closed[0] == 4004
 

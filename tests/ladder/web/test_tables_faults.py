@@ -68,7 +68,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
                 process.send_signal(number)
             for person in people:
                 while person.closed is None:
-                    await person.news()
+                    await person.wait_for_update()
         return ids
 
     def kept(id: int) -> bool:
@@ -98,7 +98,7 @@ def test_a_restarting_server_voids_its_games_and_keeps_finished_ones(place: Plac
 async def come_back(person: Player) -> tuple[int, str] | None:
     """Return how the socket of a returning player is closed."""
     async with person.there():
-        await person.news()
+        await person.wait_for_update()
     return person.closed
 
 
@@ -114,7 +114,7 @@ def test_a_dead_table_server_is_shown_on_pages_and_restarted(place: Place) -> No
             async with site.player(id, "ada").there() as ada:
                 await ada.until(lambda frame: frame["table"]["state"] == "playing")
                 os.kill(first, signal.SIGKILL)
-                while await ada.news():
+                while await ada.wait_for_update():
                     pass
                 assert ada.closed is not None
                 assert ada.closed[0] == 1013
