@@ -112,14 +112,17 @@ _STYLE_TEXTS = {
 
 def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, str, str, ComparedStyleNumber]]:
     """Return (description, the bot's value, all bots' mean, number) for each style number, in order of display."""
-    known = {number.name: number for number in numbers}
-    names = [*(name for name in _STYLE_TEXTS if name in known), *(name for name in known if name not in _STYLE_TEXTS)]
+    number_by_name = {number.name: number for number in numbers}
+    names = [
+        *(name for name in _STYLE_TEXTS if name in number_by_name),
+        *(name for name in number_by_name if name not in _STYLE_TEXTS),
+    ]
     return [
         (
             _STYLE_TEXTS.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
-            format_style_number(name, known[name].count / known[name].total),
-            format_style_number(name, known[name].field_mean),
-            known[name],
+            format_style_number(name, number_by_name[name].count / number_by_name[name].total),
+            format_style_number(name, number_by_name[name].field_mean),
+            number_by_name[name],
         )
         for name in names
     ]

@@ -8,17 +8,17 @@ from arena.escaping import escape_control
 _SAMPLE = "sample:"
 
 
-def sample_file(given: str) -> Path | None:
+def sample_file(argument: str) -> Path | None:
     """Return the path of `sample:NAME`; None for any other argument. Raises ValueError for an unknown sample."""
-    if not given.startswith(_SAMPLE):
+    if not argument.startswith(_SAMPLE):
         return None
-    name = given.removeprefix(_SAMPLE)
+    name = argument.removeprefix(_SAMPLE)
     samples = _samples()
     sample = samples.get(name) or samples.get(f"{name}.py")
     if sample is None:
-        meant = [f"Did you mean {each}? " for each in get_close_matches(given, sample_names(), 1)]
+        meant = [f"Did you mean {near_name}? " for near_name in get_close_matches(argument, sample_names(), 1)]
         raise ValueError(
-            f"{escape_control(given)} isn't a sample bot.\n"
+            f"{escape_control(argument)} isn't a sample bot.\n"
             f"{''.join(meant)}The sample bots are {', '.join(sample_names())}."
         )
     return sample

@@ -39,14 +39,14 @@ def assign_tables(
     No owner may have more bots in `order` than there are tables.
     """
     waiting = list(order)
-    left = Counter(owners[bot] for bot in waiting)
-    crowded = [owner for owner, bots in left.items() if bots > 1]
-    most = max(left.values(), default=0)
+    bots_left = Counter(owners[bot] for bot in waiting)
+    crowded = [owner for owner, bots in bots_left.items() if bots > 1]
+    most = max(bots_left.values(), default=0)
     tables: list[list[int]] = []
     table = list(begun)
     while waiting:
         full = (len(table) + len(waiting)) // seats  # tables that can still be filled, including this one
-        urgent = {owner: left[owner] for owner in crowded if left[owner] >= full} if full <= most else {}
+        urgent = {owner: bots_left[owner] for owner in crowded if bots_left[owner] >= full} if full <= most else {}
         line = sorted(waiting, key=lambda bot: -urgent.get(owners[bot], 0)) if urgent else waiting
         at_table = {owners[bot] for bot in table}
         chosen: list[int] = []
@@ -58,7 +58,7 @@ def assign_tables(
                 chosen.append(bot)
         for bot in chosen:
             waiting.remove(bot)
-            left[owners[bot]] -= 1
+            bots_left[owners[bot]] -= 1
         tables.append(table + chosen)
         table = []
     return tables
@@ -70,9 +70,9 @@ def forbid_same_owner(met: list[list[int]], owners: Sequence[int]) -> None:
     for bot, owner in enumerate(owners):
         by_owner.setdefault(owner, []).append(bot)
     for bots in by_owner.values():
-        for one in bots:
+        for bot in bots:
             for other in bots:
-                met[one][other] = _NEVER
+                met[bot][other] = _NEVER
 
 
 def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -> None:
@@ -85,16 +85,18 @@ def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -
     size = len(places)
     for turn in range(min(max(_MIN_PASSES, _MAX_SWAPS // size), _MAX_PASSES * size)):
         step = 1 + turn % (size - 1)
-        for (one, here), (other, there) in zip(places, places[step:] + places[:step], strict=True):
-            a, b = one[here], other[there]
-            met_a, met_b = met[a], met[b]
-            more = met_a[a] + met_b[b] - 2 * met_a[b]  # by how much a swap increases the meetings at both tables
-            for bot in one:
+        for (own_table, seat), (other_table, other_seat) in zip(places, places[step:] + places[:step], strict=True):
+            own_bot, other_bot = own_table[seat], other_table[other_seat]
+            met_a, met_b = met[own_bot], met[other_bot]
+            more = (
+                met_a[own_bot] + met_b[other_bot] - 2 * met_a[other_bot]
+            )  # by how much a swap increases the meetings at both tables
+            for bot in own_table:
                 more += met_b[bot] - met_a[bot]
-            for bot in other:
+            for bot in other_table:
                 more += met_a[bot] - met_b[bot]
             if more <= 0:  # a swap without a gain may enable a later one
-                one[here], other[there] = b, a
+                own_table[seat], other_table[other_seat] = other_bot, own_bot
 
 
 def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
@@ -243,8 +245,8 @@ def _generate_balanced(bots: int, seats: int, owners: Sequence[int], shuffle: Sh
         swap_to_balance(tables, len(begun), met)
         begun = tables.pop() if len(tables[-1]) < seats else []
         for table in tables:
-            for one, other in permutations(table, 2):
-                met[one][other] += 1
+            for bot, other_bot in permutations(table, 2):
+                met[bot][other_bot] += 1
             yield tuple(table)
 
 

@@ -38,7 +38,7 @@ def describe_events(events: Sequence[Mapping[str, Any]], names: Sequence[str], c
     Changes of coins are omitted unless `coins` is true.
     """
     return join_texts(
-        (each["event"], describe_event(each, names)) for each in events if coins or each["event"] != "coins"
+        (event["event"], describe_event(event, names)) for event in events if coins or event["event"] != "coins"
     )
 
 
@@ -105,8 +105,8 @@ def _pieces(text: str) -> tuple[tuple[str, str], ...]:
     """Return a text's pieces: (words, "") or ("", name of a field)."""
     pieces: list[tuple[str, str]] = []
     for part in text.split("{"):
-        field, brace, rest = part.partition("}")
-        pieces += [("", field), (rest, "")] if brace else [(part, "")]
+        field, brace, tail = part.partition("}")
+        pieces += [("", field), (tail, "")] if brace else [(part, "")]
     return tuple(pieces)
 
 

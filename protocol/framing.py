@@ -88,12 +88,12 @@ class LineBuffer:
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that `data` completes, oldest first, without their newlines."""
         lines = data.split(b"\n")
-        rest = lines.pop()
+        unfinished = lines.pop()
         if lines and self._rest:
             lines[0] = bytes(self._rest) + lines[0]
             self._rest.clear()
-        if rest:
-            self._rest += rest  # a bytearray grows in place: one byte at a time stays linear
+        if unfinished:
+            self._rest += unfinished  # a bytearray grows in place: one byte at a time stays linear
         return lines
 
 
@@ -247,17 +247,17 @@ def usual_reply(line: bytes, number: int) -> ParsedReply | None:
 
     The line must begin with its id, and may have its newline. The result is cached without the id.
     """
-    head, _, rest = line.partition(b",")
-    if len(rest) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
+    head, _, tail = line.partition(b",")
+    if len(tail) > _USUAL_BYTES or (head != b'{"id":%d' % number and head != b'{"id": %d' % number):
         return None
-    return _parse_after_id(rest)
+    return _parse_after_id(tail)
 
 
 @lru_cache(maxsize=1000)
-def _parse_after_id(rest: bytes) -> ParsedReply | None:
-    if b"\n" in rest[:-1]:
+def _parse_after_id(tail: bytes) -> ParsedReply | None:
+    if b"\n" in tail[:-1]:
         return None  # more than one line
-    message = decode(b'{"id":0,' + rest)
+    message = decode(b'{"id":0,' + tail)
     answer = message if isinstance(message, Malformed) else parse_reply(message)
     return answer if isinstance(answer, ParsedReply) else None
 

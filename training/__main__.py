@@ -43,8 +43,8 @@ def main(folder: Path, start: Path | None, recorded: int, respond: bool, **optio
     while learner.iteration < iterations:
         learner.learn()
         if learner.iteration % EVERY == 0 or learner.iteration == iterations:
-            for each, opponent in product(seats, OPPONENTS):
-                learner.measure(each, opponent, games=2000)
+            for seat_count, opponent in product(seats, OPPONENTS):
+                learner.measure(seat_count, opponent, games=2000)
             learner.save(state)
             print(*learner.curve[-len(seats) * len(OPPONENTS) :], flush=True)
     with table.open("w", newline="") as file:
@@ -64,7 +64,9 @@ def begin(
     hidden: int,
 ) -> Learner:
     """Return a learner at its first iteration, after it has recorded and imitated what the folder lacks."""
-    plan = Plan({each: games // len(seats) for each in seats}, seed, (hidden, hidden), iterations=iterations)
+    plan = Plan(
+        {seat_count: games // len(seats) for seat_count in seats}, seed, (hidden, hidden), iterations=iterations
+    )
     weights, bot = None, None
     folder.mkdir(parents=True, exist_ok=True)
     if start is not None:
@@ -77,10 +79,11 @@ def begin(
             return Learner(plan, weights[None], fixed=True)
     path = folder / "imitations.npy"
     if not path.exists():
-        for each, done in product(seats, range(0, recorded, 250)):
-            teacher.save(folder, each, min(250, recorded - done), 10**6 * seed + done, bot)
+        for seat_count, first_game in product(seats, range(0, recorded, 250)):
+            teacher.save(folder, seat_count, min(250, recorded - first_game), 10**6 * seed + first_game, bot)
         imitations = [
-            imitate(plan, {each: teacher.load(folder, name, each) for each in seats}) for name in teacher.IMITATED
+            imitate(plan, {seat_count: teacher.load(folder, name, seat_count) for seat_count in seats})
+            for name in teacher.IMITATED
         ]
         np.save(folder / "half.npy", np.stack(imitations))
         (folder / "half.npy").replace(path)

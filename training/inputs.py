@@ -27,13 +27,13 @@ class Inputs:
         self.places: dict[int, Array] = {}  # by seats: their places in the inputs
         self.scales: dict[int, Array] = {}  # by seats: their factors
         self.actions: dict[int, Array] = {}  # by seats: the network's action for each action
-        for each in seats:
-            games = batch("coup", each, 1)
+        for seat_count in seats:
+            games = batch("coup", seat_count, 1)
             used = self._used(games)
-            self.columns[each] = np.array([*used.values()])
-            self.places[each] = np.array([place[number] for number in used])
-            self.scales[each] = np.array([_SCALES.get(name.split()[-1], 1.0) for name, _ in used], np.float32)
-            self.actions[each] = np.array([self.words.index(word) for word in games.action_words])
+            self.columns[seat_count] = np.array([*used.values()])
+            self.places[seat_count] = np.array([place[number] for number in used])
+            self.scales[seat_count] = np.array([_SCALES.get(name.split()[-1], 1.0) for name, _ in used], np.float32)
+            self.actions[seat_count] = np.array([self.words.index(word) for word in games.action_words])
 
     @staticmethod
     def _used(games: batch) -> dict[tuple[str, int], int]:

@@ -87,11 +87,11 @@ class Population:
     def opponents(self, seats: int) -> list[Any]:
         """Return the opponents of a batch, each drawn as often as another."""
         if self.fixed:
-            return [self.play(each, seats) for each in self.imitations]
+            return [self.play(weights, seats) for weights in self.imitations]
         teacher, *others = self.imitations
         networks = (*[self.learner] * 3, *self.elders, *[teacher] * 3, *others)
         doubter = self.play(teacher, seats, doubt=3.0)  # else a liar wins: all others seldom challenge at first
-        return [*(self.play(each, seats) for each in networks), doubter, "honest"]
+        return [*(self.play(weights, seats) for weights in networks), doubter, "honest"]
 
     def draw_elders(self) -> None:
         """Choose the past selves of this iteration."""
@@ -107,8 +107,8 @@ class Learner:
         self.plan, self.inputs = plan, plan.inputs
         sizes = (self.inputs.size, *plan.hidden, len(self.inputs.words) + 1)
         self.network, self.slow, *imitated = (Network(sizes) for _ in range(2 + len(imitations)))
-        for each, weights in zip(imitated, imitations, strict=True):
-            each.weights[:] = weights
+        for imitation, weights in zip(imitated, imitations, strict=True):
+            imitation.weights[:] = weights
         start = imitations[0] if start is None else start
         self.network.weights[:] = self.slow.weights[:] = start
         self.adam, self.iteration = Adam(start.size), 0
@@ -129,7 +129,7 @@ class Learner:
         rate = self.plan.rate * (1 - 0.9 * self.iteration / self.plan.iterations)
         told: list[tuple[float, ...]] = []
         for rows in self._minibatches(len(slow), rng):
-            part = Rollout(*(each[rows] for each in rollout))
+            part = Rollout(*(column[rows] for column in rollout))
             values = self.network.forward(part.inputs)
             gradient, news = self._gradient(values[-1], part, slow[rows])
             told.append(news)
@@ -173,8 +173,8 @@ class Learner:
             goes_on = ~ends[step]
             surprise = rewards[step] + goes_on * values[step + 1] - values[step]
             advantages[step] = surprise + goes_on * plan.trace * advantages[step + 1]
-        found = inputs, masks, actions, logs[:-1], advantages[:-1], (advantages + values)[:-1]
-        return Rollout(*(each.reshape(steps * rows, *each.shape[2:]) for each in found))
+        columns = inputs, masks, actions, logs[:-1], advantages[:-1], (advantages + values)[:-1]
+        return Rollout(*(column.reshape(steps * rows, *column.shape[2:]) for column in columns))
 
     def _minibatches(self, rows: int, rng: np.random.Generator) -> Iterator[Array]:
         for _ in range(self.plan.epochs):
@@ -225,7 +225,7 @@ class Learner:
                 file,
                 weights=self.network.weights,
                 slow=self.slow.weights,
-                imitations=np.stack([each.weights for each in self.people.imitations]),
+                imitations=np.stack([imitation.weights for imitation in self.people.imitations]),
                 moments=self.adam.moments,
                 past=np.stack(self.people.past),
                 counts=np.array([self.iteration, self.adam.steps]),
@@ -239,8 +239,8 @@ class Learner:
         """Continue from a state that `save` wrote."""
         with np.load(path) as state:
             self.network.weights[:], self.slow.weights[:] = state["weights"], state["slow"]
-            for each, weights in zip(self.people.imitations, state["imitations"], strict=True):
-                each.weights[:] = weights
+            for imitation, weights in zip(self.people.imitations, state["imitations"], strict=True):
+                imitation.weights[:] = weights
             self.adam.moments = state["moments"]
             self.people.past = [*state["past"]]
             self.iteration, self.adam.steps = map(int, state["counts"])
@@ -250,9 +250,9 @@ class Learner:
 def imitate(plan: Plan, decisions: dict[int, dict[str, Array]], epochs: int = 12) -> Array:
     """Return the weights of a network that learned the teacher's choices, by seats; print the mean loss of epochs."""
     rng, inputs = np.random.default_rng(plan.seed), plan.inputs
-    encoded = np.concatenate([inputs.encode(seats, each["observations"]) for seats, each in decisions.items()])
-    masks = np.concatenate([inputs.widen(seats, each["masks"]) for seats, each in decisions.items()])
-    actions = np.concatenate([inputs.actions[seats][each["actions"]] for seats, each in decisions.items()])
+    encoded = np.concatenate([inputs.encode(seats, arrays["observations"]) for seats, arrays in decisions.items()])
+    masks = np.concatenate([inputs.widen(seats, arrays["masks"]) for seats, arrays in decisions.items()])
+    actions = np.concatenate([inputs.actions[seats][arrays["actions"]] for seats, arrays in decisions.items()])
     network = Network((inputs.size, *plan.hidden, len(inputs.words) + 1), rng)
     adam = Adam(network.weights.size)
     for epoch in range(epochs):

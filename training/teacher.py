@@ -95,15 +95,15 @@ def record(bots: dict[str, Any], seats: int, games: int, seed: int) -> dict[str,
         return lambda: Recorder(bots[name](), decisions[name.partition("-")[0]])
 
     play({name: watch(name) for name in bots}, games, seats=seats, seed=seed)
-    found: dict[str, dict[str, Array]] = {}
+    arrays_by_bot: dict[str, dict[str, Array]] = {}
     for name, rows in decisions.items():
         observations, masks, actions = zip(*rows, strict=True)
-        found[name] = {
-            "observations": np.stack([np.frombuffer(each, np.int16) for each in observations]),
-            "masks": np.stack([np.frombuffer(each, np.int8) for each in masks]),
+        arrays_by_bot[name] = {
+            "observations": np.stack([np.frombuffer(array, np.int16) for array in observations]),
+            "masks": np.stack([np.frombuffer(array, np.int8) for array in masks]),
             "actions": np.array(actions, np.int64),
         }
-    return found
+    return arrays_by_bot
 
 
 def save(folder: Path, seats: int, games: int, seed: int, learner: Callable[[], Any] | None) -> None:
@@ -120,9 +120,9 @@ def save(folder: Path, seats: int, games: int, seed: int, learner: Callable[[], 
     bots |= {f"{TEACHER}-{at}": lambda: Piped(program) for at in range(2)}
     if learner is not None:
         bots |= {f"learner-{at}": learner for at in range(2)}
-    for name, found in sorted(record(bots, seats, games, seed).items(), key=lambda pair: pair[0] == TEACHER):
+    for name, arrays in sorted(record(bots, seats, games, seed).items(), key=lambda pair: pair[0] == TEACHER):
         half = folder / "half.npz"
-        np.savez_compressed(half, **found)  # type: ignore[arg-type]
+        np.savez_compressed(half, **arrays)  # type: ignore[arg-type]
         half.replace(folder / f"{name}-{seats}-{seed}.npz")
 
 

@@ -98,16 +98,16 @@ def unpack(
     target = _Target(folder, max_files, links_out)
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
-            left = max_bytes
+            bytes_left = max_bytes
             for entry in entries:
                 if entry.size < 0 or entry.issparse():  # possible with pax headers
                     raise ArchiveError("the archive contains a sparse file, or a header is damaged")
-                left -= entry.size
-                if left < 0:
+                bytes_left -= entry.size
+                if bytes_left < 0:
                     raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB")
                 target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
-            while pax and (rest := entries.fileobj.read(_COPY_BYTES)):
-                if any(rest):  # tarfile treats a damaged pax header as the end
+            while pax and (block := entries.fileobj.read(_COPY_BYTES)):
+                if any(block):  # tarfile treats a damaged pax header as the end
                     raise ArchiveError("there is data after the archive's end, or a header is damaged")
     except (tarfile.TarError, ValueError):
         raise ArchiveError("the archive is truncated or damaged") from None
@@ -163,10 +163,10 @@ def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
             if len(entries.infolist()) > max_files:
                 raise ArchiveError(f"the archive contains more than {max_files} files and folders")
             _check_overlap(data, entries)
-            left = max_bytes
+            bytes_left = max_bytes
             for entry in entries.infolist():
-                left -= entry.file_size
-                if left < 0:
+                bytes_left -= entry.file_size
+                if bytes_left < 0:
                     raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB, unpacked")
                 if getattr(entries, "metadata_encoding", None) is None:  # which typeshed lacks
                     _require_readable_name(_name_of(entry))

@@ -41,8 +41,8 @@ class Bot:
         """The command as text without this machine's folders: the bot's own files are relative to `cwd`."""
         if self.is_model:
             return "a language model"
-        program, *rest = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
-        return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *rest])
+        program, *arguments = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
+        return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *arguments])
 
 
 def relocate_bot(bot: Bot, source: Path, target: Path) -> Bot:

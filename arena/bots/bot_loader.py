@@ -43,42 +43,43 @@ from arena.samples import sample_file
 from arena.sandbox import Programs
 
 
-def single_file_command(path: Path, given: Path, programs: Programs) -> tuple[str, ...]:
+def single_file_command(path: Path, named_path: Path, programs: Programs) -> tuple[str, ...]:
     """Return the argv that runs a file; the program is absolute.
 
-    path: absolute. given: the path in messages. Raises BotError if the file can't be run, OSError if it can't be read.
+    path: absolute. named_path: as in messages. Raises BotError if the file can't be run, OSError if it can't be read.
     """
     with path.open("rb") as file:
         first_line = file.read(4_096).split(b"\n", 1)[0]  # more than Linux (256) and macOS (512) read
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
-        return (*_read_shebang(os.fsdecode(first_line[2:]), path, given, programs), str(path))
+        return (*_read_shebang(os.fsdecode(first_line[2:]), path, named_path, programs), str(path))
     if ending in (".ipynb", ".zip"):
         help = "Unpack an archive, or export a notebook with jupyter nbconvert --to script, and name the result."
-        raise BotError(f"{escape_control(given)} isn't a program.\n{help}")
+        raise BotError(f"{escape_control(named_path)} isn't a program.\n{help}")
     if ending == ".py":
         return (programs.python, str(path))
     if ending in RUNNERS:
         program, product = RUNNERS[ending]
         program_path = programs.named(program)
         if program_path is None:
-            raise BotError(f'{escape_control(given)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.')
+            raise BotError(
+                f'{escape_control(named_path)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.'
+            )
         return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
     if ending in COMPILED:
         raise BotError(
-            f"{escape_control(given)} is source code, which must be built.\nMake a folder with its build: arena new "
-            "NAME "
-            f"--lang {COMPILED[ending]}"
+            f"{escape_control(named_path)} is source code, which must be built.\n"
+            f"Make a folder with its build: arena new NAME --lang {COMPILED[ending]}"
         )
     raise BotError(
-        f"{escape_control(given)} has no #! line or known extension (.py, .js, .sh) and isn't executable.\n"
-        f"Add a #! line, or a folder with {MANIFEST}. For a program: {permission_advice('+x', given)}"
+        f"{escape_control(named_path)} has no #! line or known extension (.py, .js, .sh) and isn't executable.\n"
+        f"Add a #! line, or a folder with {MANIFEST}. For a program: {permission_advice('+x', named_path)}"
     )
 
 
-def _read_shebang(line: str, path: Path, given: Path, programs: Programs) -> list[str]:
+def _read_shebang(line: str, path: Path, named_path: Path, programs: Programs) -> list[str]:
     """Return the words of a `#!` line; the program is absolute.
 
     Raises BotError if this program, or the one that env would start, is missing.
@@ -86,34 +87,34 @@ def _read_shebang(line: str, path: Path, given: Path, programs: Programs) -> lis
     words = line.split()  # drops the \r of a file from Windows, too
     if not words or "\0" in line:
         raise BotError(
-            f"{escape_control(given)} begins with #! but doesn't name a program.\nWrite for example #!/usr/bin/env "
-            "python3"
+            f"{escape_control(named_path)} begins with #! but doesn't name a program.\n"
+            "Write for example #!/usr/bin/env python3"
         )
-    program, *rest = words
+    program, *arguments = words
     program_path = programs.find(program, path.parent)
     needed = program
     if program_path is not None and Path(program).name == "env":
-        if rest and rest[0].startswith("-S"):
+        if arguments and arguments[0].startswith("-S"):
             # env splits the text after -S by its own quoting rules, so it gets the text as one word, as from Linux.
-            rest = [line.split(maxsplit=1)[1].strip()]
-        started = _program_of_env(rest)
+            arguments = [line.split(maxsplit=1)[1].strip()]
+        started = _program_of_env(arguments)
         absolute = None if started is None else programs.find(started, path.parent)
         if started is not None and absolute is None:
             program_path, needed = None, started
-        elif absolute is not None and programs.path is not None and rest[0] == started:
-            program_path, rest = absolute, rest[1:]
+        elif absolute is not None and programs.path is not None and arguments[0] == started:
+            program_path, arguments = absolute, arguments[1:]
     if program_path is None:
         where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
         raise BotError(
-            f'{escape_control(given)} is run by "{escape_control(needed)}" (its #! line), which {where}.\n'
+            f'{escape_control(named_path)} is run by "{escape_control(needed)}" (its #! line), which {where}.\n'
             "Install the program, or change the #! line."
         )
-    return [program_path, *rest]
+    return [program_path, *arguments]
 
 
-def _program_of_env(rest: Sequence[str]) -> str | None:
+def _program_of_env(arguments: Sequence[str]) -> str | None:
     """Return the program that `env REST` starts; None if that depends on options of env."""
-    words = list(rest)
+    words = list(arguments)
     if words and words[0].startswith("-S"):
         words = words[0][2:].split()
     while words and "=" in words[0]:
@@ -353,21 +354,21 @@ def _normalised_command(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def _split_argument(argument: str) -> tuple[str | None, Path]:
     """Split `name=path`; the name is None when the argument is a path."""
-    name, equals, rest = argument.partition("=")
+    name, equals, bot_path = argument.partition("=")
     if not equals or "/" in name or os.path.lexists(argument):
-        name, rest = "", argument
+        name, bot_path = "", argument
     elif not name:
         raise BotError(f'"{escape_control(argument)}" has no name before the "=".\nWrite NAME=PATH, or PATH alone.')
-    if not rest:
+    if not bot_path:
         raise BotError(f'"{escape_control(argument)}" has no path after the "=".\nA bot is PATH or NAME=PATH.')
     # Shells leave the ~ in name=~/bot.py alone.
-    return (name, Path(os.path.expanduser(rest))) if name else (None, Path(rest))
+    return (name, Path(os.path.expanduser(bot_path))) if name else (None, Path(bot_path))
 
 
-def find_sample(given: str) -> Path | None:
+def find_sample(argument: str) -> Path | None:
     """Return the path of `sample:NAME`; None for any other argument. Raises BotError for an unknown sample."""
     try:
-        return sample_file(given)
+        return sample_file(argument)
     except ValueError as problem:
         raise BotError(str(problem)) from None
 
@@ -377,24 +378,24 @@ def find_sample(given: str) -> Path | None:
 _MAX_MANIFEST_BYTES = 1 << 16
 
 
-def _resolve_bot(given: Path, programs: Programs, root: Path = Path()) -> Bot:
+def _resolve_bot(named_path: Path, programs: Programs, root: Path = Path()) -> Bot:
     """Resolve one bot; its name isn't checked yet."""
-    path = _absolute_path(root / given)
+    path = _absolute_path(root / named_path)
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise missing_bot_error(given, path) from None
+        raise missing_bot_error(named_path, path) from None
     if path.name == MANIFEST and stat.S_ISREG(mode):
-        return _resolve_folder(path.parent, given.parent, programs)
+        return _resolve_folder(path.parent, named_path.parent, programs)
     if stat.S_ISDIR(mode):
-        return _resolve_folder(path, given, programs)
+        return _resolve_folder(path, named_path, programs)
     if not stat.S_ISREG(mode):
         raise BotError(
-            f"{escape_control(given)} isn't a file or a folder.\nA bot is a file, or a folder with {MANIFEST}."
+            f"{escape_control(named_path)} isn't a file or a folder.\nA bot is a file, or a folder with {MANIFEST}."
         )
     digest = digest_of(path)
     return Bot(
-        path.stem, path, single_file_command(path, given, programs), path.parent, None, digest, kit_of_file(path)
+        path.stem, path, single_file_command(path, named_path, programs), path.parent, None, digest, kit_of_file(path)
     )
 
 
@@ -405,12 +406,12 @@ def _absolute_path(path: Path) -> Path:
     return Path(os.path.realpath(path.parent), path.name)  # Path.resolve raises RuntimeError on a loop of links
 
 
-def missing_bot_error(given: Path, path: Path) -> BotError:
-    """Return the error for a bot, named as `given`, whose `path` doesn't exist."""
+def missing_bot_error(named_path: Path, path: Path) -> BotError:
+    """Return the error for a bot, named as `named_path`, whose `path` doesn't exist."""
     meant = [name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix)][:1]
     return BotError(
-        f"{escape_control(given)} doesn't exist.\n"
-        + (f"Did you mean {escape_control(given.with_name(meant[0]))}? " if meant else "")
+        f"{escape_control(named_path)} doesn't exist.\n"
+        + (f"Did you mean {escape_control(named_path.with_name(meant[0]))}? " if meant else "")
         + f"A bot is a file, or a folder with {MANIFEST}."
     )
 
@@ -436,28 +437,30 @@ def _is_manifest_like(path: Path) -> bool:
     return any(line.partition(b"=")[0].strip() == b"run" and b"=" in line for line in text.splitlines())
 
 
-def _manifest_advice(folder: Path, given: Path) -> str:
+def _manifest_advice(folder: Path, named_folder: Path) -> str:
     """Return what to do about a folder without a manifest, by what the folder contains."""
     names = sorted(os.listdir(folder))
     other = f'name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
     for name in names:
         if _is_bot_like(folder / name, MANIFEST):
-            return f"Name the folder in it that has a {MANIFEST}: {escape_control(given / name)}"
+            return f"Name the folder in it that has a {MANIFEST}: {escape_control(named_folder / name)}"
     for name in names:
         if _is_manifest_like(folder / name):
             return f"Rename {escape_control(name)} in it to {MANIFEST}, or {other}"
     return other[0].upper() + other[1:]
 
 
-def _resolve_folder(folder: Path, given: Path, programs: Programs) -> Bot:
-    """Return the bot of a folder with a manifest. given: the folder as the user named it, for messages.
+def _resolve_folder(folder: Path, named_folder: Path, programs: Programs) -> Bot:
+    """Return the bot of a folder with a manifest. named_folder: as the user named it, for messages.
 
     Its program may be missing if the manifest has a build, which makes it. Raises BotError.
     """
-    where = given / MANIFEST
+    where = named_folder / MANIFEST
     file = folder / MANIFEST
     if not file.is_file():
-        raise BotError(f"{escape_control(given)} is a folder without {MANIFEST}.\n{_manifest_advice(folder, given)}")
+        raise BotError(
+            f"{escape_control(named_folder)} is a folder without {MANIFEST}.\n{_manifest_advice(folder, named_folder)}"
+        )
     digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
     manifest = read_manifest(file, where)
     name = folder.name

@@ -178,16 +178,16 @@ def _excerpt_log(output: BinaryIO, *sought: re.Pattern[bytes]) -> BuildLogExcerp
     cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
         return BuildLogExcerpt(_shorten(lines), cut)
-    at = next((place for each in sought if (place := _first_match(lines, each)) is not None), 0)
-    first, rest = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
+    at = next((place for pattern in sought if (place := _first_match(lines, pattern)) is not None), 0)
+    first, last = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
     left_out = at > 0
     if size > _HEAD_BYTES:
         output.seek(size - _TAIL_BYTES)
-        rest = [_GAP, *_lines(output.read(_TAIL_BYTES))[-_LAST_LINES:]]
-    elif len(rest) > _LAST_LINES:
-        rest = [_GAP, *rest[-_LAST_LINES:]]
+        last = [_GAP, *_lines(output.read(_TAIL_BYTES))[-_LAST_LINES:]]
+    elif len(last) > _LAST_LINES:
+        last = [_GAP, *last[-_LAST_LINES:]]
         left_out = True
-    return BuildLogExcerpt(_shorten([*([_GAP] if at else []), *first, *rest]), cut or left_out)
+    return BuildLogExcerpt(_shorten([*([_GAP] if at else []), *first, *last]), cut or left_out)
 
 
 _GAP = b"[...]"
@@ -351,7 +351,7 @@ def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float)
     """Read the output of a build until it ends, and return its exit; or the reason for stopping it."""
     box.close_stdin()
     deadline = time.monotonic() + timeout_s
-    left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
+    bytes_left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
     too_much = {box.stdout: f"wrote more than {_MAX_OUTPUT_BYTES >> 20} MB", box.stderr: _PRINTED_TOO_MUCH}
     poll = select.poll()
@@ -362,8 +362,8 @@ def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float)
         ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if ended is None else 0)]
         for descriptor in ready:
             data = _read(descriptor)
-            left[descriptor] -= len(data or b"")
-            if left[descriptor] < 0:
+            bytes_left[descriptor] -= len(data or b"")
+            if bytes_left[descriptor] < 0:
                 return too_much[descriptor]
             if data:
                 files[descriptor].write(data)

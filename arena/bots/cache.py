@@ -110,16 +110,16 @@ class BotCache:
                     copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
                 elif time.time() - status.st_mtime > _STALE_S:
                     remove_tree(path)
-        left = sum(size for _, _, size in copies)
+        total_bytes = sum(size for _, _, size in copies)
         for _, path, size in sorted(copies):
-            if left <= max_bytes:
+            if total_bytes <= max_bytes:
                 return
             lock = lock_folder(path)
             if lock is not None:
                 with suppress(OSError):
                     grave = path.rename(Path(tempfile.mkdtemp(prefix="gone-", dir=self._folder)) / path.name)
                     remove_tree(grave.parent)
-                    left -= size
+                    total_bytes -= size
                 os.close(lock)
 
     def _copy_path(self, bot: PortableBot) -> Path:
@@ -188,11 +188,13 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     commit = _git_text(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
     inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
     inside = "" if inside == "." else inside
-    gone = f"{label}: {escape_control(inside)} isn't in commit {commit[:12]}; only committed files can be compared"
-    kind = _git_text(Path(top), gone, "cat-file", "-t", f"{commit}:{inside}").strip()
+    error_text = (
+        f"{label}: {escape_control(inside)} isn't in commit {commit[:12]}; only committed files can be compared"
+    )
+    kind = _git_text(Path(top), error_text, "cat-file", "-t", f"{commit}:{inside}").strip()
     above, name = (inside, None) if kind == "tree" else os.path.split(inside)
     title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
-    archive = _run_git(Path(top), gone, "archive", "--format=tar", f"{commit}:{above}")
+    archive = _run_git(Path(top), error_text, "archive", "--format=tar", f"{commit}:{above}")
     try:
         copy = extract_bot(archive, title, folder)
     except ArchiveError as problem:
@@ -206,10 +208,10 @@ def _git_text(where: Path, problem: str, *words: str) -> str:
 
 def _run_git(where: Path, problem: str, *words: str) -> bytes:
     try:
-        done = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
+        process = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
     except FileNotFoundError:
         raise BotError(f"{problem}: git isn't installed.\nInstall git, or name a folder.") from None
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if process.returncode:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
         raise BotError(f"{problem}.\n{escape_control(lines[-1]) if lines else 'git printed no details.'}")
-    return done.stdout
+    return process.stdout

@@ -143,10 +143,10 @@ def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
                 "reads them."
             )
         budget.spend(status.st_size)
-        left = status.st_size
+        bytes_left = status.st_size
         while piece := file.read(_READ_BYTES):
-            left -= len(piece)
-            if left < 0:
+            bytes_left -= len(piece)
+            if bytes_left < 0:
                 raise BotError(
                     f"{escape_control(path)} has more bytes than its reported size.\n"
                     "Use ordinary files, and don't change them while the arena reads them."

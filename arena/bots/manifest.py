@@ -109,7 +109,7 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         fields = Fields.model_validate(data)
     except ValidationError as error:
         # An unknown field first: it may be the missing one, misspelt.
-        problem = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        problem = min(error.errors(), key=lambda problem_found: problem_found["type"] != "extra_forbidden")
         field = escape_control(str(problem["loc"][0]))
         if problem["type"] == "extra_forbidden":
             message = f'unknown field "{field}"{_suggestion(field, _FIELDS)}\nThe fields are {", ".join(_FIELDS)}.'
@@ -129,9 +129,9 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
     return Manifest(fields.name, _parse_command(fields.run, "run", where), built, fields.kit)
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
+def _suggestion(word: str, known_words: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown word, with the most similar known one."""
-    meant = get_close_matches(word, known, n=1)
+    meant = get_close_matches(word, known_words, n=1)
     return f"; did you mean {meant[0]}?" if meant else "."
 
 
@@ -207,8 +207,8 @@ def no_program(where: Path, field: str, word: str, folder: Path, programs: Progr
         return f'{start}isn\'t there.\nWrite {field} = "python3 ..."'
     if programs.path is None:
         return f"{start}isn't on PATH.\nInstall it, or write the program's path."
-    here = shutil.which(word)
-    reason = "isn't in the sandbox" if here is None else f"the sandbox lacks; yours is {escape_control(here)}"
+    host_path = shutil.which(word)
+    reason = "isn't in the sandbox" if host_path is None else f"the sandbox lacks; yours is {escape_control(host_path)}"
     return f"{start}{reason}.\n{IN_BOXES}"
 
 

@@ -47,8 +47,8 @@ class PortableBot:
         """
         if not self.argv:  # a model
             return Bot(self.name, place, (), place, None, self.digest)
-        first, *rest = self.argv
-        argv = (self._program(first, place, programs), *(_resolve_word(place, word) for word in rest))
+        first, *arguments = self.argv
+        argv = (self._program(first, place, programs), *(_resolve_word(place, word) for word in arguments))
         return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
 
     def _program(self, word: str, place: Path, programs: Programs) -> str:
@@ -69,8 +69,8 @@ def make_portable(bot: Bot, programs: Programs) -> PortableBot:
     """
     if bot.is_model:
         return PortableBot(bot.name, bot.digest, ())
-    first, *rest = bot.argv
-    words = (_portable_program(first, bot.path, programs), *(_portable_word(bot.path, word) for word in rest))
+    first, *arguments = bot.argv
+    words = (_portable_program(first, bot.path, programs), *(_portable_word(bot.path, word) for word in arguments))
     return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)
 
 

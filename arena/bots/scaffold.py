@@ -55,7 +55,9 @@ def new_bot(path: Path, language: str) -> NewBot:
         for file in () if is_model else kit_files(language):
             shutil.copyfile(file, folder / file.name)
         folder.rename(path)
-    return NewBot(name, path, language, path / starter, tuple(each for each in needs if shutil.which(each) is None))
+    return NewBot(
+        name, path, language, path / starter, tuple(program for program in needs if shutil.which(program) is None)
+    )
 
 
 def _require_valid_name(path: Path) -> str:
@@ -76,10 +78,10 @@ def _require_valid_name(path: Path) -> str:
 def _copy_sample(source: Path, target: Path) -> None:
     """Copy a folder without generated files; the copies are writable even if the arena's files aren't."""
     target.mkdir()
-    for each in sorted(source.iterdir()):
-        if any(each.match(made) for made in _NOT_COPIED):
+    for entry in sorted(source.iterdir()):
+        if any(entry.match(made) for made in _NOT_COPIED):
             continue
-        if each.is_dir():
-            _copy_sample(each, target / each.name)
+        if entry.is_dir():
+            _copy_sample(entry, target / entry.name)
         else:
-            shutil.copyfile(each, target / each.name)
+            shutil.copyfile(entry, target / entry.name)

@@ -225,9 +225,11 @@ class _BoundedFile(io.FileIO):
     def write(self, data: Any, /) -> int:
         if self.tell() + len(data) > MAX_UNPACKED_BYTES + _MAX_HEADER_BYTES:
             raise _too_large()
-        self.failed, left = True, memoryview(data)
-        while left:
-            left = left[super().write(left) :]  # on a full disk, a part is written before the next write fails
+        self.failed, unwritten = True, memoryview(data)
+        while unwritten:
+            unwritten = unwritten[
+                super().write(unwritten) :
+            ]  # on a full disk, a part is written before the next write fails
         self.failed = False
         return len(data)
 

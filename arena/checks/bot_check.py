@@ -195,10 +195,12 @@ class BotCheck:
     def build_advice(self, help: str, log: Path) -> str:
         """Return the advice of the first rule that matches the build's log, or else a general one, and `help`."""
         seen = self.make_context("exited", None, self.bot.build or ())
-        found = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
-        usual = found == diagnose_fault(FaultContext("exited")).advice
+        advice = diagnose_fault(replace(seen, stderr=log.read_bytes())).advice
+        usual = advice == diagnose_fault(FaultContext("exited")).advice
         general = {"" if help.startswith("Correct") else "Correct the first error that the build printed.": 0, help: 0}
-        return "\n".join(filter(None, general) if usual else {found: 0, help: 0} if help != bots.IN_BOXES else [found])
+        return "\n".join(
+            filter(None, general) if usual else {advice: 0, help: 0} if help != bots.IN_BOXES else [advice]
+        )
 
     # -- processes
 
@@ -266,8 +268,8 @@ class BotCheck:
     def needs_more_games(self, table: ScriptedTable) -> bool:
         """Return whether a process has to play another game, to reach the minimum of requests and of two games."""
         counts = table.counts
-        few = len(counts.choices) < _MIN_REQUESTS and counts.games < _MAX_GAMES and not self.is_slow(table)
-        return few or counts.games < 2
+        has_few_requests = len(counts.choices) < _MIN_REQUESTS and counts.games < _MAX_GAMES and not self.is_slow(table)
+        return has_few_requests or counts.games < 2
 
     def is_slow(self, table: ScriptedTable) -> bool:
         """Return whether a process has used `enough_s`."""
@@ -402,12 +404,15 @@ class BotCheck:
                 table.greet(self.settings.hello_s)
                 counts = table.counts
                 while (
-                    (left := (request_kinds(rules) | (RARE_FORMS if rules is first else frozenset())) - counts.forms)
+                    (
+                        missing_kinds := (request_kinds(rules) | (RARE_FORMS if rules is first else frozenset()))
+                        - counts.forms
+                    )
                     and counts.games < _MAX_GAMES
                     and not self.is_slow(table)
                 ):
                     yield from self.report_progress(f"{rules.name}, {_request_count(len(counts.choices))}")
-                    table.play(left, override=True)
+                    table.play(missing_kinds, override=True)
                 table.require_valid_statements()
             names.append(rules.name)
             for kind, count in counts.asked.items():
@@ -460,9 +465,13 @@ class BotCheck:
         self.is_stderr_reported = True
         if self.findings.traceback:
             helper = helper_process(self.findings.traceback)
-            found = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.findings.traceback)))
-            text = f"a traceback{f' of {helper}' * bool(helper)}, although each request had its reply: {found.message}"
-            yield replace(self.make_step(Severity.NOTE, text, found.advice), stderr=excerpt(self.findings.traceback))
+            diagnosis = diagnose_fault(replace(self.make_context("exited"), stderr=b"\n".join(self.findings.traceback)))
+            text = (
+                f"a traceback{f' of {helper}' * bool(helper)}, although each request had its reply: {diagnosis.message}"
+            )
+            yield replace(
+                self.make_step(Severity.NOTE, text, diagnosis.advice), stderr=excerpt(self.findings.traceback)
+            )
         if self.findings.stderr_bytes > _MUCH_STDERR:
             text = (
                 f"{self.findings.stderr_bytes / 1000:,.0f} KB for each request, and writing that takes the bot's time"

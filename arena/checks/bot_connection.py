@@ -294,12 +294,12 @@ class BotConnection:
 
     def _read_by(self) -> frozenset[int]:
         """Return the processes that have the bot's input as their standard input."""
-        found = set()
+        pids = set()
         for task in self.box.cpu_usage() or {}:
             with suppress(OSError):
                 if os.readlink(f"/proc/{task}/fd/0") == os.readlink(f"/proc/self/fd/{self.box.stdin}"):
-                    found.add(min(map(int, os.listdir(f"/proc/{task}/task"))))  # threads have their process's
-        return frozenset(found)
+                    pids.add(min(map(int, os.listdir(f"/proc/{task}/task"))))  # threads have their process's
+        return frozenset(pids)
 
     def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, *, charged: bool = False) -> bytes | None:
         """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.
@@ -307,13 +307,13 @@ class BotConnection:
         `charged`: time in which the bot waited for a core isn't counted.
         """
         while not self._ready:
-            left = within_s - waited()
-            if left <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
+            left_s = within_s - waited()
+            if left_s <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
                 return None
-            if charged and self._is_idle(within_s - left):
+            if charged and self._is_idle(within_s - left_s):
                 self._meter.settle(self._clock(), 0)
                 return None
-            if not self._poll_output(min(_TICK_MS, max(1, int(left * 1000)))) and self.box.exit() is not None:
+            if not self._poll_output(min(_TICK_MS, max(1, int(left_s * 1000)))) and self.box.exit() is not None:
                 for _ in range(_MAX_READS):
                     if not self._poll_output(0):
                         break

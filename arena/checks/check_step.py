@@ -98,14 +98,14 @@ def excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
 
 def _omit_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
     """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
-    kept: list[bytes] = []
+    own_lines: list[bytes] = []
     inside = False
     for line in stderr:
         inside = inside and line.startswith(b"    ") and not line.lstrip().startswith(b"at ")
         foreign = line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(w in line for w in _FOREIGN)
-        if foreign and line.startswith(b"\t/") and kept:
-            kept.pop()  # the function, in the line above its place
+        if foreign and line.startswith(b"\t/") and own_lines:
+            own_lines.pop()  # the function, in the line above its place
         inside = inside or (foreign and line.startswith(b"  File "))
         if not foreign and not inside:
-            kept.append(line)
-    return kept
+            own_lines.append(line)
+    return own_lines

@@ -62,12 +62,12 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
                     yield place, replace(step, number=next(numbers[place]))
                 else:
                     held[place].append(step)
-        for each in checks:
-            each.shares = any(
-                other is not each and other.fit and other.bot.cwd == each.bot.cwd for other in checks if each.fit
+        for check in checks:
+            check.shares = any(
+                other is not check and other.fit and other.bot.cwd == check.bot.cwd for other in checks if check.fit
             )
         queues = [SimpleQueue[CheckStep | None]() for _ in arguments]
-        ended = [threads.submit(_run_check, each, queue) for each, queue in zip(checks, queues, strict=True)]
+        ended = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
         for place, queue in enumerate(queues):
             for step in held[place]:
                 yield place, replace(step, number=next(numbers[place]))

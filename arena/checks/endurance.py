@@ -128,7 +128,9 @@ class Endurance:
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""
-        return sorted((each for each in self.growths() if each.limit_at < _HORIZON), key=lambda each: each.limit_at)
+        return sorted(
+            (growth for growth in self.growths() if growth.limit_at < _HORIZON), key=lambda growth: growth.limit_at
+        )
 
 
 def _growth_of(resource: Resource, points: Sequence[tuple[int, float]]) -> Iterator[Growth]:

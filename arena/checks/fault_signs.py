@@ -35,9 +35,9 @@ def stderr_has(patterns: str, when: Callable[[FaultContext], object] = lambda se
 
 
 def _match_line(line: str, before: str, star: str, after: str) -> str:
-    _, found, rest = line.partition(before) if before else ("", "*", line)
-    name, end, _ = rest.partition(after) if after else (rest, "*", "")
-    if not found or not end:
+    _, mark, tail = line.partition(before) if before else ("", "*", line)
+    name, end, _ = tail.partition(after) if after else (tail, "*", "")
+    if not mark or not end:
         return ""
     return name.rpartition(": ")[2].strip("'\"\u2018\u2019 ") if star else line.strip()
 
@@ -182,19 +182,19 @@ def _find_error(lines: Sequence[str]) -> str:
 
     The line after a traceback counts as well as names of errors, failed assertions of C, and the kit's own messages.
     """
-    found, within = "", False
+    error_line, within = "", False
     for line, below in zip_longest(lines, lines[1:], fillvalue=""):
         if line.startswith("Traceback (most recent call last):"):
             within = True
         elif within and line and not line.startswith((" ", "\t")):
-            found, within = line, False
+            error_line, within = line, False
         elif line.startswith(_ERRORS) or line.partition(":")[0].endswith(("Error", "Exception")):
-            found = line
+            error_line = line
         elif "Assertion `" in line or line.endswith(("Error)", "Exception)")) or ".pl line " in line:
-            found = found or line
+            error_line = error_line or line
         elif line.startswith("coup_kit: ") and " failed " in line:
-            found = found or (below.strip() if below.startswith("  ") else line)
-    return found
+            error_line = error_line or (below.strip() if below.startswith("  ") else line)
+    return error_line
 
 
 def helper_process(stderr: Sequence[bytes]) -> str:
@@ -216,27 +216,33 @@ def own_place(seen: FaultContext) -> str:
     frames = [
         pair for pair in pairwise(lines) if pair[0].startswith('File "') and not any(w in pair[0] for w in FOREIGN)
     ]
-    path, _, rest = frames[-1][0][6:].partition('", line ') if frames else ("", "", "")
+    path, _, tail = frames[-1][0][6:].partition('", line ') if frames else ("", "", "")
     if path:
-        return f", in {os.path.basename(path)}, line {rest.partition(',')[0]}: {frames[-1][1]}"
+        return f", in {os.path.basename(path)}, line {tail.partition(',')[0]}: {frames[-1][1]}"
     names = {os.path.basename(name) for name in (*seen.files, *seen.argv) if name.endswith(_STACK_FILES)}
-    found = ((line, name) for line in lines for name in sorted(names) if f"{name}:" in line)
-    return next((f", in {name}, line {rest}" for line, name in found if (rest := _number_after(line, f"{name}:"))), "")
+    named_lines = ((line, name) for line in lines for name in sorted(names) if f"{name}:" in line)
+    return next(
+        (f", in {name}, line {tail}" for line, name in named_lines if (tail := _number_after(line, f"{name}:"))), ""
+    )
 
 
 _STACK_FILES = (".js", ".mjs", ".cjs", ".java", ".go", ".rb", ".lua", ".kt")  # their errors name the line in a stack
 
 
 def _number_after(line: str, mark: str) -> str:
-    rest = line.partition(mark)[2]
-    return rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    tail = line.partition(mark)[2]
+    return tail[: len(tail) - len(tail.lstrip("0123456789"))]
 
 
 def field_help(error: str) -> str:
     """Return which messages have the field whose absence is an error."""
     name = error.partition("KeyError: '")[2].partition("'")[0]
-    known = FIELD_PLACES.get(name)
-    return f"{name}: {known}" if known else "not each message, move and event has all fields, nor all rules your roles"
+    places_text = FIELD_PLACES.get(name)
+    return (
+        f"{name}: {places_text}"
+        if places_text
+        else "not each message, move and event has all fields, nor all rules your roles"
+    )
 
 
 _NOTHING = ("NoneType", "NullPointer", "nil pointer", "of null", "of undefined", "on a `None`")
@@ -363,8 +369,8 @@ def compared_texts(seen: FaultContext) -> str:
     lines = (
         seen.source.split(b"\n") if is_silent(seen) and not seen.ended and language_of(seen) in ("java", "c") else []
     )
-    found = ((number, line) for number, line in enumerate(lines, 1) if b'== "' in line or b'" ==' in line)
-    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in found), "")
+    comparisons = ((number, line) for number, line in enumerate(lines, 1) if b'== "' in line or b'" ==' in line)
+    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in comparisons), "")
 
 
 def missing_pool(seen: FaultContext) -> object:
@@ -377,8 +383,8 @@ def exit_call(seen: FaultContext) -> str:
     """Return the line of the program that ended it with its exit code."""
     code, lines = seen.facts.exit_code, seen.source.split(b"\n") if seen.ended else []
     words = () if code is None else (b"exit(%d)" % code, b"exit(%d);" % code, *((b"exit()",) if code == 0 else ()))
-    found = ((number, line) for number, line in enumerate(lines, 1) if any(word in line.lower() for word in words))
-    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in found), "")
+    calls = ((number, line) for number, line in enumerate(lines, 1) if any(word in line.lower() for word in words))
+    return next((f"line {number}: {line.strip().decode(errors='replace')}" for number, line in calls), "")
 
 
 def no_call(seen: FaultContext) -> str:
@@ -391,7 +397,7 @@ def no_call(seen: FaultContext) -> str:
     with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         body = ast.parse(seen.source).body
         passive = (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom, ast.Assign)
-        if body and all(isinstance(each, passive) or _is_docstring(each) for each in body):
+        if body and all(isinstance(statement, passive) or _is_docstring(statement) for statement in body):
             return "it defines functions or classes, but calls none"
     return ""
 
@@ -452,5 +458,5 @@ def language_of(seen: FaultContext) -> str:
     marks = {mark for word in words for mark in (word.rstrip("-.0123456789"), os.path.splitext(word)[1])}
     ends = {os.path.splitext(path)[1] for path in seen.files if not path.startswith("../")}
     started = (key for mark, key in BY_MARK.items() if key != "shell" and mark in marks)
-    compiled = (key for key, each in LANGUAGES.items() if not ends.isdisjoint(each.sources))
+    compiled = (key for key, language in LANGUAGES.items() if not ends.isdisjoint(language.sources))
     return next(started, "shell" if is_shell(seen) else next(compiled, ""))

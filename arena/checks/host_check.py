@@ -184,8 +184,8 @@ def check_languages() -> Finding:
     text = ", ".join(visible) or "none"
     text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(elsewhere)}" * bool(elsewhere)
     text += f"; not found: {', '.join(missing)}" * bool(missing)
-    wanted = tuple(_PACKAGES[program] for program in elsewhere or missing)
-    problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, wanted) if wanted else text
+    packages = tuple(_PACKAGES[program] for program in elsewhere or missing)
+    problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, packages) if packages else text
     return _make_finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
 
 
@@ -204,14 +204,14 @@ def _check_memory(root: Path) -> Iterator[Finding]:
     total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
     if total is None:
         return
-    has, each = int(total[1]) >> 10, Limits().memory_mb
-    free, needed = has - _HOST_MB, cores * _SEATS * each
+    has, bot_mb = int(total[1]) >> 10, Limits().memory_mb
+    free, needed = has - _HOST_MB, cores * _SEATS * bot_mb
     bots = f"{has} MB; the bots of {cores} parallel matches, one a core, can use {needed} MB"
     if needed <= free:
         yield _make_finding("memory", Severity.OK, bots)
         return
     text = f"{bots}; if memory runs out, the kernel kills bots and their matches are void"
-    jobs = free // (_SEATS * each)
+    jobs = free // (_SEATS * bot_mb)
     if jobs >= 1:
         smaller = max(1, free // (cores * _SEATS))
         problem = sandbox.HostProblem(text, sandbox.Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")

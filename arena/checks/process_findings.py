@@ -55,13 +55,13 @@ class ProcessFindings:
     def report_uncalled_methods(self) -> CheckStep:
         """Report methods with misspelt names, which the bot's kit lists on standard error."""
         names = [line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled]
-        known = [name for name in names if name.lower() in _METHODS]
+        hooks = [name for name in names if name.lower() in _METHODS]
         what = "a method isn't part of the kit"
         help = "spell method names as the kit does; otherwise the first legal move is played"
-        if known:
-            what = f"the kit never calls {known[0]}, because of its parameters or its result"
-            form = "(game *Game) *Move" if known[0][0].isupper() else "(Game game), which returns a Move"
-            help = f"give it the kit's signature: {known[0]}{form}"
+        if hooks:
+            what = f"the kit never calls {hooks[0]}, because of its parameters or its result"
+            form = "(game *Game) *Move" if hooks[0][0].isupper() else "(Game game), which returns a Move"
+            help = f"give it the kit's signature: {hooks[0]}{form}"
         return CheckStep("methods", Severity.WARN, what, advice=help, stderr=tuple(self.uncalled)[:SHOWN_LINES])
 
     def report_times(self, hello_s: float, settings: MatchSettings) -> CheckStep:
@@ -82,6 +82,8 @@ class ProcessFindings:
                 return CheckStep("times", Severity.WARN, text, advice=f"{help}{timing.limit_ms} ms (clock.limit_ms)")
         if high <= timing.limit_ms:
             return CheckStep("times", Severity.OK, text)
-        left = timing.bank_ms / (high - timing.limit_ms)
-        help = f"end each search within limit_ms: {left:.0f} requests like the slowest use up a game's time bank"
+        requests_left = timing.bank_ms / (high - timing.limit_ms)
+        help = (
+            f"end each search within limit_ms: {requests_left:.0f} requests like the slowest use up a game's time bank"
+        )
         return CheckStep("times", Severity.WARN, text, advice=help)

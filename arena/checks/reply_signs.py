@@ -35,8 +35,8 @@ def not_a_number(seen: FaultContext) -> object:
 
 def text_before_reply(seen: FaultContext) -> object:
     """Return text before the reply on its line, from input("...") or a print without a newline."""
-    text, brace, rest = seen.line.partition("{")
-    return is_no_json(seen) and parse_object(f"{brace}{rest}".encode()) and text.strip()
+    text, brace, tail = seen.line.partition("{")
+    return is_no_json(seen) and parse_object(f"{brace}{tail}".encode()) and text.strip()
 
 
 _ID_FAULTS = ("bad_reply", "wrong_id", "stray_line", "timeout")

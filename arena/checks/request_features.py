@@ -93,20 +93,20 @@ def explain_illegal_move(request: _Object, move: object) -> str:
     legal = request.get("legal")
     if not isinstance(move, dict) or not move or not isinstance(legal, list) or not legal:
         return ""
-    known = {key for each in legal for key in each}
-    if "action" in known and str(move.get("action")) in map(str, Action):
+    known_fields = {key for legal_move in legal for key in legal_move}
+    if "action" in known_fields and str(move.get("action")) in map(str, Action):
         return _explain_action(request, legal, move)
     shown, cards = move.get("show"), (request.get("you") or {}).get("cards") or ()
     if request.get("kind") == "prove" and isinstance(shown, str) and shown not in cards:
         return f"the bot shows a {shown}, but doesn't hold one"
-    other = "" if move.keys() & known else f": it answers another kind of request than {request.get('kind')}"
+    other = "" if move.keys() & known_fields else f": it answers another kind of request than {request.get('kind')}"
     return f"{json.dumps(move)} isn't legal now{other}"
 
 
 def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> str:
     """Return why a move with an action isn't in `legal`, by the first of the move's parts that is wrong."""
     action, target, you = move["action"], move.get("target"), request.get("you") or {}
-    actions = list(dict.fromkeys(each["action"] for each in legal if "action" in each))
+    actions = list(dict.fromkeys(legal_move["action"] for legal_move in legal if "action" in legal_move))
     if extra := sorted(move.keys() - {"action", "target"}):
         return f"the move has fields that no legal move has: {', '.join(extra)}"
     if isinstance(target, str) and target.isdecimal():
@@ -120,7 +120,11 @@ def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> st
         forced = ", because at 10 coins a player must coup" * (actions == ["coup"])
         only = f", only {' or '.join(actions)}{forced}" if len(actions) < 3 else ""
         return f"{action} isn't legal now{only}"
-    targets = [str(each["target"]) for each in legal if each.get("action") == action and "target" in each]
+    targets = [
+        str(legal_move["target"])
+        for legal_move in legal
+        if legal_move.get("action") == action and "target" in legal_move
+    ]
     zero = " (if it is 0: omitempty, or a test of its truth, leaves it out)" * ("0" in targets)
     what = f"the target {json.dumps(target)}" if "target" in move else f"no target{zero}"
     return f"{action} has {what}; legal targets: {', '.join(targets) or 'none'}"

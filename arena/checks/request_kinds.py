@@ -29,15 +29,15 @@ def all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:
 
 def is_beyond(request: dict[str, Any], rules: Ruleset) -> bool:
     """Return whether a request has a kind, a role or an action that these rules don't have."""
-    known = {*map(str, rules.roles), *(str(row.action) for row in rules.actions)}
+    known_words = {*map(str, rules.roles), *(str(row.action) for row in rules.actions)}
     moves = request.get("legal", ())
     words = {word for move in moves for word in (move.get("action"), move.get("block"), move.get("lose")) if word}
-    return request.get("kind", "turn") not in request_kinds(rules) or not words <= known
+    return request.get("kind", "turn") not in request_kinds(rules) or not words <= known_words
 
 
 def covering_rulesets(games: Sequence[Ruleset]) -> list[Ruleset]:
     """Return a few rulesets that together have all kinds of request, chosen greedily."""
-    few: list[Ruleset] = []
-    while left := all_kinds(games) - all_kinds(few):
-        few.append(max(games, key=lambda rules: len(request_kinds(rules) & left)))
-    return few
+    covering: list[Ruleset] = []
+    while missing_kinds := all_kinds(games) - all_kinds(covering):
+        covering.append(max(games, key=lambda rules: len(request_kinds(rules) & missing_kinds)))
+    return covering

@@ -109,13 +109,13 @@ class ScriptedTable:
         self._number += 1
         timing = self.spec.settings.timing
         bank_ms = max(0, timing.bank_ms - round(self._used * 1000))
-        known, events = feed.known(view), feed.take(view.seat)
+        certain, events = feed.known(view), feed.take(view.seat)
         if self.pause_s and self._number == PAUSE_AT:
             self.connection.leave_alone(self.pause_s)
-        line = self.change(requests.line(view, known, self._number, events, legal, timing.limit_ms, bank_ms))
+        line = self.change(requests.line(view, certain, self._number, events, legal, timing.limit_ms, bank_ms))
         self.counts.asked[kind] = self.counts.asked.get(kind, 0) + 1
-        left = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
-        answer = self.connection.request(self._number, line, left, self.notify)
+        allowed_s = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
+        answer = self.connection.request(self._number, line, allowed_s, self.notify)
         self._used += max(0.0, self.connection.times[-1] - self._timeouts.free_s)
         index = answer.choice if answer.move is None else legal.find(answer.move)
         if index is None or not 0 <= index < len(legal.moves):
@@ -167,12 +167,14 @@ def _error_message(
 
 
 class _Game:
-    def __init__(self, table: ScriptedTable, wanted: frozenset[str], override: bool, enough: int, calm: bool) -> None:
+    def __init__(
+        self, table: ScriptedTable, wanted_kinds: frozenset[str], override: bool, enough: int, calm: bool
+    ) -> None:
         self.table = table
         self.number = table.start_game()
         self.seats = table.spec.seats
         self.seat = table.spec.seatings[self.number % len(table.spec.seatings)].index(0)
-        self.wanted = wanted & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
+        self.wanted = wanted_kinds & (request_kinds(table.spec.settings.rules) | RARE_FORMS)
         self.is_steered = bool(self.wanted)
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough

@@ -54,16 +54,16 @@ def finding_lines(
     head = f"{before}{finding.severity:4}  {finding.check:{widest}}  "
     indent = " " * (4 if narrow else len(before) + 8)
     taken = len(indent if narrow else head)
-    first, *rest = _wrap_text(escape_control(finding.message), taken, columns) or [""]
+    first, *more_lines = _wrap_text(escape_control(finding.message), taken, columns) or [""]
     coloured = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
     yield (coloured if narrow else coloured + first).rstrip()
-    yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + rest if line)
+    yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + more_lines if line)
     if finding.fix_command:
         yield f"{indent}$ {escape_control(finding.fix_command)}"
     for paragraph in filter(str.strip, map(escape_control, finding.advice.split("\n"))):
-        first, *rest = _wrap_text(paragraph, len(indent) + 3, columns)
+        first, *more_lines = _wrap_text(paragraph, len(indent) + 3, columns)
         yield f"{indent}-> {first}"
-        yield from (f"{indent}   {line}" for line in rest)
+        yield from (f"{indent}   {line}" for line in more_lines)
     yield from between
 
 
@@ -95,9 +95,9 @@ def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     if step.received is not None:
         shown += [("received", _shorten(step.received, _MAX_MESSAGE_CHARS))]
     for name, line in shown:
-        first, *rest = _wrap_text(line, len(indent) + 9) or ["(an empty line)"]
+        first, *more_lines = _wrap_text(line, len(indent) + 9) or ["(an empty line)"]
         yield f"{indent}{name:8} {first}"
-        yield from (f"{indent}         {more}" for more in rest)
+        yield from (f"{indent}         {more}" for more in more_lines)
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
     for line in step.stderr:
@@ -340,13 +340,13 @@ def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: boo
 
 def _find_models(bots: tuple[str, ...], budget: Path | None) -> dict[int, Bot]:
     """Return the language models among the bots, by their place. Exits with 2 if a budget is for none."""
-    found = {}
+    bots_by_place = {}
     for place, argument in enumerate(bots):
         with suppress(BotError):  # a check reports it
-            found[place] = load_bots([argument], models=True)[0][0]
-    if len(found) == len(bots):
-        refuse_budget(found.values(), budget)
-    return {place: bot for place, bot in found.items() if bot.is_model}
+            bots_by_place[place] = load_bots([argument], models=True)[0][0]
+    if len(bots_by_place) == len(bots):
+        refuse_budget(bots_by_place.values(), budget)
+    return {place: bot for place, bot in bots_by_place.items() if bot.is_model}
 
 
 def _check_model(

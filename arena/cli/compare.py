@@ -148,23 +148,23 @@ def _resolve_versions(
             "name both versions and their opponents: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
-    for name, given in zip(NAMES, bots, strict=True):
-        path, meant = _resolve_version(given, ladder)
-        versions.append(VersionArgument(given, meant))
+    for name, argument in zip(NAMES, bots, strict=True):
+        path, meant = _resolve_version(argument, ladder)
+        versions.append(VersionArgument(argument, meant))
         arguments.append(f"{name}={path}")
-    for given in against:
-        path, _ = _resolve_version(given, ladder)
-        arguments.append(given if path == given else f"{given.replace('/', ' ').strip()[-40:]}={path}")
+    for argument in against:
+        path, _ = _resolve_version(argument, ladder)
+        arguments.append(argument if path == argument else f"{argument.replace('/', ' ').strip()[-40:]}={path}")
     return tuple(versions), tuple(arguments)
 
 
-def _resolve_version(given: str, ladder: Path | None) -> tuple[str, str]:
+def _resolve_version(argument: str, ladder: Path | None) -> tuple[str, str]:
     """Return the path of a version's files, and the description of its name."""
-    path, at, revision = given.rpartition("@")
-    if not at or not path or os.path.lexists(given):
-        return given, given if given.startswith("sample:") else os.path.abspath(os.path.expanduser(given))
+    path, at, revision = argument.rpartition("@")
+    if not at or not path or os.path.lexists(argument):
+        return argument, argument if argument.startswith("sample:") else os.path.abspath(os.path.expanduser(argument))
     if ladder is not None:
-        copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, given)  # of an extra
+        copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, argument)  # of an extra
         return copied
     try:
         copy, commit = check_out_revision(Path(os.path.expanduser(path)), revision, cache_folder())
@@ -228,8 +228,8 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: con
     first = comparison.evidence.blocks
 
     def line() -> str:
-        played, left = comparison.evidence.blocks - first, report.blocks_left(comparison)
-        return report.describe_progress(comparison) + early.describe_left(played / (played + left))
+        played, blocks_left = comparison.evidence.blocks - first, report.blocks_left(comparison)
+        return report.describe_progress(comparison) + early.describe_left(played / (played + blocks_left))
 
     with console.show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
         for event in events:

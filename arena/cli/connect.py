@@ -92,13 +92,15 @@ class _OpenedTable:
     program: str
 
 
-def _open_table(server: LadderClient, bots: list[str], command: tuple[str, ...], given: dict[str, Any]) -> _OpenedTable:
+def _open_table(
+    server: LadderClient, bots: list[str], command: tuple[str, ...], values: dict[str, Any]
+) -> _OpenedTable:
     """Open a table by the server's API."""
-    name = given.pop("name") or Path(command[-1]).stem
+    name = values.pop("name") or Path(command[-1]).stem
     asked = {
         "bots": [bot.strip() for bot in bots],
         "program": name,
-        **{key: value for key, value in given.items() if value},
+        **{key: value for key, value in values.items() if value},
     }
     body = json.dumps(asked).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}

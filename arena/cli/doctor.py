@@ -95,13 +95,21 @@ def list_(as_json: bool) -> None:
         console.print_json(images.Images(tuple(listed)))
         return
     rows, missing = [], []
-    for each in listed:
-        if each.id is None or each.size_bytes is None or each.built_at is None:
-            missing.append(each.language)
-            rows.append([each.language, each.tag, "missing", "", ""])
+    for listed_image in listed:
+        if listed_image.id is None or listed_image.size_bytes is None or listed_image.built_at is None:
+            missing.append(listed_image.language)
+            rows.append([listed_image.language, listed_image.tag, "missing", "", ""])
         else:
-            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.built_at))
-            rows.append([each.language, each.tag, _short(each.id), f"{each.size_bytes / 1e6:.0f} MB", built])
+            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(listed_image.built_at))
+            rows.append(
+                [
+                    listed_image.language,
+                    listed_image.tag,
+                    _short(listed_image.id),
+                    f"{listed_image.size_bytes / 1e6:.0f} MB",
+                    built,
+                ]
+            )
     console.print_parts(
         console.make_table(["language", "image", "id", console.Column("size", number=True), "built"], rows)
     )
@@ -111,8 +119,8 @@ def list_(as_json: bool) -> None:
 
 def _require_engine() -> None:
     try:
-        here = get_engine()
-        here.call(here.api.ping)
+        engine = get_engine()
+        engine.call(engine.api.ping)
     except SandboxError as problem:
         console.usage_error(str(problem))
 

@@ -48,18 +48,18 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
     if shutil.which(program[0]) is None:
         usage_error(f"program not found: {program[0]}")
     try:
-        done = subprocess.run(program, input=lines)
+        process = subprocess.run(program, input=lines)
     except OSError as problem:
         fail(os_error_reason(problem))
-    sys.exit(done.returncode if done.returncode >= 0 else 128 - done.returncode)
+    sys.exit(process.returncode if process.returncode >= 0 else 128 - process.returncode)
 
 
 def _join_lines(lines: list[SentLine], game: int | None) -> bytes:
     """Return the lines to pipe: all, or those of a game after its process's hello."""
     if game is None:
-        return b"".join(each.line for each in lines)
-    hello = [each.line for each in lines if each.game <= game and each.line.startswith(b'{"type":"hello"')][-1:]
-    own = [each.line for each in lines if each.game == game and not each.line.startswith(b'{"type":"hello"')]
+        return b"".join(line.line for line in lines)
+    hello = [line.line for line in lines if line.game <= game and line.line.startswith(b'{"type":"hello"')][-1:]
+    own = [line.line for line in lines if line.game == game and not line.line.startswith(b'{"type":"hello"')]
     return b"".join((*hello, *own))
 
 

@@ -119,9 +119,9 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
         up = sorted(card for player in table for card in player["revealed"])
         seen = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *up])
         copies = {role.value: ruleset.copies(len(table)) for role in ruleset.roles}
-        left = {role: count - seen[role] for role, count in copies.items()}
+        copies_left = {role: count - seen[role] for role, count in copies.items()}
         problem = ruleset.problem(len(table))
-        if problem or not seen.keys() <= left.keys() or min(left.values()) < 0:
+        if problem or not seen.keys() <= copies_left.keys() or min(copies_left.values()) < 0:
             console.usage_error(
                 f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules."
             )
@@ -133,8 +133,8 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
             players=len(table),
             own=tuple(you["cards"]),
             revealed=tuple(up),
-            unseen=sum(left.values()),
-            copies_unseen=left,
+            unseen=sum(copies_left.values()),
+            copies_unseen=copies_left,
             held_by_influence={},
             influences=tuple(table[seat]["influence"] for seat in seats),
             held_by_opponent=tuple({role: game.odds(seat, role) for role in copies} for seat in seats),
@@ -162,13 +162,13 @@ def _make_request_table(answer: OddsAnswer) -> RenderableType:
 
 def _roles(flag: str, text: str, ruleset: Ruleset) -> list[Role]:
     words = [word.strip() for word in text.split(",")] if text.strip() else []
-    known = {role.value: role for role in ruleset.roles}
+    role_by_name = {role.value: role for role in ruleset.roles}
     for word in words:
-        if word not in known:
+        if word not in role_by_name:
             console.usage_error(
-                f"{flag} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(known)}"
+                f"{flag} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(role_by_name)}"
             )
-    return sorted(known[word] for word in words)
+    return sorted(role_by_name[word] for word in words)
 
 
 def _numbers(text: str) -> list[int]:

@@ -115,9 +115,12 @@ class GroupedCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options by group, in the order of the group."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
-        left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
-        groups = {title: [left.pop(name) for name in names.split() if name in left] for title, names in _GROUPS.items()}
-        groups["Options"] = list(left.values())
+        rows_left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
+        groups = {
+            title: [rows_left.pop(name) for name in names.split() if name in rows_left]
+            for title, names in _GROUPS.items()
+        }
+        groups["Options"] = list(rows_left.values())
         for title, rows in groups.items():
             if rows:
                 with formatter.section(title):
@@ -128,8 +131,8 @@ def combine_options(*adders: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that adds options to a command, in this order."""
 
     def add(function: Any) -> Any:
-        for each in reversed(adders):
-            function = each(function)
+        for adder in reversed(adders):
+            function = adder(function)
         return function
 
     return add
@@ -168,12 +171,12 @@ def choose_sandbox(
 
     Exits with 2 if the requested sandbox doesn't work here.
     """
-    for field, flag, given in (
+    for field, flag, is_given in (
         ("runtime", "--docker-runtime", runtime),
         ("image", "--docker-image", image),
         ("pass_env", "--pass-env", pass_env),
     ):
-        if given and sandbox not in sandboxes_with_option(field):
+        if is_given and sandbox not in sandboxes_with_option(field):
             usage_error(f"{flag} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or omit {flag}")
     if sandbox is not None and sandbox != "auto":
         choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
@@ -250,8 +253,8 @@ class _Duration(click.ParamType[float]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return seconds: 90, 90s, 2m."""
-        found = re.fullmatch(r"(\d{1,6})(s|m|)", str(value))
-        seconds = float(found[1]) * (60 if found[2] == "m" else 1) if found else 0.0
+        match = re.fullmatch(r"(\d{1,6})(s|m|)", str(value))
+        seconds = float(match[1]) * (60 if match[2] == "m" else 1) if match else 0.0
         return seconds or self.fail(f"{value!r} isn't a time such as 60s or 2m", param, ctx)
 
 

@@ -188,12 +188,12 @@ def _open_table(
     if folder.exists() or folder.is_symlink():
         raise run.FolderError(f"{folder} exists; name another --out")
     ruleset = run.load_ruleset(asked.rules or "coup")
-    wanted = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
-    problem = ruleset.problem(len(wanted) + persons)
+    arguments = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
+    problem = ruleset.problem(len(arguments) + persons)
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = run_command.load_named_bots(wanted, choice.name, models="budget" in given)
+    bots = run_command.load_named_bots(arguments, choice.name, models="budget" in given)
     run_command.refuse_budget(bots, asked.budget)
     run_command.require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
@@ -247,12 +247,12 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
     can_play = len(bots) + persons > 1 and bots
-    wanted = (
+    bots_wanted = (
         seats if seats is not None else len(bots) + persons if can_play else min(run_command.DEFAULT_SEATS, max_seats)
     ) - persons
-    if wanted < len(bots):
+    if bots_wanted < len(bots):
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
-    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, wanted - len(bots)))]
+    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, bots_wanted - len(bots)))]
     if samples:
         print_note(f"{'also at the table' if bots else 'at the table'}: {', '.join(samples)}")
     return [*bots, *samples]

@@ -139,12 +139,12 @@ class GameNarrator:
                 lines, faults = [], []
 
     def _narrate_faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
-        for given in step.answers:
-            if given.fault is not None and self.seat in (None, given.seat):
-                words = f"{given.fault} ({FAULTS[given.fault].message})"
-                if not isinstance(given.move, Forfeit):  # the turn shows the forfeit
-                    words += f"; played instead: {describe_move(move_payload(given.move), self.names)}"
-                yield NarratedFault(given.seat, words)
+        for answer in step.answers:
+            if answer.fault is not None and self.seat in (None, answer.seat):
+                words = f"{answer.fault} ({FAULTS[answer.fault].message})"
+                if not isinstance(answer.move, Forfeit):  # the turn shows the forfeit
+                    words += f"; played instead: {describe_move(move_payload(answer.move), self.names)}"
+                yield NarratedFault(answer.seat, words)
 
     def _narrate_step(self, step: ReplayStep) -> list[tuple[str, str]]:
         """Return the texts of a step's missing reactions, events and statements, without changes of coins."""
@@ -199,8 +199,8 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
     with tempfile.TemporaryDirectory() as scratch:
         try:
             bots, notes = load_bots([argument])
-            for each in notes:
-                console.print_note(each)
+            for note in notes:
+                console.print_note(note)
             bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
         except BuildError as problem:
             where = "The whole log"  # is gone with the scratch folder
@@ -228,15 +228,15 @@ def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Reco
         rows: list[DecisionPair] = []
         for record, chosen in games.values():
             place = record.header.bots.index(name)
-            rows += (each for each in replay_decisions(record, place, ask) if each.game in chosen)
+            rows += (pair for pair in replay_decisions(record, place, ask) if pair.game in chosen)
     return WhatIfReport(
-        len(rows), tuple(each for each in rows if each.new_choice is None or each.new_choice != each.recorded_choice)
+        len(rows), tuple(pair for pair in rows if pair.new_choice is None or pair.new_choice != pair.recorded_choice)
     )
 
 
 def print_what_if(differences: WhatIfReport) -> None:
     """Print the requests at which a bot's choices differ."""
-    silent = sum(each.new_choice is None for each in differences.items)
+    silent = sum(pair.new_choice is None for pair in differences.items)
     console.print_parts(
         Text(f"it chooses differently at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
         *([Text(f"{silent} without a valid reply")] if silent else []),
@@ -252,14 +252,14 @@ def _make_table_of_pairs(rows: Sequence[DecisionPair]) -> RenderableType:
         [*numbers, "request", console.Column("recorded", min_width=12), console.Column("new", min_width=12)],
         [
             [
-                str(each.match),
-                str(each.game),
-                str(each.turn),
-                each.kind,
-                escape_control(each.recorded_choice or "a fault"),
-                escape_control(each.new_choice or "no valid reply"),
+                str(pair.match),
+                str(pair.game),
+                str(pair.turn),
+                pair.kind,
+                escape_control(pair.recorded_choice or "a fault"),
+                escape_control(pair.new_choice or "no valid reply"),
             ]
-            for each in rows
+            for pair in rows
         ],
     )
 
@@ -329,9 +329,9 @@ class GameSelection:
         games = self.choose(path)
         first = next(games, None)
         if first is None:
-            wanted = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
-            if wanted and (self.match, self.game) == (None, None):
-                console.usage_error(f"no game of {path} {' and '.join(wanted)}")
+            criteria = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
+            if criteria and (self.match, self.game) == (None, None):
+                console.usage_error(f"no game of {path} {' and '.join(criteria)}")
             console.usage_error(
                 f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games"
             )
@@ -464,7 +464,7 @@ def write_page(
     matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
-    for path, group in groupby(chosen, key=lambda each: each[2]):
+    for path, group in groupby(chosen, key=lambda chosen_game: chosen_game[2]):
         games = list(group)
         record = replace(games[0][0], games=tuple(game for _, game, _ in games))
         eyes = None if only is None else (record.header.bots.index(only),)

@@ -65,18 +65,18 @@ def review(
     if html is not None and max_games > MAX_GAMES:
         console.usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
     try:
-        kept = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
+        stored_records = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
     except RecordFileError as problem:
         console.usage_error(str(problem))
-    records = [record for record, _ in kept if bot in record.header.bots]
+    records = [record for record, _ in stored_records if bot in record.header.bots]
     if not records:
-        names = sorted({name for record, _ in kept for name in record.header.bots})
+        names = sorted({name for record, _ in stored_records for name in record.header.bots})
         console.usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
     read = 0
 
     def line() -> str:
-        done = f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
-        return done + early.describe_left(read / len(records))
+        progress_text = f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
+        return progress_text + early.describe_left(read / len(records))
 
     def count() -> None:
         nonlocal read
@@ -98,7 +98,7 @@ def review(
     if not answer.lost and (html is not None or not as_json):
         console.print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
     elif html is not None:
-        _write_page(html, path, kept, answer)
+        _write_page(html, path, stored_records, answer)
     if as_json:
         console.print_json(answer)
     elif answer.lost:
@@ -159,16 +159,16 @@ def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
     ]
     rows = [
         [
-            format_percent(each.cost.value, 0),
-            escape_control(each.move),
-            escape_control(each.better_move),
-            str(each.match),
-            str(each.game),
-            str(each.turn),
-            format_interval(each.cost, 0),
-            format_percent(each.win_probability.value, 0),
+            format_percent(decision.cost.value, 0),
+            escape_control(decision.move),
+            escape_control(decision.better_move),
+            str(decision.match),
+            str(decision.game),
+            str(decision.turn),
+            format_interval(decision.cost, 0),
+            format_percent(decision.win_probability.value, 0),
         ]
-        for each in costly
+        for decision in costly
     ]
     return console.make_table(columns, rows)
 

@@ -108,9 +108,15 @@ def _make_deck_table(rules: coup.Ruleset, seats: list[int]) -> Table:
     rows = []
     for (copies, limit), counts in groups.items():
         cards = copies * len(rules.roles)
-        left = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
+        deck_sizes = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
         rows.append(
-            [format_range(counts), str(cards), str(copies), ", ".join(map(str, left)), format_count(limit, "turn")]
+            [
+                format_range(counts),
+                str(cards),
+                str(copies),
+                ", ".join(map(str, deck_sizes)),
+                format_count(limit, "turn"),
+            ]
         )
     return console.make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
 

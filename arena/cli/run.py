@@ -341,14 +341,14 @@ def preflight_bots(
         console.fail(f"this machine can't start the bots: {problem}")
     if not rejected:
         return config
-    reasons = "\n".join(line for each in rejected for line in _rejection_lines(each))
+    reasons = "\n".join(line for rejection in rejected for line in _rejection_lines(rejection))
     if not asked.skip_failing:
         more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
         console.usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{more}.")
-    bots = tuple(bot for bot in config.bots if bot not in [each.bot for each in rejected])
+    bots = tuple(bot for bot in config.bots if bot not in [rejection.bot for rejection in rejected])
     if len(bots) < 2:
         console.usage_error(f"{reasons}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
-    skipped = tuple((each.bot.name, _rejection_reason(each)) for each in rejected)
+    skipped = tuple((rejection.bot.name, _rejection_reason(rejection)) for rejection in rejected)
     console.print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
     return replace(make_config(asked, bots, config.settings, config.sandbox), skipped=skipped)
 
@@ -384,7 +384,7 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
 def _refuse_options() -> None:
     """Exit with 2 if --resume is combined with an option that would change the run."""
     context = click.get_current_context()
-    options_of = {each.name: each for each in context.command.params}
+    options_of = {parameter.name: parameter for parameter in context.command.params}
     named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
     free = [named[name] for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in named]
     names = [

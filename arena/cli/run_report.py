@@ -74,8 +74,8 @@ def progress_line(progress: Progress) -> str:
     played = progress.done - progress.resumed
     text = f"{progress.done} of {format_count(progress.plan.matches, 'match', 'es')}"
     if played and progress.seconds > 0:
-        left = (progress.plan.matches - progress.done) * progress.seconds / played
-        text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {format_duration(left)} left"
+        left_s = (progress.plan.matches - progress.done) * progress.seconds / played
+        text += f", {progress.fresh_games / progress.seconds:.0f} games/s, {format_duration(left_s)} left"
     if progress.failed_attempts:
         text += f", {format_count(progress.failed_attempts, 'failed attempt')}"
     slow = [_describe_delay(*row) for row in progress.held_up()[:3]]  # bots that are named while they delay a run
@@ -84,8 +84,8 @@ def progress_line(progress: Progress) -> str:
 
 def _describe_delay(bot: str, timeouts: int, seconds: float) -> str:
     """Return how a bot delays the run: "wrongid: 3 timeouts, 15 s each"."""
-    each = seconds / timeouts
-    return f"{bot}: {format_count(timeouts, 'timeout')}, {each:.{0 if each >= 10 else 1}f} s each"
+    delay_s = seconds / timeouts
+    return f"{bot}: {format_count(timeouts, 'timeout')}, {delay_s:.{0 if delay_s >= 10 else 1}f} s each"
 
 
 def report_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterator[RenderableType]:
@@ -114,19 +114,19 @@ def model_parts(models: Sequence[Any]) -> Iterator[RenderableType]:
     columns: list[str | Column] = ["model", *(Column(name, number=True) for name in names)]
     rows = [
         [
-            each.player,
-            str(each.calls),
-            str(each.tokens),
-            "-" if each.dollars is None else f"${each.dollars:.4f}",
-            str(each.asked_again),
-            str(sum(each.default_moves.values())),
+            model.player,
+            str(model.calls),
+            str(model.tokens),
+            "-" if model.dollars is None else f"${model.dollars:.4f}",
+            str(model.asked_again),
+            str(sum(model.default_moves.values())),
         ]
-        for each in models
+        for model in models
     ]
     yield make_table(columns, rows)
-    for each in models:
-        for what, counts in (("default move", each.default_moves), ("provider, no move", each.provider_failures)):
-            yield from (Text(f"{each.player}: {count} x {what}: {reason}") for reason, count in counts.items())
+    for model in models:
+        for what, counts in (("default move", model.default_moves), ("provider, no move", model.provider_failures)):
+            yield from (Text(f"{model.player}: {count} x {what}: {reason}") for reason, count in counts.items())
 
 
 def headline(run: Run, standings: RunStandings) -> str:
@@ -187,10 +187,10 @@ def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | 
 
 def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     """Return notes on how to read the columns of the standings, a line each."""
-    known = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
+    has_intervals = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
-    lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if known else fair]
-    if known:
+    lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if has_intervals else fair]
+    if has_intervals:
         lines.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
     lines.append("rating: TrueSkill's model, fitted to all games at once; a match counts as one observation")
     if _has_decision_times(run, standings):
@@ -198,7 +198,7 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
         lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
         lines += slowest_bot_notes(run)
     lines.append(seats_line(standings))
-    if not known:
+    if not has_intervals:
         games = min_matches_for_intervals(len(standings.rows), run.config.seats) * run.config.match_games
         lines.append(f"too few matches for the adjusted win rate and intervals; use about --games {games}")
     if len(standings.rows) > _MAX_MATRIX_BOTS:
@@ -235,10 +235,12 @@ def decision_time_tables(progress: Progress, standings: RunStandings) -> Iterato
             peak = progress.peaks.get(row.bot)
             rows.append([row.bot, f"{most:.1f} ms", "-" if peak is None else f"{math.ceil(peak / 2**20)} MB"])
     if rows:
-        known = bool(progress.peaks)
+        has_memory = bool(progress.peaks)
         yield ""
         yield _number_table(
-            ["bot", "99 % of decisions within", *(["memory"] if known else [])], 0, [row[: 2 + known] for row in rows]
+            ["bot", "99 % of decisions within", *(["memory"] if has_memory else [])],
+            0,
+            [row[: 2 + has_memory] for row in rows],
         )
 
 
@@ -300,7 +302,7 @@ def counts(faults: Mapping[str, int]) -> str:
 def first_examples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
     """Return the first fault sample of each kind, in order of time."""
     first = {sample.code: sample for sample in reversed(fault_samples)}
-    return sorted(first.values(), key=lambda each: (each.match, each.game or 0, each.step or 0))
+    return sorted(first.values(), key=lambda example: (example.match, example.game or 0, example.step or 0))
 
 
 def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:

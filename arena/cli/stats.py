@@ -175,17 +175,17 @@ def _format_largest_differences(pair: report.ComparedBot) -> Iterator[Renderable
     yield ""
     rows = [
         [
-            each.text,
-            format_percent(each.rate, 0),
-            format_percent(each.other_rate, 0),
-            format_percent(each.field_rate, 0),
-            *report.format_per_100_games(each),
+            difference.text,
+            format_percent(difference.rate, 0),
+            format_percent(difference.other_rate, 0),
+            format_percent(difference.field_rate, 0),
+            *report.format_per_100_games(difference),
         ]
-        for each in pair.largest
+        for difference in pair.largest
     ]
     yield _table(["largest differences", "bot", "reference", "field", "in 100\ngames", "95 %"], rows)
-    for advice in dict.fromkeys(each.advice for each in pair.largest):
-        texts = ", ".join(each.text for each in pair.largest if each.advice == advice)
+    for advice in dict.fromkeys(difference.advice for difference in pair.largest):
+        texts = ", ".join(difference.text for difference in pair.largest if difference.advice == advice)
         yield Text(f"try: {advice} ({texts})")
     yield Text(report.LARGEST_NOTE, "dim")
 
@@ -296,8 +296,8 @@ def stats(
         console.usage_error("choose one of --json, --csv and --html")
     if other is not None and bot is None:
         console.usage_error("--with needs the bot that is compared: add --bot NAME")
-    found, accumulator = _count_records(paths, None if bot is None else (bot, other))
-    result = _select_bots(found, accumulator, bot, other)
+    stats_report, accumulator = _count_records(paths, None if bot is None else (bot, other))
+    result = _select_bots(stats_report, accumulator, bot, other)
     if html is not None:
         _write_page(html, result)
     elif as_json:
@@ -308,7 +308,7 @@ def stats(
         console.print_parts(
             *stats_parts(result), widest=console.MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES
         )
-    sys.exit(1 if found.records.skipped else 0)
+    sys.exit(1 if stats_report.records.skipped else 0)
 
 
 def _count_records(
@@ -338,8 +338,8 @@ def _count_records(
     if not accumulator.records:
         more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
         console.usage_error(f"{skipped[0]}{more}")
-    for each in skipped:
-        console.print_note(f"skipped: {each}")
+    for skip_reason in skipped:
+        console.print_note(f"skipped: {skip_reason}")
     return report.make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
 
 
@@ -355,15 +355,15 @@ def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
 
 
 def _select_bots(
-    found: report.StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None
+    stats_report: report.StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None
 ) -> report.StatsReport:
     """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
     if bot is None:
-        return found
-    profile = _profile(found, bot)
+        return stats_report
+    profile = _profile(stats_report, bot)
     if other is None:
-        other = next(each.bot for each in found.bots if each.bot != bot)  # the best first
-    return report.compare_bots(found, accumulator, profile, _profile(found, other))
+        other = next(candidate.bot for candidate in stats_report.bots if candidate.bot != bot)  # the best first
+    return report.compare_bots(stats_report, accumulator, profile, _profile(stats_report, other))
 
 
 def _write_page(file: Path, answer: report.StatsReport) -> None:
@@ -378,10 +378,10 @@ def _write_page(file: Path, answer: report.StatsReport) -> None:
 
 
 def _profile(answer: report.StatsReport, name: str) -> report.Profile:
-    profiles = {each.bot: each for each in answer.bots}
+    profiles = {profile.bot: profile for profile in answer.bots}
     if name not in profiles:
-        known = ", ".join(profiles)
-        console.usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {known}')
+        bot_names = ", ".join(profiles)
+        console.usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {bot_names}')
     return profiles[name]
 
 

@@ -100,8 +100,12 @@ def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
         numbers = (console.Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
         yield console.make_table(["player", "condition", *numbers, *(["pilot"] if result.pilot else ())], rows)
     rows = [
-        [_title(each, result.pilot), *map(_points_text, (each.alone, each.corrected)), str(each.comparisons)]
-        for each in result.differences
+        [
+            _title(difference, result.pilot),
+            *map(_points_text, (difference.alone, difference.corrected)),
+            str(difference.comparisons),
+        ]
+        for difference in result.differences
     ]
     if rows:
         yield ""
@@ -225,23 +229,23 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     tables as CSV and JSON Lines, all bluffs with their reasoning, and replays.
     """
     place = out or path / "report"
-    done = Counter[str]()
+    counts = Counter[str]()
 
     def line() -> str:
-        return ", ".join(f"{format_count(number, what)} read" for what, number in done.items()) or "reading"
+        return ", ".join(f"{format_count(number, what)} read" for what, number in counts.items()) or "reading"
 
     with run_command.exit_on_refusal(), console.show_progress(line, line) as redraw:
 
         def count(what: str) -> None:
-            done[what] += 1
+            counts[what] += 1
             redraw()
 
         try:
-            found = read_study(path, lambda: count("game"))
-            result = make_study_report(found, playouts, lambda: count("judged game"))
+            study_read = read_study(path, lambda: count("game"))
+            result = make_study_report(study_read, playouts, lambda: count("judged game"))
         except (RecordFileError, RecordError) as problem:
             console.usage_error(str(problem))
-        write_report(found, result, place, lambda: count("replay"))
+        write_report(study_read, result, place, lambda: count("replay"))
     if as_json:
         console.print_json(result, place)
         return
@@ -264,9 +268,10 @@ def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
         names = [name for name in _SHOWN if any((condition, who, name) in values for who in result.players)]
         rows = []
         for player in (*result.players, *(result.anchors if result.design == "mixed" else ())):
-            found = [values.get((condition, player, name)) for name in names]
+            estimates = [values.get((condition, player, name)) for name in names]
             cells = [
-                f"{format_percent(None if each is None else each.value)} ({format_interval(each)})" for each in found
+                f"{format_percent(None if estimate is None else estimate.value)} ({format_interval(estimate)})"
+                for estimate in estimates
             ]
             rows.append([escape_control(player), *cells])
         yield ""

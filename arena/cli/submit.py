@@ -161,8 +161,8 @@ def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> d
     raise AssertionError("the last try returns or raises")
 
 
-def _form_part(boundary: str, rest: str) -> bytes:
-    return f"--{boundary}\r\nContent-Disposition: form-data; {rest}".encode()
+def _form_part(boundary: str, parameters: str) -> bytes:
+    return f"--{boundary}\r\nContent-Disposition: form-data; {parameters}".encode()
 
 
 def _form_pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
@@ -179,7 +179,9 @@ def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
     bot = Path(os.path.abspath(bot))  # its last part is a name
     if bot.name == "bot.toml":
         bot = bot.parent
-    name = "".join(f"%{ord(each):02X}" if each in '"\r\n\\' else each for each in bot.name)  # as browsers do
+    name = "".join(
+        f"%{ord(character):02X}" if character in '"\r\n\\' else character for character in bot.name
+    )  # as browsers do
     try:
         if bot.is_dir():
             with tempfile.TemporaryFile() as file:
@@ -203,7 +205,7 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
         try:
             state = server.ask(f"/api{where}")
             away_since = None
-            version = next(each for each in state["versions"] if each["number"] == sent.number)
+            version = next(candidate for candidate in state["versions"] if candidate["number"] == sent.number)
             steps = _STEPS.validate_python(state["checks"]["steps"])
             ended = tuple(step for step in steps if step.severity != "now")
             if ended[: len(printed)] != printed:

@@ -300,19 +300,19 @@ class InteractiveGame:
     def _prompt_target(self, option: MoveOption) -> int | None:
         """Prompt for a target, and return the index of the move; None if the person goes back or leaves."""
         names = self._view.names
-        known: dict[str, int] = {}
+        move_by_token: dict[str, int] = {}
         for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
             name = "yourself" if seat is None else names[seat]
-            known[number] = index
+            move_by_token[number] = index
             if len(name) == 1:
-                known[name.lower()] = index
+                move_by_token[name.lower()] = index
             self._screen.say(f"{number:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
         while True:
             self._screen.prompt("player? > ")
             token = self._screen.token()
-            if token.lower() in known:
+            if token.lower() in move_by_token:
                 self._screen.echo(token.upper())
-                return known[token.lower()]
+                return move_by_token[token.lower()]
             self._screen.echo("")
             if token in ("enter", "back"):
                 return None

@@ -291,7 +291,7 @@ def _make_divergence_group(
     low = high = None
     if count >= _MIN_PAIRS:
         # As if one more pair had differed by a whole game, so that ten equal pairs don't look certain.
-        half = 1.96 * sqrt((fsum((each - mean) ** 2 for each in gains) + 1) / (count - 1) / count)
+        half = 1.96 * sqrt((fsum((gain - mean) ** 2 for gain in gains) + 1) / (count - 1) / count)
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     request, old, new = key
     return DivergenceGroup(

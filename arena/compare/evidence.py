@@ -176,8 +176,12 @@ class Evidence:
 
     def blocks_left(self) -> int | None:
         """Estimate how many more blocks are needed; None if that isn't possible."""
-        left = self._forecast - self.blocks
-        return max(1, math.ceil(left)) if self.blocks >= _MIN_FORECAST_BLOCKS and left < _MAX_FORECAST_BLOCKS else None
+        forecast_left = self._forecast - self.blocks
+        return (
+            max(1, math.ceil(forecast_left))
+            if self.blocks >= _MIN_FORECAST_BLOCKS and forecast_left < _MAX_FORECAST_BLOCKS
+            else None
+        )
 
     def resolution(self, blocks: int, pairs: int) -> float:
         """Return the smallest difference, 0 to 1, that this many blocks of `pairs` pairs are expected to decide."""
@@ -259,7 +263,7 @@ def describe_elo(result: PairedResult) -> str | None:
     if not all(0 < rate < 1 for rate in rates):
         return None
     base, *elo = (400 * math.log10(rate / (1 - rate)) for rate in rates)
-    middle, low, high = (f"{each - base:+.0f}" for each in elo)
+    middle, low, high = (f"{rating - base:+.0f}" for rating in elo)
     return f"in Elo against these opponents: {middle} ({low} to {high}), from OLD's win rate"
 
 

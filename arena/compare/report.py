@@ -150,8 +150,8 @@ def describe_progress(comparison: Comparison) -> str:
 
 def blocks_left(comparison: Comparison) -> int:
     """Estimate how many more blocks are played."""
-    left = comparison.blocks - comparison.evidence.blocks
-    return min(comparison.evidence.blocks_left() or left, left)
+    planned_left = comparison.blocks - comparison.evidence.blocks
+    return min(comparison.evidence.blocks_left() or planned_left, planned_left)
 
 
 def describe_resolution(comparison: Comparison) -> str:

@@ -318,8 +318,8 @@ class _ConnectedProgram:
             asyncio.create_task(self._relay_to_table(socket)),
         ]
         try:
-            done, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            ended_tasks, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended_tasks:
                 await task
         except (ConnectError, asyncio.CancelledError):
             await socket.close(_OVER, "it leaves")

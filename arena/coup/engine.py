@@ -566,12 +566,12 @@ class _MutableState:
         if self.drawn and self.actor in seats:
             drawn, self.drawn = self.drawn, ()
             self.reshuffle(drawn)
-        left = tuple(seat for seat in before if seat not in seats)
-        if not left:
+        survivors = tuple(seat for seat in before if seat not in seats)
+        if not survivors:
             return Over((), GameEnding.ALL_FORFEIT, None, before)
-        if len(left) == 1:
+        if len(survivors) == 1:
             self.seen = None
-            return Over((), GameEnding.LAST_STANDING, left[0], left)
+            return Over((), GameEnding.LAST_STANDING, survivors[0], survivors)
         match phase:
             case Turn():
                 return self.end_turn()
@@ -613,8 +613,8 @@ class _MutableState:
 
     def draw_cards(self, count: int) -> tuple[Role, ...]:
         """Take cards from the end of the deck."""
-        rest = len(self.deck) - count
-        drawn, self.deck = self.deck[rest:], self.deck[:rest]
+        remaining = len(self.deck) - count
+        drawn, self.deck = self.deck[remaining:], self.deck[:remaining]
         return drawn
 
     def reshuffle(self, back: Sequence[Role]) -> None:

@@ -160,10 +160,10 @@ def _find_common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[
     """
     has: list[int] = []
     lacks: list[int] = []
-    for role, (one, two) in enumerate(hiding):
-        held = worlds & one
+    for role, (holding_one, holding_two) in enumerate(hiding):
+        held = worlds & holding_one
         if held == worlds:
-            has += [role, role] if worlds & two == worlds else [role]
+            has += [role, role] if worlds & holding_two == worlds else [role]
         elif not held:
             lacks.append(role)
     return has, lacks
@@ -311,8 +311,8 @@ class Knowledge:
         if self._together:
             return self._dealt if role is None else self._dealt & self._table.most[role][self._unseen[role] - 1]
         worlds = self._table.all
-        for each, hiding in enumerate(self._tests[seat]):
-            spare = self._unseen[each] - self._located[each] - (each == role)
+        for other_role, hiding in enumerate(self._tests[seat]):
+            spare = self._unseen[other_role] - self._located[other_role] - (other_role == role)
             if spare < 2:
                 worlds &= ~hiding[spare]
         return worlds
@@ -537,13 +537,13 @@ class Knowledge:
         return sure if sure > unseen - self._face_up[role] - hidden else self._located[role]
 
 
-def _without(cards: Sequence[int], gone: Iterable[int]) -> list[int]:
-    """Return cards without `gone`; missing ones are ignored."""
-    left = [*cards]
-    for role in gone:
-        if role in left:
-            left.remove(role)
-    return left
+def _without(cards: Sequence[int], removed: Iterable[int]) -> list[int]:
+    """Return cards without `removed`; missing ones are ignored."""
+    remaining = [*cards]
+    for role in removed:
+        if role in remaining:
+            remaining.remove(role)
+    return remaining
 
 
 _STEPS: dict[type[Event], Callable[[Knowledge, int, Any], None]] = {

@@ -163,7 +163,7 @@ def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
     """Return all choices of cards to keep: the unchanged hand first, then the others, sorted."""
     others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
-    return (Keep(hand), *(Keep(kept) for kept in sorted(others)))
+    return (Keep(hand), *(Keep(cards) for cards in sorted(others)))
 
 
 # Phase class -> function that lists the moves.

@@ -188,16 +188,16 @@ def parse_move(word: str) -> MoveOrForfeit:
 
 
 def _parse_unchecked(word: str) -> MoveOrForfeit:
-    verb, _, rest = word.partition(":")
+    verb, _, argument = word.partition(":")
     if verb in _ROLE_MOVES:
-        return _ROLE_MOVES[verb](Role(rest))
+        return _ROLE_MOVES[verb](Role(argument))
     match verb:
         case "side":
-            return Side(Allegiance(rest))
+            return Side(Allegiance(argument))
         case "keep":
-            return Keep(tuple(Role(role) for role in rest.split("+")))
+            return Keep(tuple(Role(role) for role in argument.split("+")))
         case _:
-            return ActionMove(Action(verb), int(rest) if rest else None)
+            return ActionMove(Action(verb), int(argument) if argument else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,21 +71,22 @@ def odds(
     if influences is not None:
         _require_possible_influences(rules, others, lost, influences)
 
+    counts = None if influences is None else tuple(influences)
     seen = Counter((*own, *revealed))
     unseen = rules.copies(seats) * len(rules.roles) - seen.total()
     copies = {role: rules.copies(seats) - seen[role] for role in rules.roles}
 
-    def each(cards: int) -> dict[Role, Fraction]:
+    def find_chances(cards: int) -> dict[Role, Fraction]:
+        """Return the probability of each role among this number of hidden cards."""
         return {role: chance_of_role(unseen, number, cards) for role, number in copies.items()}
 
-    known = None if influences is None else tuple(influences)
     return Odds(
         unseen=unseen,
         copies=copies,
-        by_influence={cards: each(cards) for cards in range(1, rules.hand + 1)},
-        influences=known,
-        by_opponent=None if known is None else tuple(each(cards) for cards in known),
-        not_held=None if known is None else {role: 1 - chance for role, chance in each(sum(known)).items()},
+        by_influence={cards: find_chances(cards) for cards in range(1, rules.hand + 1)},
+        influences=counts,
+        by_opponent=None if counts is None else tuple(map(find_chances, counts)),
+        not_held=None if counts is None else {role: 1 - chance for role, chance in find_chances(sum(counts)).items()},
     )
 
 
@@ -112,13 +113,13 @@ def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float
         return 1.0
     copies = board.rules.copies(board.seats)
     unseen, cards = copies * len(board.rules.roles) - len(sight), board.influence[seat] - len(has)
-    left = copies - sight.count(role)
-    if cards <= 0 or left <= 0 or unseen < cards or role in lacks:
+    copies_left = copies - sight.count(role)
+    if cards <= 0 or copies_left <= 0 or unseen < cards or role in lacks:
         return 0.0
-    if left > unseen - elsewhere - cards:  # the other cards can't include all of them
+    if copies_left > unseen - elsewhere - cards:  # the other cards can't include all of them
         return 1.0
     unseen -= sum(copies - sight.count(other) for other in lacks) if lacks else elsewhere
-    return 1 - comb(unseen - left, cards) / comb(unseen, cards)
+    return 1 - comb(unseen - copies_left, cards) / comb(unseen, cards)
 
 
 def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
@@ -150,8 +151,9 @@ def _require_possible_influences(rules: Ruleset, others: int, lost: int, influen
     for number in influences:
         if not 0 <= number <= rules.hand:
             raise ValueError(f"an opponent has 0 to {rules.hand} cards face down, not {number}")
-    gone = rules.hand * others - sum(influences)
-    if gone != lost:
+    cards_lost = rules.hand * others - sum(influences)
+    if cards_lost != lost:
         raise ValueError(
-            f"opponents with {', '.join(map(str, influences))} cards have lost {gone}, and {lost} of theirs are face up"
+            f"opponents with {', '.join(map(str, influences))} cards have lost {cards_lost}, "
+            f"and {lost} of theirs are face up"
         )

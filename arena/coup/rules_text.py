@@ -115,9 +115,9 @@ def join_words(actions: list[str], last: str = "and") -> str:
     return actions[0] if len(actions) == 1 else f"{', '.join(actions[:-1])} {last} {actions[-1]}"
 
 
-def names_of_actions(rules: Ruleset, wanted: Callable[[ActionRule], bool]) -> list[str]:
+def names_of_actions(rules: Ruleset, selects: Callable[[ActionRule], bool]) -> list[str]:
     """Return the names of the actions whose rule is wanted, each once."""
-    return list(dict.fromkeys(row.action.value for row in rules.actions if wanted(row)))
+    return list(dict.fromkeys(row.action.value for row in rules.actions if selects(row)))
 
 
 def _answers(rules: Ruleset) -> str:

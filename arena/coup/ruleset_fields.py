@@ -445,11 +445,11 @@ def replace_fields(rules: Ruleset, fields: Mapping[str, object]) -> Ruleset:
     return replace(rules, **{name: FIELD_BY_NAME[name].read(value) for name, value in fields.items()})
 
 
-def unknown_field_message(name: str, known: Mapping[str, object]) -> str:
+def unknown_field_message(name: str, known_fields: Mapping[str, object]) -> str:
     """Return two lines about an unknown field: the problem, with the most similar known name, and the known names."""
-    meant = get_close_matches(name, known, n=1)
+    meant = get_close_matches(name, known_fields, n=1)
     hint = f"; did you mean {meant[0]}?" if meant else "."
-    return f"unknown field {to_toml(name)}{hint}\nThe fields are {', '.join(known)}."
+    return f"unknown field {to_toml(name)}{hint}\nThe fields are {', '.join(known_fields)}."
 
 
 def seat_counts(rules: Ruleset) -> list[int]:

@@ -120,7 +120,7 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
         if seed is None or isinstance(seed, int | np.integer):
             super().reset(seed=None if seed is None else int(seed))
             seed = [None if seed is None else int(seed) + row for row in range(self.num_envs)]
-        keys = [None if each is None else derive_key(b"arena.env", f"seed|{int(each)}") for each in seed]
+        keys = [None if game_seed is None else derive_key(b"arena.env", f"seed|{int(game_seed)}") for game_seed in seed]
         if len(keys) != self.num_envs:
             raise ValueError(f"reset needs {self.num_envs} seeds, and got {len(keys)}")
         self._current = None
@@ -187,10 +187,10 @@ class batch(VectorEnv):  # noqa: N801 (as `parallel_env`)
     ) -> None:
         """Play in these rows; `asked` has their masks. Raises ValueError for an illegal action."""
         chosen = np.array(actions, np.int64)
-        kept, self._current = self._current, None  # an exception in an opponent leaves games between two decisions
+        current, self._current = self._current, None  # an exception in an opponent leaves games between two decisions
         wrong = self._engine.step(rows, chosen, arrays)
         if wrong >= 0:
-            self._current = kept
+            self._current = current
             row = int(rows[wrong])
             may = ", ".join(f"{index} ({self.action_words[index]})" for index in np.flatnonzero(asked.masks[row]))
             agent = self.possible_agents[asked.seats[row]]

@@ -172,10 +172,10 @@ class EnvironmentGames:
         self._chance = KeyedRng(self.course.key, self._number)
         self._watcher = ObservationEncoder(self.course.start, self._own)
         at = self.course.start
-        done = 0
-        while done < len(self._log):
-            begin, done = done, done + len(at.board.phase.asked)
-            at, events = apply_moves(at, self._log[begin:done], self._chance)
+        replayed = 0
+        while replayed < len(self._log):
+            begin, replayed = replayed, replayed + len(at.board.phase.asked)
+            at, events = apply_moves(at, self._log[begin:replayed], self._chance)
             self._watch(at, events)
 
     @property
@@ -258,7 +258,7 @@ class EnvironmentGames:
         now = board.influence
         if now is was or 0 not in now:
             return ()
-        return tuple([seat for seat, left in enumerate(now) if not left and was[seat]])
+        return tuple([seat for seat, influence in enumerate(now) if not influence and was[seat]])
 
     def _watch(self, state: State, events: tuple[Event, ...]) -> None:
         if events:
@@ -334,9 +334,13 @@ class Opponent:
         player.number += 1
         view, number = view_from_seat(game.state, seat), game.course.number
         self._asked.append((len(game.course.events), view))
-        legal, events, known = (make_legal_moves(actions.moves), self._new_events(game.course), self._feed.known(view))
+        legal, events, certain = (
+            make_legal_moves(actions.moves),
+            self._new_events(game.course),
+            self._feed.known(view),
+        )
         message = messages.make_request(
-            view, known, number, player.number, events, legal, times.limit_ms, times.bank_ms
+            view, certain, number, player.number, events, legal, times.limit_ms, times.bank_ms
         )
         return [*actions.by_action][player.choice(message, legal)]
 

@@ -95,7 +95,8 @@ def make_tables(
     }
     played = _games.PLAYERS.split()
     roster = [
-        played.index(each) if each in _PLAYED else played.index("policy") + at for at, each in enumerate(opponents)
+        played.index(opponent) if opponent in _PLAYED else played.index("policy") + at
+        for at, opponent in enumerate(opponents)
     ]
     return {
         "games": games,
@@ -125,12 +126,12 @@ def _listed(names: str, rows: Iterable[Mapping[str, Any]]) -> "array[int]":
 def _move(word: str, rules: Ruleset, roles: Sequence[str]) -> tuple[int, int, int]:
     """Return an action's word as a move of c/game.h."""
     verbs = _games.VERBS.split()
-    name, _, rest = word.partition(":")
+    name, _, argument = word.partition(":")
     actions = [row.action.value for row in rules.actions]
     if name in actions:
-        return verbs.index("act"), actions.index(name), int(rest or 0)
+        return verbs.index("act"), actions.index(name), int(argument or 0)
     verb = verbs.index(_SINGLE.get(name, name))
     if name == "keep":
-        one, _, two = rest.partition("+")
-        return verb, roles.index(one), roles.index(two) if two else -1
-    return verb, roles.index(rest) if rest else 0, 0
+        first_role, _, second_role = argument.partition("+")
+        return verb, roles.index(first_role), roles.index(second_role) if second_role else -1
+    return verb, roles.index(argument) if argument else 0, 0

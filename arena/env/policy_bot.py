@@ -53,8 +53,8 @@ def save_bot(
     """
     arrays = [(np.asarray(rows, np.float32), np.asarray(bias, np.float32)) for rows, bias in layers]
     sizes = [coup_env.size(len(game.possible_agents)), *(len(bias) for _, bias in arrays)]
-    wanted = [*zip(sizes[1:], sizes, strict=False)]
-    if [rows.shape for rows, _ in arrays] != wanted or sizes[-1] != len(game.action_words):
+    layer_shapes = [*zip(sizes[1:], sizes, strict=False)]
+    if [rows.shape for rows, _ in arrays] != layer_shapes or sizes[-1] != len(game.action_words):
         raise ValueError(
             f"the layers' weights have the shapes {[rows.shape for rows, _ in arrays]}; they must lead from "
             f"{sizes[0]} numbers to {len(game.action_words)} actions, with a row for each output"

@@ -23,7 +23,7 @@ class PythonGames:
 
     def __init__(self, first: EnvironmentGames, games: int, opponents: Sequence[Any], facts: bool) -> None:
         self._games = [copy.copy(first) for _ in range(games)]
-        self._opponents = ["sample:honest" if each == "honest" else each for each in opponents]
+        self._opponents = ["sample:honest" if opponent == "honest" else opponent for opponent in opponents]
         bots = {
             str(at): bot
             for at, bot in enumerate(self._opponents)

@@ -57,10 +57,10 @@ class BatchVecEnv(VecEnv):  # type: ignore[misc]  # where it isn't installed
     def layers(self, policy: Any) -> list[tuple[Floats, Floats]]:
         """Return the actor of a policy of dense layers for `save_bot`, with the scale in the first weights."""
         parts = [*policy.mlp_extractor.policy_net, policy.action_net]
-        found = [
+        layers = [
             (part.weight.detach().numpy(), part.bias.detach().numpy()) for part in parts if hasattr(part, "weight")
         ]
-        return [(found[0][0] * self.scale, found[0][1]), *found[1:]]
+        return [(layers[0][0] * self.scale, layers[0][1]), *layers[1:]]
 
     def env_method(self, method_name: str, *args: Any, indices: Any = None, **options: Any) -> Any:
         """Call a method of the batch; its result has a row for each game."""

@@ -78,12 +78,12 @@ class _StackedDeck(coup.KeyedRng):
         return 0
 
     def shuffled(self, items: Sequence[T], purpose: str, event: int) -> list[T]:
-        rest = list(items)
+        others = list(items)
         for card in self.top:
-            if card not in rest:
+            if card not in others:
                 raise LessonError(f"the pack has no other {card}")
-            rest.remove(card)
-        return [*rest, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
+            others.remove(card)
+        return [*others, *(coup.Role(card) for card in reversed(self.top))]  # type: ignore[list-item]
 
 
 class Course:
@@ -121,7 +121,7 @@ class Course:
         """Play the steps; yield the part of each one with a text."""
         for number, step in enumerate(steps, 1):
             try:
-                following = next((each for each in steps[number - 1 :] if "player" in each), None)
+                following = next((later_step for later_step in steps[number - 1 :] if "player" in later_step), None)
                 self._pass_until(self._move(following) if following else None)
                 yield from self._play_step(step)
             except (LessonError, ValueError) as problem:
@@ -157,14 +157,14 @@ class Course:
     def _legal(self, seat: int) -> list[str]:
         return [coup.format_move(move) for move in coup.list_legal_moves(coup.view_from_seat(self.state, seat))]
 
-    def _pass_until(self, wanted: tuple[int, str] | None) -> None:
+    def _pass_until(self, target: tuple[int, str] | None) -> None:
         """Let the asked players pass until a seat may make a move, or until a player must choose."""
-        while wanted is None or not self._can_play(*wanted):
+        while target is None or not self._can_play(*target):
             if not self._asked() or not all("-" in self._legal(asked) for asked in self._asked()):
-                if wanted is None:
+                if target is None:
                     return
                 who = " and ".join(self.names[asked] for asked in self._asked()) or "no player"
-                raise LessonError(f"{self.names[wanted[0]]} can't play {wanted[1]} now: {who} must move")
+                raise LessonError(f"{self.names[target[0]]} can't play {target[1]} now: {who} must move")
             self.apply(["-"] * len(self._asked()))
 
     def _can_play(self, seat: int, word: str) -> bool:
@@ -217,24 +217,24 @@ class Course:
         return {**self._part(step), "right": legal.words.index(word), "why": reasons}
 
     def _explain(self, reasons: Mapping[str, str], move: str) -> str:
-        verb, _, rest = move.partition(":")
-        named = f"{verb}:{self.names[int(rest)]}" if rest.isdigit() else move
+        verb, _, argument = move.partition(":")
+        named = f"{verb}:{self.names[int(argument)]}" if argument.isdigit() else move
         return reasons.get(named) or reasons.get(move) or reasons.get(verb) or reasons.get("others", "")
 
     def fill(self, text: str) -> str:
         """Return a text with the numbers of the engine. Raises LessonError if the text names an unknown number."""
         view = coup.view_from_seat(self.state, self.you)
 
-        def number(found: re.Match[str]) -> str:
+        def number(match: re.Match[str]) -> str:
             sight = [*view.cards, *(card for cards in view.board.revealed for card in cards)]
             copies = coup.COUP.copies(len(self.names))
-            if found[1] == "hidden":
+            if match[1] == "hidden":
                 return str(copies * len(coup.COUP.roles) - len(sight))
-            *names, role = found[2].split()
-            if found[1] == "unseen":
+            *names, role = match[2].split()
+            if match[1] == "unseen":
                 return str(copies - sight.count(coup.Role(role)))
             chance = coup.chance_held(view, self.known, self._seat(names[0]), coup.Role(role))
-            return f"{100 * (chance if found[1] == 'odds' else 1 - chance):.0f}\u00a0%"
+            return f"{100 * (chance if match[1] == 'odds' else 1 - chance):.0f}\u00a0%"
 
         filled = _NUMBER.sub(number, text).strip()
         if "{" in filled:

@@ -25,8 +25,8 @@ _MEASURED = (
 
 def load_puzzles() -> tuple[Lesson, ...]:
     """Return the puzzles of this package in their order. Raises LessonError if one of them can't be played."""
-    found = json.loads((Path(__file__).parent / "puzzles.json").read_text("utf-8"))
-    return tuple(make_puzzle(data, number) for number, data in enumerate(found, 1))
+    puzzles = json.loads((Path(__file__).parent / "puzzles.json").read_text("utf-8"))
+    return tuple(make_puzzle(data, number) for number, data in enumerate(puzzles, 1))
 
 
 def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
@@ -79,9 +79,9 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
             return "Challenge or pass?", f"By the cards that you see, {names[claim.seat]} can't hold the {claim.role}."
         likely = f"{names[claim.seat]} holds the {claim.role} with a chance of {odds}"
         return "Challenge or pass?", f"By the cards alone, {likely}. Past claims change that chance."
-    verb, _, rest = right.partition(":")
+    verb, _, argument = right.partition(":")
     claims = {row.action.value: row.claim for row in coup.COUP.actions}
-    role = rest if verb == "block" else claims.get(verb)
+    role = argument if verb == "block" else claims.get(verb)
     bluff = role is not None and role not in hand
     reason = f"You don't hold the {role}: it is a bluff." if bluff else ""
     if isinstance(phase, coup.BlockWindow):
@@ -96,8 +96,8 @@ def _describe_threats(board: coup.Board, you: int, names: Sequence[str]) -> Iter
     gain = 0
     if pending is not None and board.actor != you:
         if pending.action is coup.Action.ASSASSINATE and pending.target == you:
-            left = "you are out" if board.influence[you] == 1 else "you have one card left"
-            yield f"If the assassination succeeds, {left}."
+            outcome = "you are out" if board.influence[you] == 1 else "you have one card left"
+            yield f"If the assassination succeeds, {outcome}."
         gain = rules[pending.action].gain
         if pending.target is not None:
             gain = min(gain, coins[pending.target])

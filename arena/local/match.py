@@ -376,10 +376,10 @@ class _Game:
             view = view_from_seat(state, seat)
             moves = list_legal_moves(view)
             player.number += 1
-            known, events = self.feed.known(view), self.feed.take(seat)
+            certain, events = self.feed.known(view), self.feed.take(seat)
             legal = make_legal_moves(moves)
             message = messages.make_request(
-                view, known, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
+                view, certain, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
             )
             board = state.board if self.talk else None
             bot = self.recorder.seating[seat]

@@ -90,7 +90,7 @@ def play(
         return list(game_results(record)), record if records else None
 
     results: list[GameResult] = []
-    kept: list[Record] = []
+    records_played: list[Record] = []
     jobs = min(jobs, len(planned.tables))
     tables = planned.tables
     with closing(
@@ -99,8 +99,8 @@ def play(
         for ended, record in matches:
             results += ended
             if record is not None:
-                kept.append(record)
-    return Results(tuple(named), tuple(results), tuple(kept))
+                records_played.append(record)
+    return Results(tuple(named), tuple(results), tuple(records_played))
 
 
 def play_table(
@@ -159,7 +159,7 @@ def sweep(
     differences (None below two matches). All rows have the same cards, seats and opponents' dice. Each
     interval holds for its row alone: about one in 20 misses. Other arguments and exceptions are as for `play`.
     """
-    tried = {parameter: list(given) for parameter, given in values.items()}
+    tried = {parameter: list(parameters) for parameter, parameters in values.items()}
     if not tried or not all(tried.values()):
         raise ValueError('pass a list of values for each parameter: {"doubt": [0.1, 0.2]}')
     if taken := tried.keys() & _COLUMNS:
@@ -172,12 +172,12 @@ def sweep(
     rows = Rows()
     first: dict[int, float] = {}
     for chosen in product(*tried.values()):
-        given = dict(zip(tried, chosen, strict=True))
-        bots: dict[str, BotArgument] = {name: _make_factory(make_bot, given), **opponents}
+        parameters = dict(zip(tried, chosen, strict=True))
+        bots: dict[str, BotArgument] = {name: _make_factory(make_bot, parameters), **opponents}
         try:
             results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
         except Exception as problem:
-            problem.add_note(f"In the sweep's row {given}.")
+            problem.add_note(f"In the sweep's row {parameters}.")
             raise
         rate = results.win_rates[name]
         matches = _win_rate_by_match(results, name)
@@ -189,12 +189,12 @@ def sweep(
             low = high = 0.0
         interval = dict(zip(("low", "high"), rate.interval, strict=True))
         paired = {"gain": gain, "gain_low": low, "gain_high": high}
-        rows.append({**given, "win_rate": rate.value, **interval, "games": rate.games, **paired})
+        rows.append({**parameters, "win_rate": rate.value, **interval, "games": rate.games, **paired})
     return rows
 
 
-def _make_factory(make_bot: Callable[..., ReplyingBot], given: Mapping[str, Any]) -> Callable[[], ReplyingBot]:
-    return lambda: make_bot(**given)
+def _make_factory(make_bot: Callable[..., ReplyingBot], parameters: Mapping[str, Any]) -> Callable[[], ReplyingBot]:
+    return lambda: make_bot(**parameters)
 
 
 def _win_rate_by_match(results: Results, name: str) -> dict[int, float]:

@@ -97,7 +97,7 @@ class _Key:
         most, most_tokens = self._limits.requests_per_minute, self._limits.tokens_per_minute
         full = most is not None and len(self._sent) >= most
         if self._sent and most_tokens is not None:
-            full = full or sum(each[0] for _, each in self._sent) + tokens > most_tokens
+            full = full or sum(tokens_sent[0] for _, tokens_sent in self._sent) + tokens > most_tokens
         return max(self.blocked_until - now, self._sent[0][0] + 60 - now if full else 0.0)
 
     def take(self, now: float, tokens: int) -> list[int]:
@@ -138,8 +138,8 @@ class ModelClient:
         async def end() -> None:
             self._stop("the session has ended")
             calls = asyncio.all_tasks() - {asyncio.current_task()}
-            for each in calls:
-                each.cancel()
+            for call in calls:
+                call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
 
         self._run(end())
@@ -187,9 +187,9 @@ class ModelClient:
         player, body = call.player, _encode_body(call)
         settings = player.settings
         digest = sha256(f"{settings.endpoint}\n".encode() + body).hexdigest()
-        known = self.journal.find(call.key, digest)
-        if known is not None:
-            return call.judge(Answer(known["answer"], known["thinking"], known["finish"], known["problem"]))[1]
+        stored = self.journal.find(call.key, digest)
+        if stored is not None:
+            return call.judge(Answer(stored["answer"], stored["thinking"], stored["finish"], stored["problem"]))[1]
         names = ("match", "game", "player", "request", "attempt")
         new = call.messages[len(call.messages) - call.new :]
         prompt = new[0]["content"] if len(new) == 1 else list(new)
@@ -280,8 +280,8 @@ class ModelClient:
         for name in ("calls", "tokens", "dollars"):
             most, used = getattr(self._budget, name), getattr(self.journal.used, name)
             if most is not None and getattr(after, name) > most + 1e-9:
-                left = f"{used:g} used, and the next call may need the rest"
-                return f"the budget of {most:g} {name} is used up ({left}): raise it by --budget FILE"
+                usage_text = f"{used:g} used, and the next call may need the rest"
+                return f"the budget of {most:g} {name} is used up ({usage_text}): raise it by --budget FILE"
         return None
 
     async def _sleep(self, seconds: float) -> None:

@@ -40,19 +40,19 @@ def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
     return [load_player(bot, budget) for bot in bots if bot.is_model]
 
 
-def keep_budget(folder: Path, given: Path | None) -> Budget:
-    """Return the budget of a run: that of the file `given`, which the run's folder keeps, or else the kept one.
+def keep_budget(folder: Path, source: Path | None) -> Budget:
+    """Return the budget of a run: that of the file `source`, which the run's folder keeps, or else the stored one.
 
     Raises BotError for an invalid file, OSError if the copy can't be written.
     """
-    kept = folder / FOLDER / _BUDGET
-    if given is not None:
-        budget = read_budget(given)
-        kept.parent.mkdir(mode=0o700, exist_ok=True)
-        if given.resolve() != kept.resolve():
-            shutil.copyfile(given, kept)
+    stored = folder / FOLDER / _BUDGET
+    if source is not None:
+        budget = read_budget(source)
+        stored.parent.mkdir(mode=0o700, exist_ok=True)
+        if source.resolve() != stored.resolve():
+            shutil.copyfile(source, stored)
         return budget
-    return read_budget(kept) if kept.exists() else Budget()
+    return read_budget(stored) if stored.exists() else Budget()
 
 
 def play_with_models(

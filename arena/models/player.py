@@ -108,13 +108,13 @@ class ModelSeat:
         def judge(answer: Answer) -> tuple[Message, _Choice]:
             choice, reasoning = self._read(answer)
             if choice.move is not None:
-                done = f"played: {describe_move(game.legal[choice.move], names)}"
-                done += "; its statements were dropped" if choice.reason else ""
+                result_text = f"played: {describe_move(game.legal[choice.move], names)}"
+                result_text += "; its statements were dropped" if choice.reason else ""
             elif attempt == 1 and choice.reason not in _FINAL:
-                done = f"asked again: {choice.reason}"
+                result_text = f"asked again: {choice.reason}"
             else:
-                done = f"default move: {choice.reason}"
-            return {"done": done, "reasoning": reasoning}, choice
+                result_text = f"default move: {choice.reason}"
+            return {"done": result_text, "reasoning": reasoning}, choice
 
         future = self._client.ask(Call(self._player, key, about, messages, new, self._form, judge))
         try:
@@ -164,18 +164,18 @@ class ModelSeat:
     def _read(self, answer: Answer) -> tuple[_Choice, str]:
         """Return the choice in an answer, and the model's private reasoning."""
         shown = answer.content[:_MAX_SHOWN] or "(nothing)"
-        found = _find_object(answer.content)
-        reasoning = self._client.redact(str(found.get("reasoning") or "")) if found else ""
+        answer_object = _find_object(answer.content)
+        reasoning = self._client.redact(str(answer_object.get("reasoning") or "")) if answer_object else ""
         if answer.problem is not None:
             return _Choice(None, (), answer.problem, shown), reasoning
-        if found is None:
+        if answer_object is None:
             return _Choice(None, (), 'it contains no JSON object with "move"', shown), reasoning
-        move, count = found["move"], len(self._view.request["legal"])
+        move, count = answer_object["move"], len(self._view.request["legal"])
         if isinstance(move, str) and move.strip().isdecimal() and len(move) < 6:
             move = int(move)
         if type(move) is not int or not 1 <= move <= count:
             return _Choice(None, (), f"move must be a number from 1 to {count}", shown), reasoning
-        say = self._read_statements(found.get("say"))
+        say = self._read_statements(answer_object.get("say"))
         return _Choice(move - 1, say or (), "" if say is not None else "statements", shown), reasoning
 
     def _read_statements(self, said: Any) -> tuple[Message, ...] | None:
@@ -185,21 +185,21 @@ class ModelSeat:
             return ()
         seats = {player.handle: player.seat for player in game.opponents}
         statements: list[Message] = []
-        for each in said if isinstance(said, list) else [None]:
-            if not isinstance(each, dict):
+        for statement_read in said if isinstance(said, list) else [None]:
+            if not isinstance(statement_read, dict):
                 return None
-            kind = each.get("says")
+            kind = statement_read.get("says")
             statement: Message = {"says": kind}
             if kind in ("hold", "lack", "doubt"):
-                statement["role"] = each.get("role")
+                statement["role"] = statement_read.get("role")
                 if not isinstance(statement["role"], str) or statement["role"] not in game.rules["deck"]:
                     return None
             if kind in ("attack", "spare", "doubt"):
-                statement["target"] = seats.get(str(each.get("player")))
+                statement["target"] = seats.get(str(statement_read.get("player")))
                 if statement["target"] is None:
                     return None
             if kind == "text":
-                statement["text"] = clean_text(self._client.redact(str(each.get("text") or "")))
+                statement["text"] = clean_text(self._client.redact(str(statement_read.get("text") or "")))
                 if talk != "text" or not statement["text"]:
                     return None
             elif len(statement) == 1:
@@ -211,16 +211,16 @@ class ModelSeat:
 
 def _find_object(text: str) -> Message | None:
     """Return the last JSON object with `move` in a text, None without one."""
-    found, place, decoder = None, text.find("{"), json.JSONDecoder()
+    move_object, place, decoder = None, text.find("{"), json.JSONDecoder()
     while place >= 0:
         try:
             value, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             end = place + 1
         else:
-            found = value if "move" in value else found
+            move_object = value if "move" in value else move_object
         place = text.find("{", end)
-    return found
+    return move_object
 
 
 def _answer_form(player: ModelPlayer, roles: list[str], talk: str, handles: list[str]) -> Message:

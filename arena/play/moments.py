@@ -48,8 +48,8 @@ class MomentMaker:
         for bot in self._viewers:
             seat = None if bot is None else seating.index(bot)
             view = None if seat is None else coup.view_from_seat(state, seat)
-            known = coup.NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
-            views[bot] = {**messages.make_moment(game, handles, state.board, view, known, first, events), **public}
+            certain = coup.NOTHING_KNOWN if bot is None or view is None else self._certain_cards(bot, view, events)
+            views[bot] = {**messages.make_moment(game, handles, state.board, view, certain, first, events), **public}
         return views, sum(step.get("shown_ms", ()))
 
     def _certain_cards(self, bot: int, view: coup.View, events: Sequence[coup.Event]) -> coup.CertainCards:
@@ -85,4 +85,7 @@ def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:
     objects = {"challenge", "block"}
     shown = ["quiet", *words] if kind in objects and objects.isdisjoint(words) else [*words]
     follows = [place > 0 and word in _FOLLOWING for place, word in enumerate(shown)]
-    return [0 if each else _SHOWN_EVENT_MS.get(word, _SHOWN_MS) for word, each in zip(shown, follows, strict=True)]
+    return [
+        0 if is_following else _SHOWN_EVENT_MS.get(word, _SHOWN_MS)
+        for word, is_following in zip(shown, follows, strict=True)
+    ]

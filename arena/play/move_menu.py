@@ -78,10 +78,10 @@ def _move_text(moves: Sequence[Mapping[str, Any]], rules: Mapping[str, Any], nam
     move = moves[0]
     cost = {"coup": rules.get("coup_cost"), "assassinate": rules.get("assassinate_cost")}.get(str(move.get("action")))
     paid = f" ({cost} coins)" if cost else ""
-    targets = [names[each["target"]] for each in moves if "target" in each]
+    targets = [names[aimed_move["target"]] for aimed_move in moves if "target" in aimed_move]
     if not targets:
         return describe_move(move, names) + paid
-    aimed = next(each for each in moves if "target" in each)
+    aimed = next(aimed_move for aimed_move in moves if "target" in aimed_move)
     whom = " or ".join(filter(None, (", ".join(targets[:-1]), targets[-1])))
     text = describe_move({**aimed, "target": 0}, [whom])
     alone = describe_move(move, names)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 def find_build() -> Path | None:
     """Return the folder of the built playground, of an installed arena or else of a clone; None if it isn't built."""
-    here = Path(__file__).parent
-    folders = (here / "built", here.parents[1] / "build" / "playground")
+    package_folder = Path(__file__).parent
+    folders = (package_folder / "built", package_folder.parents[1] / "build" / "playground")
     return next((folder for folder in folders if (folder / "index.html").is_file()), None)
 
 

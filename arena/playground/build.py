@@ -119,9 +119,9 @@ _BROTLI = (
 
 
 def _run(*command: str | Path, cwd: Path | None = None) -> None:
-    done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
-    if done.returncode:
-        raise BuildError(f"{command[0]} failed:\n{done.stderr[-2000:].strip()}")
+    process = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
+    if process.returncode:
+        raise BuildError(f"{command[0]} failed:\n{process.stderr[-2000:].strip()}")
 
 
 def _fetch(package: str) -> Path:
@@ -146,8 +146,8 @@ def _fetch(package: str) -> Path:
 def list_modules() -> list[Path]:
     """Return the source files of all our modules that ENTRIES import, in a fresh interpreter."""
     program = f"import sys, {ENTRIES}\n" + _PRINT_FILES
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    paths = map(Path, done.stdout.splitlines())
+    process = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    paths = map(Path, process.stdout.splitlines())
     return [path.with_name(path.name.split(".")[0] + ".py") for path in paths]  # the sources of compiled modules
 
 
@@ -247,7 +247,7 @@ _LINKED = (
 def _describe_kit() -> dict[str, list[tuple[str, str]]]:
     """Return the words of a bot: the actions and roles of the rules, then what the kit's source documents, by class."""
     rules = make_rules_object(PRESETS["coup"])
-    found = {
+    entries_by_title = {
         "Actions": [
             (
                 row["action"],
@@ -259,11 +259,13 @@ def _describe_kit() -> dict[str, list[tuple[str, str]]]:
     }
     for title in ("Game", "Player", "History", "Bot"):
         [part] = re.findall(rf"^class {title}\b.*?:\n(.*?)(?=^\S)", _KIT, re.DOTALL | re.MULTILINE)
-        found[title] = []
+        entries_by_title[title] = []
         for field, about, name, values, text in re.findall(_DOCUMENTED, part, re.DOTALL | re.MULTILINE):
             values = re.sub(r": [^,=]*?(?= =|,|$)", "", values)  # without types
-            found[title].append((field or f"{name}({values})".replace("()", ""), " ".join((about or text).split())))
-    return found
+            entries_by_title[title].append(
+                (field or f"{name}({values})".replace("()", ""), " ".join((about or text).split()))
+            )
+    return entries_by_title
 
 
 def _describe(row: dict[str, Any], prefixes: dict[str, str]) -> str:

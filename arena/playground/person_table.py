@@ -132,7 +132,7 @@ class PersonTable(MatchObserver):
     def take(self, message: dict[str, Any]) -> str:
         """Carry out a message of the page if it is possible now; return a list of frames, or of a hint."""
         match message:
-            case {"answer": dict(given)} if (answer := self._view.read_answer(given)) is not None:
+            case {"answer": dict(page_answer)} if (answer := self._view.read_answer(page_answer)) is not None:
                 return self._play_on(answer)
             case {"hint": True} if self._view.make_game_view() is not None:
                 return json.dumps([{"hint": self._view.hint()}])

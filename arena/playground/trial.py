@@ -323,9 +323,9 @@ class _Output(TextIOBase):
         self._log = ""
 
     def write(self, text: str) -> int:
-        kept = text[: MAX_OUTPUT - len(self.text)]
-        self.text += kept
-        self._log += kept
+        fitting = text[: MAX_OUTPUT - len(self.text)]
+        self.text += fitting
+        self._log += fitting
         return len(text)
 
     def mark(self, marker: str) -> None:

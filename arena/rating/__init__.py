@@ -20,6 +20,6 @@ RATING_MODEL = 2  # grows when the same results get other ratings; 1 is that of 
 def __getattr__(name: str) -> object:
     """Import a name of the fit, and with it numpy, at first use."""
     if name in ("Fit", "assess_leader", "estimate_lead", "fit_rows", "rate"):
-        found: object = getattr(import_module("arena.rating.ratings_and_intervals"), name)
-        return found
+        value: object = getattr(import_module("arena.rating.ratings_and_intervals"), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,16 +59,16 @@ def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Di
     # If wins are expected only once in many matches, the squares say little about the variance between matches.
     variance = matches.per_bot(np.diagonal(posterior.information, axis1=1, axis2=2), bots) / np.maximum(played, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
-    left = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
-    prior = min(PRIOR_MATCHES, left)
+    independent = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
+    prior = min(PRIOR_MATCHES, independent)
     count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
     both = count * square - meets**2
     apart = both / np.maximum(count * square, 1e-9)  # how well the tables separate v from w, 0 to 1
-    known = apart > 1e-9
-    opponents = np.where(known, (met * count - squares * meets) / np.where(known, both, 1.0), 0.0)
+    has_pairs = apart > 1e-9
+    opponents = np.where(has_pairs, (met * count - squares * meets) / np.where(has_pairs, both, 1.0), 0.0)
     most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)
     # The degrees of freedom of a weighted mean of a bot's own squares and those of all bots (Satterthwaite).
-    freedom = np.minimum((played + prior) ** 2 / (played + prior**2 / left), left)
+    freedom = np.minimum((played + prior) ** 2 / (played + prior**2 / independent), independent)
     precision = OWED**2 * apart * freedom / 2
     opponents = opponents.clip(0.0, most) * precision / (precision + 1)
     within = (squares - opponents * meets).clip(min=MIN_GAMES_SHARE * count)
@@ -83,8 +83,8 @@ def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     pulled = np.empty(matches.tables.shape)
     for some in iterate_slices(len(pulled)):
         pulled[some] = ((information[some] @ posterior.at_tables(matches.tables[some])) * information[some]).sum(2)
-    left = np.maximum(variance - pulled, MIN_INFORMATION_LEFT * variance)
-    residuals: Floats = posterior.scores / np.sqrt(np.maximum(left, 1e-300))
+    unexplained = np.maximum(variance - pulled, MIN_INFORMATION_LEFT * variance)
+    residuals: Floats = posterior.scores / np.sqrt(np.maximum(unexplained, 1e-300))
     return residuals
 
 

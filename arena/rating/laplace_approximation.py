@@ -152,12 +152,12 @@ class Posterior:
 
         For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
         """
-        one, other = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+        bots, others = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
         if self.inverse is not None:
-            return np.asarray(self.inverse[one, other])
+            return np.asarray(self.inverse[bots, others])
         own = self.precision.diagonal()
-        entries = np.asarray(self.precision[one.ravel(), other.ravel()]).reshape(one.shape)
-        correlation: Floats = -entries / own[one] / own[other]
+        entries = np.asarray(self.precision[bots.ravel(), others.ravel()]).reshape(bots.shape)
+        correlation: Floats = -entries / own[bots] / own[others]
         seats = np.arange(tables.shape[1])
         correlation[:, seats, seats] = self._local_variances[tables]
         return correlation

@@ -124,7 +124,9 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     active = np.zeros(bots, dtype=bool)
     active[field.playing()] = True
     among = int(active.sum())
-    strengths = [Strength(Estimate(MODEL.mu), (1, among + (not each)), None, None, 0, 0) for each in active]
+    strengths = [
+        Strength(Estimate(MODEL.mu), (1, among + (not is_measured)), None, None, 0, 0) for is_measured in active
+    ]
     present, before = _find_present(matches, field)
     begin = np.full(bots, np.nan)
     if not len(present):
@@ -139,9 +141,9 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     seats = matches.tables.shape[1]
     played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
     weights = _anchor_weights(present, played > 0, active[present], field)
-    known = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
+    has_intervals = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     spread = estimate_dispersion(posterior, matches, len(present))
-    errors = posterior.errors(spread.values, weights) if known else None
+    errors = posterior.errors(spread.values, weights) if has_intervals else None
     ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
     among = int(ranked.sum())
     strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
@@ -185,7 +187,7 @@ def _find_present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
 def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
     """Return (p,) the weights of the bots whose mean rating is 25: anchors that have played, else other such bots."""
     anchors = np.isin(present, list(field.anchors))
-    held = next(each for each in (played & anchors, played & active, played) if each.any())
+    held = next(mask for mask in (played & anchors, played & active, played) if mask.any())
     return np.asarray(held / held.sum())
 
 
@@ -272,14 +274,16 @@ def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
     places = {bot: place for place, bot in enumerate(win_rates.bots.tolist())}
     if bot not in places or other not in places:
         return None
-    one, two = places[bot], places[other]
-    value = float(win_rates.values[one] - win_rates.values[two])
+    row, other_row = places[bot], places[other]
+    value = float(win_rates.values[row] - win_rates.values[other_row])
     if not win_rates.known:
         return Estimate(value)
     from scipy.special import stdtrit  # slow to import: see `arena.rating`
 
-    variance = float(win_rates.variances[one] + win_rates.variances[two] - 2 * win_rates.covariances(one)[two])
-    half = float(stdtrit(win_rates.freedom[[one, two]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
+    variance = float(
+        win_rates.variances[row] + win_rates.variances[other_row] - 2 * win_rates.covariances(row)[other_row]
+    )
+    half = float(stdtrit(win_rates.freedom[[row, other_row]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
     return Estimate(value, value - half, value + half)
 
 

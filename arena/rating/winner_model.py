@@ -147,6 +147,8 @@ def field_win_probabilities(strengths: Floats, seats: int) -> tuple[Floats, Deri
     part = density * (grid[1] - grid[0]) / math.comb(len(strengths) - 1, seats - 1)
     # Without i and j, the product of degree d is the sum over t of (-Phi_i)^t times that of degree d - t without j.
     powers = range(seats - 1)
-    left = np.concatenate([part * (-below) ** power for power in powers], axis=1)
-    right = np.concatenate([density * without[seats - 2 - power] for power in powers], axis=1)
-    return (part * without[-1]).sum(1), DerivativeMatrix(left @ right.sum(0), left, right)
+    left_factors = np.concatenate([part * (-below) ** power for power in powers], axis=1)
+    right_factors = np.concatenate([density * without[seats - 2 - power] for power in powers], axis=1)
+    return (part * without[-1]).sum(1), DerivativeMatrix(
+        left_factors @ right_factors.sum(0), left_factors, right_factors
+    )

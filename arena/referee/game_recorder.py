@@ -67,11 +67,11 @@ def list_chance_outcomes(
     return words
 
 
-def _without(cards: _Cards, gone: _Cards) -> _Cards:
-    left = list(cards)
-    for role in gone:
-        left.remove(role)
-    return tuple(left)
+def _without(cards: _Cards, removed: _Cards) -> _Cards:
+    remaining = list(cards)
+    for role in removed:
+        remaining.remove(role)
+    return tuple(remaining)
 
 
 def _outcome_word(verb: str, cards: _Cards) -> str:

@@ -36,9 +36,9 @@ class LatencyHistogram:
 
     def quantile_ms(self, share: float) -> float | None:
         """Return the quantile `share`, 0 to 1, of the response times in ms; None without requests."""
-        left = share * self._counts.total()
+        rank = share * self._counts.total()
         for step in sorted(self._counts):
-            left -= self._counts[step]
-            if left <= 0:
+            rank -= self._counts[step]
+            if rank <= 0:
                 return math.exp(step / _BINS) / 1000
         return None

@@ -48,7 +48,7 @@ def list_own_lines(written: bytes) -> list[bytes]:
 
 def _split_at_markers(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None, bytes]]:
     """Yield (None, bytes before the first marker), then (number, bytes after it) of each marker."""
-    before, *rest = mark.split(written)
+    before, *marked_parts = mark.split(written)
     yield None, before
-    for number, part in zip(rest[::2], rest[1::2], strict=True):
+    for number, part in zip(marked_parts[::2], marked_parts[1::2], strict=True):
         yield int(number), part

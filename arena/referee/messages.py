@@ -210,7 +210,7 @@ def make_game_start(view: View, game: int, seed: str, players: Sequence[str]) ->
 
 def make_request(
     view: View,
-    known: CertainCards,
+    certain: CertainCards,
     game: int,
     number: int,
     events: list[Message],
@@ -220,12 +220,12 @@ def make_request(
 ) -> Message:
     """Return the request to one seat, with the id `number`.
 
-    known: what is certain for the seat. events: those that the seat hasn't received; they become part of the request.
+    certain: what the seat knows for certain. events: new to the seat; they become part of the request.
     limit_ms, bank_ms: the free time for the request, and the rest of the bank.
     """
     board, own = view.board, make_own_view(*view[1:])
-    if known.players or known.deck:
-        own["known"] = make_certain_knowledge(known)
+    if certain.players or certain.deck:
+        own["known"] = make_certain_knowledge(certain)
     return {
         "type": "request",
         "id": number,
@@ -245,7 +245,7 @@ def make_moment(
     players: Sequence[str],
     board: Board,
     view: View | None,
-    known: CertainCards,
+    certain: CertainCards,
     first: int,
     events: Sequence[Event],
 ) -> Message:
@@ -264,8 +264,8 @@ def make_moment(
     }
     if view is not None:
         message["you"] = make_own_view(*view[1:])
-        if known.players or known.deck:
-            message["you"]["known"] = make_certain_knowledge(known)
+        if certain.players or certain.deck:
+            message["you"]["known"] = make_certain_knowledge(certain)
     return message
 
 
@@ -436,18 +436,18 @@ def make_own_view(
     return message
 
 
-def make_certain_knowledge(known: CertainCards) -> Message:
+def make_certain_knowledge(certain: CertainCards) -> Message:
     """Return the cards that a seat knows for certain; empty fields are omitted."""
     message: Message = {}
-    if known.players:
+    if certain.players:
         message["players"] = [
             {"seat": player.seat}
             | ({"has": _roles(player.has)} if player.has else {})
             | ({"lacks": _roles(player.lacks)} if player.lacks else {})
-            for player in known.players
+            for player in certain.players
         ]
-    if known.deck:
-        message["deck"] = _roles(known.deck)
+    if certain.deck:
+        message["deck"] = _roles(certain.deck)
     return message
 
 

@@ -86,12 +86,12 @@ _CACHE: dict[int, LegalMoves] = {}
 
 def make_legal_moves(moves: tuple[Move, ...]) -> LegalMoves:
     """Return the LegalMoves of a tuple, cached by identity: the engine returns the same tuples repeatedly."""
-    known = _CACHE.get(id(moves))  # by identity, because hashing a list of moves takes longer than encoding it
-    if known is None or known.moves is not moves:
+    legal = _CACHE.get(id(moves))  # by identity, because hashing a list of moves takes longer than encoding it
+    if legal is None or legal.moves is not moves:
         if len(_CACHE) >= 5_000:  # under 30 MB with ten seats; small processes fork faster
             _CACHE.clear()
-        known = _CACHE[id(moves)] = LegalMoves(moves)  # keeps the tuple alive, so that no other gets its id
-    return known
+        legal = _CACHE[id(moves)] = LegalMoves(moves)  # keeps the tuple alive, so that no other gets its id
+    return legal
 
 
 @lru_cache(maxsize=2000)

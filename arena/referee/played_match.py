@@ -52,11 +52,13 @@ def select_samples(fault_samples: Iterable[StoredFaultSample]) -> tuple[StoredFa
 
     The order in which matches were played doesn't matter. Samples of one match stay in the given order.
     """
-    kept: dict[tuple[str, str], list[StoredFaultSample]] = defaultdict(list)
-    for sample in sorted(fault_samples, key=lambda each: each.match):
-        kept[sample.bot, sample.code].append(sample)
-    few = [sample for each in kept.values() for sample in each[:MAX_SAMPLES_PER_FAULT]]
-    return tuple(sorted(few, key=lambda each: each.match))
+    samples_by_fault: dict[tuple[str, str], list[StoredFaultSample]] = defaultdict(list)
+    for sample in sorted(fault_samples, key=lambda sample_of_fault: sample_of_fault.match):
+        samples_by_fault[sample.bot, sample.code].append(sample)
+    selected = [
+        sample for sample_of_fault in samples_by_fault.values() for sample in sample_of_fault[:MAX_SAMPLES_PER_FAULT]
+    ]
+    return tuple(sorted(selected, key=lambda sample_of_fault: sample_of_fault.match))
 
 
 def _text(data: bytes) -> str:

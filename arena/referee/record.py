@@ -120,7 +120,7 @@ def _make_game_payload(game: GameRecord) -> dict[str, Any]:
         "moves": " ".join(game.moves),
         "by": "".join(map(str, game.move_seats)),
         "draws": " ".join(game.draws),
-        **({"said": [{"move": at, **statement_payload(each)} for at, each in said]} if said else {}),
+        **({"said": [{"move": at, **statement_payload(statement)} for at, statement in said]} if said else {}),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,

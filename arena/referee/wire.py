@@ -55,7 +55,7 @@ class PhaseRequests:
     def line(
         self,
         view: View,
-        known: CertainCards,
+        certain: CertainCards,
         number: int,
         events: Sequence[str],
         legal: LegalMoves,
@@ -65,8 +65,8 @@ class PhaseRequests:
         """Return the request line of one seat; `number` is the request's id, times are in milliseconds."""
         _, seat, cards, drawn, discards, seen = view
         you = _you(seat, cards, drawn, discards, seen)
-        if known.players or known.deck:
-            you = f'{you[:-1]},"known":{_known(known)}}}'
+        if certain.players or certain.deck:
+            you = f'{you[:-1]},"known":{_known(certain)}}}'
         return (
             f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{you}'
             f'{self._after}{legal.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
@@ -121,8 +121,8 @@ def _you(
 
 
 @lru_cache(maxsize=10_000)
-def _known(known: CertainCards) -> str:
-    return _encode_json(messages.make_certain_knowledge(known))
+def _known(certain: CertainCards) -> str:
+    return _encode_json(messages.make_certain_knowledge(certain))
 
 
 def encode_event(number: int, happened: Event) -> str:

@@ -142,7 +142,7 @@ def _make_game_object(
     own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
     hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     steps = list(list_steps(record.header, game))
-    known = _list_new_knowledge(steps, [-1, *own])
+    knowledge_by_step = _list_new_knowledge(steps, [-1, *own])
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -152,7 +152,8 @@ def _make_game_object(
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
         "steps": [
-            _make_step_object(step, own, viewers is None, certain) for step, certain in zip(steps, known, strict=True)
+            _make_step_object(step, own, viewers is None, certain)
+            for step, certain in zip(steps, knowledge_by_step, strict=True)
         ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
@@ -182,9 +183,9 @@ def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> 
             for viewer, seat_knowledge in knowledge.items()
         }
         yield {
-            str(viewer): messages.make_certain_knowledge(known)
-            for viewer, known in after.items()
-            if known != before[viewer]
+            str(viewer): messages.make_certain_knowledge(certain)
+            for viewer, certain in after.items()
+            if certain != before[viewer]
         }
         before = after
 
@@ -194,7 +195,7 @@ def _view_of(state: coup.State, viewer: int) -> coup.View:
 
 
 def _make_step_object(
-    step: ReplayStep, own: Sequence[int], all_cards: bool, known: Mapping[str, Any]
+    step: ReplayStep, own: Sequence[int], all_cards: bool, new_knowledge: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return a step as the pages' scripts read it. own: the seats whose answers and cards may be shown."""
     before = step.before
@@ -204,23 +205,23 @@ def _make_step_object(
         "kind": step.kind,
         "answers": [
             [
-                each.seat,
-                each.notation if each.seat in own or step.kind in _PUBLIC_REQUESTS else None,
-                each.time_us if each.seat in own else None,
+                answer.seat,
+                answer.notation if answer.seat in own or step.kind in _PUBLIC_REQUESTS else None,
+                answer.time_us if answer.seat in own else None,
             ]
-            for each in step.answers
+            for answer in step.answers
         ],
     }
     if before.drawn:
         payload["drawn"] = [role.value if acts else None for role in before.drawn]
     if before.seen is not None and acts:
         payload["seen"] = before.seen.value
-    faults = [[each.seat, each.fault] for each in step.answers if each.fault is not None and each.seat in own]
+    faults = [[answer.seat, answer.fault] for answer in step.answers if answer.fault is not None and answer.seat in own]
     if faults:
         payload["faults"] = faults
     payload["events"] = list(step.payloads() if all_cards else _merged_events(step, own))
-    if known:
-        payload["known"] = known
+    if new_knowledge:
+        payload["known"] = new_knowledge
     return payload
 
 

@@ -76,11 +76,11 @@ class MoveEvaluator:
         choices: the indexes of the alternatives at each line, as a judge chose; None: all plausible moves. Raises
         UnknownRulesError if the playouts don't support the rules of the match.
         """
-        for number, each in enumerate(lines):
-            message = json.loads(each.line)
+        for number, sent in enumerate(lines):
+            message = json.loads(sent.line)
             self._judged = None if choices is None else choices[number]
             self._evaluation = None
-            self._recorded_index = each.choice if each.game in games else None
+            self._recorded_index = sent.choice if sent.game in games else None
             self._bot.reply(message)
             if self._problem is not None:
                 raise self._problem
@@ -89,7 +89,7 @@ class MoveEvaluator:
                     "review supports games with the base roles or the inquisitor, but without the Reformation"
                 )
             if self._evaluation is not None:
-                yield MoveEvaluation(each.game, each.step, message, *self._evaluation)
+                yield MoveEvaluation(sent.game, sent.step, message, *self._evaluation)
 
     def _sitting(self, game: Any) -> Any:
         """Return the seat's knowledge. In playouts the seat plays as an average player, without its own habits."""
@@ -130,17 +130,17 @@ class MoveEvaluator:
         """
         margin = self._strategist.MARGIN if margin is None else margin
         played = list(self._play_out(game, options, start, sitting, FIRST_DEALS))
-        means = [fmean(each[number] for each in played) for number in range(len(options))]
+        means = [fmean(chances_of_playout[number] for chances_of_playout in played) for number in range(len(options))]
         best = max(range(len(options)), key=means.__getitem__)
-        chances = [each[0] for each in played]
-        given = error = 0.0
+        chances = [chances_of_playout[0] for chances_of_playout in played]
+        cost = error = 0.0
         if means[best] > means[0] + MIN_GAIN:
             more = list(self._play_out(game, [options[0], options[best]], start, sitting, MORE_DEALS))
             gains = [better - made for made, better in more]
-            given, error = fmean(gains), _standard_error(gains)
+            cost, error = fmean(gains), _standard_error(gains)
             chances += [made for made, _ in more]
         likely = game.odds(game.claim["seat"], game.claim["role"]) if game.kind == "challenge" else None
-        return options[0], options[best], fmean(chances), _standard_error(chances), given, error, margin, likely
+        return options[0], options[best], fmean(chances), _standard_error(chances), cost, error, margin, likely
 
     def _play_out(
         self, game: Any, options: Sequence[Move], start: Callable[[Any, Move], None], sitting: Any, deals: int

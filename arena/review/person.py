@@ -25,7 +25,7 @@ def review_person(record: Record, player: int) -> dict[str, Any]:
     """
     name = record.header.bots[player]
     try:
-        review = review_bot([record], name, _MAX_GAMES, games_of=lambda record, _: [each.game for each in record.games])
+        review = review_bot([record], name, _MAX_GAMES, games_of=lambda record, _: [game.game for game in record.games])
     except UnknownRulesError as error:
         review = _empty_review(name, f"{error}.")
     return {**asdict(review), "caution": _CAUTION if review.decisions else review.caution, "person": True}
@@ -37,12 +37,12 @@ def review_in_process(text: str, player: int) -> dict[str, Any]:
 
     command = [sys.executable, "-m", "arena.review", str(player)]
     try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_MAX_S, check=True)
+        process = subprocess.run(command, input=text, capture_output=True, text=True, timeout=_MAX_S, check=True)
     except (OSError, subprocess.SubprocessError):
         review = _empty_review("", "The review failed or took too long. Try again later.")
         return {**asdict(review), "person": True}
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(process.stdout)
+    return result
 
 
 def _empty_review(name: str, reason: str) -> Review:

@@ -138,7 +138,7 @@ def review_bot(
     Raises RecordError if the engine doesn't reproduce a record, UnknownRulesError for rules that playouts don't
     support, JudgeError for a judge without a choice, and ValueError and JobError like `arena.local.play`.
     """
-    lost, found = 0, _Findings()
+    lost, findings = 0, _Findings()
     work: list[tuple[Record, list[int]]] = []
     for record in records:
         games = games_of(record, bot)
@@ -152,10 +152,10 @@ def review_bot(
         ) as pieces,
     ):
         for (record, games), evaluations in zip(work, pieces, strict=True):
-            found.add_match(record, bot, games, evaluations)
+            findings.add_match(record, bot, games, evaluations)
             on_match()
-    costly = sorted(found.costly, key=lambda decision: -decision.cost.value)
-    patterns = _find_significant_patterns(found.alike, len(found.curves))
+    costly = sorted(findings.costly, key=lambda decision: -decision.cost.value)
+    patterns = _find_significant_patterns(findings.alike, len(findings.curves))
     first_patterns = sorted(patterns, key=lambda pattern: -pattern.cost.value)[:_MAX_PATTERNS]
     name = "strategist" if judge is None else judge.name
     caution = f"The better moves are those that {name} would make, if playouts confirm them. {_CAUTION}"
@@ -164,11 +164,11 @@ def review_bot(
         name,
         caution,
         lost,
-        len(found.curves),
-        found.decisions,
+        len(findings.curves),
+        findings.decisions,
         tuple(costly),
         tuple(first_patterns),
-        tuple(found.curves),
+        tuple(findings.curves),
     )
 
 
@@ -223,12 +223,12 @@ def _evaluate_games(bot: str, record: Record, games: Sequence[int], judge: Judge
     lines = list(sent_lines(record, record.header.bots.index(bot)))
     choices = None
     if judge is not None:
-        found = list(_find_choices(lines, judge.ask))
-        requests = [number for number, each in enumerate(lines) if each.line.startswith(b'{"type":"request"')]
-        missing = sum(found[number] is None for number in requests)
+        choice_by_line = list(_find_choices(lines, judge.ask))
+        requests = [number for number, sent in enumerate(lines) if sent.line.startswith(b'{"type":"request"')]
+        missing = sum(choice_by_line[number] is None for number in requests)
         if missing:
             raise JudgeError(f"{judge.name} chose no legal move for {missing} of {len(requests)} requests")
-        choices = [[] if choice is None else [choice] for choice in found]
+        choices = [[] if choice is None else [choice] for choice in choice_by_line]
     return list(MoveEvaluator().judge(lines, frozenset(games), choices))
 
 
@@ -331,18 +331,18 @@ def replay_decisions(record: Record, bot: int, ask: Callable[[bytes], bytes]) ->
     `sent_lines`.
     """
     lines = list(sent_lines(record, bot))
-    for each, choice in zip(lines, _find_choices(lines, ask), strict=True):
-        message = json.loads(each.line)
+    for sent, choice in zip(lines, _find_choices(lines, ask), strict=True):
+        message = json.loads(sent.line)
         if message["type"] == "request":
-            yield _make_decision_pair(record, each, message, choice)
+            yield _make_decision_pair(record, sent, message, choice)
 
 
 def _find_choices(lines: list[SentLine], ask: Callable[[bytes], bytes]) -> Iterator[int | None]:
     """Yield for each line the index of the legal move that a program chooses, None without a legal choice."""
     for part in _lines_by_process(lines):
-        replies = _parse_replies(ask(b"".join(each.line for each in part)))
-        for each in part:
-            message = json.loads(each.line)
+        replies = _parse_replies(ask(b"".join(sent.line for sent in part)))
+        for sent in part:
+            message = json.loads(sent.line)
             answer = replies.get(message["id"]) if message["type"] == "request" else None
             if answer is None:
                 yield None
@@ -354,7 +354,7 @@ def _find_choices(lines: list[SentLine], ask: Callable[[bytes], bytes]) -> Itera
 
 def _lines_by_process(lines: list[SentLine]) -> Iterator[list[SentLine]]:
     """Yield the lines to each process of the bot; the first line to each is a hello."""
-    hellos = [place for place, each in enumerate(lines) if each.line.startswith(b'{"type":"hello"')]
+    hellos = [place for place, sent in enumerate(lines) if sent.line.startswith(b'{"type":"hello"')]
     for first, end in zip(hellos, [*hellos[1:], len(lines)], strict=True):
         yield lines[first:end]
 
@@ -370,20 +370,20 @@ def _parse_replies(printed: bytes) -> dict[int, ParsedReply]:
     return replies
 
 
-def _make_decision_pair(record: Record, each: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
+def _make_decision_pair(record: Record, sent: SentLine, request: dict[str, Any], choice: int | None) -> DecisionPair:
     """Return the recorded and the new choice of one request in words.
 
     choice: an index into its legal moves, None for a fault.
     """
-    seating = next(game.seating for game in record.games if game.game == each.game)
+    seating = next(game.seating for game in record.games if game.game == sent.game)
     names = [record.header.bots[bot] for bot in seating]
     words = [describe_move(move, names) for move in request["legal"]]
     return DecisionPair(
         record.header.match,
-        each.game,
+        sent.game,
         request["state"]["turn"],
         request["kind"],
-        None if each.choice is None else words[each.choice],
+        None if sent.choice is None else words[sent.choice],
         None if choice is None else words[choice],
     )
 

@@ -44,11 +44,11 @@ def make_fault_report(
     """
     game, detail, used = sample.game, None, None
     if record is not None:
-        found = referee.read_record(record)
-        played, fault = _find_fault(found, sample)
+        record_read = referee.read_record(record)
+        played, fault = _find_fault(record_read, sample)
         game, detail = played.game, fault.detail
         if referee.FAULTS[sample.code].consequence is referee.Consequence.LIFE:
-            used = _describe_default(fault.used, [found.header.bots[number] for number in played.seating])
+            used = _describe_default(fault.used, [record_read.header.bots[number] for number in played.seating])
     log, stderr = _find_stderr(logs, sample, game)
     what, do = diagnose_fault(
         FaultContext(
@@ -72,10 +72,10 @@ def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
     return None if isinstance(move, Forfeit) else describe_move(referee.move_payload(move), names)
 
 
-def _find_fault(found: referee.Record, sample: referee.StoredFaultSample) -> tuple[referee.GameRecord, referee.Fault]:
+def _find_fault(record: referee.Record, sample: referee.StoredFaultSample) -> tuple[referee.GameRecord, referee.Fault]:
     """Return the fault of a sample, the first with its bot and code in the match, and its game."""
-    bot = found.header.bots.index(sample.bot)
-    for game in found.games:
+    bot = record.header.bots.index(sample.bot)
+    for game in record.games:
         for fault in game.faults:
             if (fault.bot, fault.code) == (bot, sample.code):
                 return game, fault

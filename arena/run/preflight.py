@@ -134,7 +134,7 @@ def _is_build_folder(path: Path) -> bool:
     Raises OSError if the folder can't be read.
     """
     ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
-    return ours and not {found.name for found in path.iterdir()} - {"bots", "logs", _UNFINISHED}
+    return ours and not {entry.name for entry in path.iterdir()} - {"bots", "logs", _UNFINISHED}
 
 
 _MAX_BOXES = 16  # at once, the maximum for a sandbox's counters per user
@@ -175,13 +175,13 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in bots]
         waiting = set(checks)
         while waiting:  # Python handles signals once the main thread wakes
-            done, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)  # the maximum delay of Ctrl-C
-            for check in done:
+            ended, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)  # the maximum delay of Ctrl-C
+            for check in ended:
                 check.result()
         steps = [check.result() for check in checks]
     failed = [RejectedBot(bot, step) for bot, step in zip(bots, steps, strict=True) if step.severity is Severity.FAIL]
     if settings.hello_s < _SHORT_S and len(bots) > (os.cpu_count() or 1):
-        failed = [again for each in failed if (again := _retry_alone(each, settings)) is not None]
+        failed = [again for failure in failed if (again := _retry_alone(failure, settings)) is not None]
     return failed
 
 

@@ -17,8 +17,8 @@ def find_record_files(path: Path) -> list[Path]:
     """Return the record files at a path, in order of match number. Raises RecordFileError if nothing is found."""
     try:
         if path.is_dir():
-            found = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
-            files = sorted(found, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
+            paths = (path / "records" if (path / "records").is_dir() else path).glob("*.jsonl")
+            files = sorted(paths, key=lambda file: (len(file.name), file.name))  # numbers have six digits or more
             if not files:
                 raise RecordFileError(f"{path} contains no records.\nName a run's folder or a record file.")
             return files
@@ -43,8 +43,8 @@ def read_records(path: Path, on_unreadable: Callable[[str], object]) -> Iterator
             unreadable.append(str(problem))
     if len(unreadable) == len(files):
         raise RecordFileError(unreadable[0])
-    for each in unreadable:
-        on_unreadable(each)
+    for reason_unreadable in unreadable:
+        on_unreadable(reason_unreadable)
 
 
 def read_record_file(file: Path) -> Record:
@@ -65,14 +65,14 @@ def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
     if file.parent.name != "records" or not folder.is_dir():
         return {}
     logs = LogFolder(folder)
-    found: dict[str, list[bytes]] = {}
+    logs_by_bot: dict[str, list[bytes]] = {}
     for bot in record.header.bots:
         for log in logs.files(record.header.match, bot):
             try:
-                found.setdefault(bot, []).append(log.read_bytes())
+                logs_by_bot.setdefault(bot, []).append(log.read_bytes())
             except OSError:
                 continue  # logs are optional
-    return found
+    return logs_by_bot
 
 
 def record_results(text: str) -> tuple[GameResult, ...]:

@@ -181,9 +181,9 @@ def _report_row(row: RunStanding) -> RunReportRow:
     )
 
 
-def _round_estimate(found: Estimate, digits: int) -> Estimate:
-    low, high = (None if end is None else round(end, digits) for end in (found.low, found.high))
-    return Estimate(round(found.value, digits), low, high)
+def _round_estimate(estimate: Estimate, digits: int) -> Estimate:
+    low, high = (None if end is None else round(end, digits) for end in (estimate.low, estimate.high))
+    return Estimate(round(estimate.value, digits), low, high)
 
 
 def _head_to_head_row(duel: HeadToHead) -> HeadToHeadRow:
@@ -227,8 +227,8 @@ def _list_csv_columns(report: RunReport, row: RunReportRow) -> dict[str, object]
     fields: dict[str, object] = {}
     for name, value in row.model_dump(exclude={"faults_by_code"}).items():
         if name in ("rating", "win_rate_adjusted"):
-            found = value or {"value": None, "low": None, "high": None}
-            fields |= {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+            ends = value or {"value": None, "low": None, "high": None}
+            fields |= {name: ends["value"], f"{name}_low": ends["low"], f"{name}_high": ends["high"]}
         elif name == "rank_range":
             fields |= dict(zip(("best_rank", "worst_rank"), value, strict=True))
         else:

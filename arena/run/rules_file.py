@@ -176,10 +176,10 @@ def _make_ruleset(data: Mapping[str, object], stem: str) -> coup.Ruleset:
 
 def _read_base(data: Mapping[str, object]) -> coup.Ruleset:
     """Return the preset that a file starts from. Raises ValueError for an unknown field or an unknown base."""
-    known = dict.fromkeys(["base", *coup.FIELD_BY_NAME])
+    known_fields = dict.fromkeys(["base", *coup.FIELD_BY_NAME])
     for name in data:
-        if name not in known:
-            raise ValueError(coup.unknown_field_message(name, known))
+        if name not in known_fields:
+            raise ValueError(coup.unknown_field_message(name, known_fields))
     base = data.get("base", coup.COUP.name)
     if not isinstance(base, str) or base not in coup.PRESETS:
         raise ValueError(f"unknown base {_unknown_preset_text(str(base))}.")

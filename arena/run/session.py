@@ -101,10 +101,10 @@ class Progress:
 
     def held_up(self) -> list[tuple[str, int, float]]:
         """Return (bot, timeouts, total seconds) of each bot whose timeouts the run waited for, the worst first."""
-        found = [
+        rows = [
             (bot, timeouts, seconds) for bot, (timeouts, seconds) in self._timeout_waits.items() if seconds >= NOTICED_S
         ]
-        return sorted(found, key=lambda row: (-row[2], row[0]))
+        return sorted(rows, key=lambda row: (-row[2], row[0]))
 
     def end(self) -> None:
         """Stop the session's clock."""
@@ -121,12 +121,12 @@ class Progress:
 
     def _count_new_matches(self) -> None:
         """Count the newly stored matches; count all of them again if Ctrl-C interrupted the counting of one."""
-        kept = self._store.list_matches()
+        stored_matches = self._store.list_matches()
         if self._counting != self._counted:
             self._standings, self._counting, self._counted = StandingsCounter(self._bots), 0, 0
-        while self._counted < len(kept):
+        while self._counted < len(stored_matches):
             self._counting = self._counted + 1
-            self._standings.add(self._store.results(kept[self._counted]))
+            self._standings.add(self._store.results(stored_matches[self._counted]))
             self._counted += 1
 
 
@@ -356,11 +356,11 @@ class FinalPlan:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Return the final from the content of final.json. Raises FolderError for invalid data."""
         try:
-            known = {name: values[name] for name in cls.__dataclass_fields__ if name != "settings"}
-            known |= {"key": bytes.fromhex(values["key"]), "settings": MatchSettings.from_json(values["terms"])}
-            known |= {name: tuple(map(tuple, values[name])) for name in ("versions", "extra_rounds")}
-            known["matches"] = tuple(values["matches"])
-            final = cls(**known)
+            arguments = {name: values[name] for name in cls.__dataclass_fields__ if name != "settings"}
+            arguments |= {"key": bytes.fromhex(values["key"]), "settings": MatchSettings.from_json(values["terms"])}
+            arguments |= {name: tuple(map(tuple, values[name])) for name in ("versions", "extra_rounds")}
+            arguments["matches"] = tuple(values["matches"])
+            final = cls(**arguments)
             if len(final.matches) != final.plan().matches:
                 raise ValueError(f"{len(final.matches)} matches")
         except (AttributeError, LookupError, TypeError, ValueError) as problem:

@@ -54,9 +54,9 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     folder = _Folder(path, configs)
     examples: list[str] = []
     count = 0
-    for found in folder.differences():
+    for difference in folder.differences():
         if count < _MAX_SHOWN:
-            text = escape_control(found)
+            text = escape_control(difference)
             examples.append(text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}...")
         count += 1
     examples += [f"and {count - _MAX_SHOWN} more"] if count > _MAX_SHOWN else []
@@ -104,11 +104,11 @@ class _Folder:
 
     def _describe_stop(self) -> str | None:
         """Return how run.json or final.json says that the run stopped early; None if it doesn't, or isn't true."""
-        found = f"{len(self.tables) - len(self.missing)} of {len(self.tables)} planned matches are in the folder"
+        count_text = f"{len(self.tables) - len(self.missing)} of {len(self.tables)} planned matches are in the folder"
         if isinstance(self.plan, RunConfig) and not self.ended:
-            return f"the run was stopped before its end: {found}"
+            return f"the run was stopped before its end: {count_text}"
         if self.missing and self.abandoned.issuperset(self.missing):
-            return f"matches were abandoned, such as match {self.missing[0]}: {found}"
+            return f"matches were abandoned, such as match {self.missing[0]}: {count_text}"
         return None
 
     def list_matches(self) -> list[int]:
@@ -207,9 +207,9 @@ class _ComparedResults:
     def add(self, record: referee.Record) -> None:
         """Compare the next lines with those of the next record."""
         lines = "".join(result.to_line() for result in referee.game_results(record)).encode()
-        found = self._results.read(len(lines))
-        self._agrees &= lines.startswith(found)
-        self._lacks_lines |= found != lines
+        stored = self._results.read(len(lines))
+        self._agrees &= lines.startswith(stored)
+        self._lacks_lines |= stored != lines
 
     def is_equal(self, may_lack_lines: bool) -> bool:
         """Return, after all records, whether the file has their lines alone, maybe without the last ones."""
@@ -218,7 +218,7 @@ class _ComparedResults:
 
 def _flat_fields(header: referee.MatchHeader) -> dict[str, object]:
     """Return the fields of a header by their names in records; fields of nested objects have dotted names."""
-    fields: dict[str, object] = {each: getattr(header, each) for each in header.__dataclass_fields__}
+    fields: dict[str, object] = {field: getattr(header, field) for field in header.__dataclass_fields__}
     fields |= {"key": header.key.hex(), "terms": header.settings.to_json()}
     del fields["settings"]
     while inner := [name for name, value in fields.items() if isinstance(value, dict)]:

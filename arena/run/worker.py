@@ -154,16 +154,16 @@ def _play_match(job: Job, launch: Callable[[int], Box]) -> MatchOutput:
     fault_samples = tuple(
         referee.StoredFaultSample(
             match=job.spec.match,
-            bot=job.spec.bots[each.bot],
-            code=each.code,
-            game=each.game,
-            step=each.step,
-            sent=each.sent,
-            got=each.got,
-            facts=each.facts.known(),
+            bot=job.spec.bots[sample.bot],
+            code=sample.code,
+            game=sample.game,
+            step=sample.step,
+            sent=sample.sent,
+            got=sample.got,
+            facts=sample.facts.known(),
         )
-        for each in ended.fault_samples
-        if not referee.FAULTS[each.code].is_consequence
+        for sample in ended.fault_samples
+        if not referee.FAULTS[sample.code].is_consequence
     )
     match = referee.PlayedMatch(
         job.spec.match, referee.write_record(ended.record), referee.game_results(ended.record), logs, fault_samples
@@ -180,7 +180,7 @@ def _timeout_waits(record: referee.Record) -> tuple[tuple[str, int, float], ...]
         for fault in game.faults:
             if fault.code == "timeout" and fault.step is not None:
                 seconds[record.header.bots[fault.bot]].append(game.times[fault.step] / 1e6)
-    return tuple((bot, len(each), sum(each)) for bot, each in seconds.items())
+    return tuple((bot, len(waits), sum(waits)) for bot, waits in seconds.items())
 
 
 _worker: Worker | None = None  # of this process

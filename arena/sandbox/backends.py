@@ -64,8 +64,8 @@ class Backend:
 
 
 def get_backend(name: str) -> Backend:
-    found: Backend = import_module(f"arena.sandbox.{name}").BACKEND
-    return found
+    backend: Backend = import_module(f"arena.sandbox.{name}").BACKEND
+    return backend
 
 
 def make_sandbox(choice: SandboxChoice, scratch: Path) -> Sandbox:

@@ -309,13 +309,13 @@ def _poll_exit(popen: subprocess.Popen[bytes]) -> Exit | None:
             _kill_group(popen.pid)
         return None if code is None else _exit_of(code)
     try:
-        found = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        status = os.waitid(os.P_PID, popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # reaped, for example by a library user's os.wait()
         popen.poll()
         return Exit(None, None)
-    if found is None:
+    if status is None:
         return None
-    return Exit(found.si_status, None) if found.si_code == os.CLD_EXITED else Exit(None, found.si_status)
+    return Exit(status.si_status, None) if status.si_code == os.CLD_EXITED else Exit(None, status.si_status)
 
 
 def _exit_of(code: int) -> Exit:

@@ -151,10 +151,10 @@ class _Entry:
         ):
             mode = os.fstat(original.fileno()).st_mode
             if stat.S_ISREG(mode):
-                left = self.size
+                bytes_left = self.size
                 while piece := original.read(1 << 20):
-                    left -= len(piece)
-                    if left < 0:
+                    bytes_left -= len(piece)
+                    if bytes_left < 0:
                         raise ProgramError(f"its file {source.name!r} has more bytes than its size says")
                     copy.write(piece)
             os.fchmod(copy.fileno(), 0o555 if mode & (stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH) else 0o444)
@@ -167,7 +167,7 @@ def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         budget.take(size)
         return [_Entry("", status.st_mode, size)]
-    found = []
+    listed_entries = []
     waiting = [""]
     while waiting:
         below = waiting.pop()
@@ -178,9 +178,9 @@ def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
                 budget.take(0)
                 listed = _make_entry(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), budget)
                 if listed is not None:
-                    found.append(listed)
+                    listed_entries.append(listed)
                     waiting += [listed.name] * stat.S_ISDIR(listed.mode)
-    return found
+    return listed_entries
 
 
 def _make_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entry | None:
@@ -212,9 +212,9 @@ class Programs:
         """Return the absolute path of the program with this name, None if it doesn't exist."""
         if self.image:
             return program
-        found = shutil.which(program, path=self.path)
+        path = shutil.which(program, path=self.path)
         # Not resolved: a venv's python is a link.
-        return None if found is None else os.path.abspath(found)
+        return None if path is None else os.path.abspath(path)
 
     def find(self, word: str, folder: Path) -> str | None:
         """Return the absolute path of a command's first word in that folder, None if it can't be executed."""
@@ -257,5 +257,5 @@ def resolve_shim(path: str, folder: Path) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return path
-    found = answer.stdout.strip()
-    return found if answer.returncode == 0 and os.access(found, os.X_OK) else path
+    program = answer.stdout.strip()
+    return program if answer.returncode == 0 and os.access(program, os.X_OK) else path

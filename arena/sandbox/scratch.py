@@ -23,10 +23,10 @@ def lock_folder(path: Path) -> int | None:
     except OSError:
         return None
     try:
-        found = os.fstat(descriptor)
-        if found.st_uid == os.getuid():
+        status = os.fstat(descriptor)
+        if status.st_uid == os.getuid():
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.stat(path, follow_symlinks=False)):
+            if os.path.samestat(status, os.stat(path, follow_symlinks=False)):
                 return descriptor
     except OSError:
         pass

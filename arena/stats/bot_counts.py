@@ -151,9 +151,9 @@ class _MatchCounts:
         for seat, name in enumerate(self._names):
             self._count_case(name, "win_rate", ALL, won.get(seat, 0.0))
             self._count_case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
-        for left, seats in alive.items():
-            for seat in seats if left > 1 else ():
-                self._count_case(self._names[seat], "win_rate_by_players_left", str(left), won.get(seat, 0.0))
+        for players_left, seats in alive.items():
+            for seat in seats if players_left > 1 else ():
+                self._count_case(self._names[seat], "win_rate_by_players_left", str(players_left), won.get(seat, 0.0))
         for seat, turn in game.eliminated:
             self.out[self._names[seat], turn] += 1
         for fault in game.faults:

@@ -99,8 +99,8 @@ def _render_head(report: StatsReport) -> str:
     legend = ""
     if report.comparison is not None:
         (pair,) = report.comparison.bots
-        every = [each for names in pair.differences.values() for each in names.values()]
-        clear = sum(each.significant for each in every)
+        every = [difference for names in pair.differences.values() for difference in names.values()]
+        clear = sum(difference.significant for difference in every)
         lines.append(
             f"{pair.bot} compared with {pair.other.bot}: {clear} of {len(every)} rates differ "
             "clearly *: more than chance, for this many rates. Without real differences 1 page in 20 has a star."
@@ -119,11 +119,11 @@ def _legend_entry(which: str, bot: str) -> str:
 def _render_largest_differences(pair: ComparedBot) -> str:
     """Return a table of the clear differences with what to try; "" without one."""
     rows = "".join(
-        f"<tr><th scope='row'>{escape_html(each.text)}<p class='muted'>{escape_html(each.advice)}</p></th>"
-        + number_cells(f"{each.rate:.0%}", f"{each.other_rate:.0%}", f"{each.field_rate:.0%}")
-        + number_cells(*format_per_100_games(each))
+        f"<tr><th scope='row'>{escape_html(difference.text)}<p class='muted'>{escape_html(difference.advice)}</p></th>"
+        + number_cells(f"{difference.rate:.0%}", f"{difference.other_rate:.0%}", f"{difference.field_rate:.0%}")
+        + number_cells(*format_per_100_games(difference))
         + "</tr>\n"
-        for each in pair.largest
+        for difference in pair.largest
     )
     heads = ["", "bot", "reference", "field", "in 100 games", "95 %"]
     if not rows:

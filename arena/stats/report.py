@@ -335,20 +335,20 @@ def _turns(counted: Counter[int]) -> Turns | None:
 
 
 def _quantile(counted: Counter[int], share: float) -> int:
-    left = share * counted.total()
+    rank = share * counted.total()
     for number in sorted(counted):
-        left -= counted[number]
-        if left <= 0:
+        rank -= counted[number]
+        if rank <= 0:
             return number
     return max(counted)
 
 
 def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
     took = {}
-    for kind, each in times.items():
-        median, most = each.quantile_ms(0.5), each.quantile_ms(0.99)
+    for kind, histogram in times.items():
+        median, most = histogram.quantile_ms(0.5), histogram.quantile_ms(0.99)
         if median is not None and most is not None:
-            took[kind] = DecisionTimes(requests=each.count, median_ms=round(median, 3), p99_ms=round(most, 3))
+            took[kind] = DecisionTimes(requests=histogram.count, median_ms=round(median, 3), p99_ms=round(most, 3))
     return took
 
 
@@ -371,8 +371,12 @@ def stats_report_to_csv(report: StatsReport) -> str:
         out.writerow(["bot", "other", "section", "name", *columns, *other, *ends])
         for pair in report.comparison.bots:
             for section, names in pair.differences.items():
-                for name, each in names.items():
-                    cells = [*_rate_columns(each.rate), *_rate_columns(each.other_rate), *astuple(each.difference)]
+                for name, difference in names.items():
+                    cells = [
+                        *_rate_columns(difference.rate),
+                        *_rate_columns(difference.other_rate),
+                        *astuple(difference.difference),
+                    ]
                     out.writerow(
                         [
                             escape_csv_cell(pair.bot),
@@ -396,7 +400,7 @@ def _rate_columns(rate: Rate) -> tuple[float | None, ...]:
     return rate.count, rate.total, rate.value, rate.low, rate.high
 
 
-def compare_bots(found: StatsReport, accumulator: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
+def compare_bots(stats: StatsReport, accumulator: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
     """Return the report of `bot` compared with `other`. Raises ValueError if `accumulator` is for other bots."""
     rates = {(section, name): rate for section, name, rate in rates_of(bot)}
     rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
@@ -406,13 +410,18 @@ def compare_bots(found: StatsReport, accumulator: StatsAccumulator, bot: Profile
     joint = accumulator.joint_counts(bot.bot, other.bot)
     differences: dict[str, dict[str, RateDifference]] = {}
     for key in keys:
-        one, two = MeasuredRate(rates[key], tallies[key]), MeasuredRate(rates_other[key], tallies_other[key])
-        differences.setdefault(key[0], {})[key[1]] = difference_of(one, two, joint.get(key), max(1, compared))
+        rate_of_bot, rate_of_other = (
+            MeasuredRate(rates[key], tallies[key]),
+            MeasuredRate(rates_other[key], tallies_other[key]),
+        )
+        differences.setdefault(key[0], {})[key[1]] = difference_of(
+            rate_of_bot, rate_of_other, joint.get(key), max(1, compared)
+        )
     pair = ComparedBot(
-        bot=bot.bot, other=other, differences=differences, largest=_list_largest(found, bot, differences)
+        bot=bot.bot, other=other, differences=differences, largest=_list_largest(stats, bot, differences)
     )
-    comparison = BotComparison(records=found.records, bots=[pair])
-    return found.model_copy(update={"bots": [bot], "comparison": comparison})
+    comparison = BotComparison(records=stats.records, bots=[pair])
+    return stats.model_copy(update={"bots": [bot], "comparison": comparison})
 
 
 LARGEST_NOTE = (
@@ -448,7 +457,7 @@ _ADVICE: dict[tuple[str, str], tuple[str, str, str]] = {
 
 
 def _list_largest(
-    found: StatsReport, bot: Profile, differences: Mapping[str, Mapping[str, RateDifference]]
+    stats: StatsReport, bot: Profile, differences: Mapping[str, Mapping[str, RateDifference]]
 ) -> list[LargeDifference]:
     """Return the clear differences with advice, by the number of cases in a game, the largest first.
 
@@ -459,22 +468,22 @@ def _list_largest(
         return []
     rows = []
     for (section, name), (text, lower, higher) in _ADVICE.items():
-        each = differences.get(section, {}).get(name)
-        if each is None or not each.significant:
+        difference = differences.get(section, {}).get(name)
+        if difference is None or not difference.significant:
             continue
-        advice = lower if each.difference.value < 0 else higher
-        field = [getattr(other, section).get(name) for other in found.bots if other.bot != bot.bot]
+        advice = lower if difference.difference.value < 0 else higher
+        field = [getattr(other, section).get(name) for other in stats.bots if other.bot != bot.bot]
         totals = [(rate.count, rate.total) for rate in field if rate is not None]
-        scale = 100 * each.rate.total / bot.games
-        ends = (None if end is None else round(scale * end, 1) for end in astuple(each.difference))
+        scale = 100 * difference.rate.total / bot.games
+        ends = (None if end is None else round(scale * end, 1) for end in astuple(difference.difference))
         value, low, high = ends
         rows.append(
             LargeDifference(
                 section=section,
                 name=name,
                 text=text,
-                rate=each.rate.value,
-                other_rate=each.other_rate.value,
+                rate=difference.rate.value,
+                other_rate=difference.other_rate.value,
                 field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
                 per_100_games=Estimate(value or 0.0, low, high),
                 advice=advice,

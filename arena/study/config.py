@@ -60,8 +60,8 @@ class StudyConfig(RunConfig):
     def place_of(self, match: int) -> Place:
         """Return the place of a match of the plan."""
         plan = self.plan()
-        deal, left = divmod(match, plan.matches_per_round)
-        condition = left // (plan.matches_per_round // len(self.conditions))
+        deal, match_of_deal = divmod(match, plan.matches_per_round)
+        condition = match_of_deal // (plan.matches_per_round // len(self.conditions))
         return Place(deal, self.conditions[condition], match % self.seats, plan.tables[match].bots)
 
     def games_of_deal(self) -> int:
@@ -79,7 +79,10 @@ class StudyConfig(RunConfig):
         return replace(spec, settings=settings, seatings=spec.seatings[place.rotation : place.rotation + 1])
 
     def to_json(self) -> dict[str, Any]:
-        conditions = [{"name": each.name, "rules": to_dict(each.rules), "bots": each.bots} for each in self.conditions]
+        conditions = [
+            {"name": condition.name, "rules": to_dict(condition.rules), "bots": condition.bots}
+            for condition in self.conditions
+        ]
         return {**super().to_json(), "conditions": conditions}
 
     @classmethod
@@ -88,8 +91,8 @@ class StudyConfig(RunConfig):
         if config.get("command") == cls.COMMAND:
             try:
                 conditions = tuple(
-                    Condition(each["name"], from_dict(each["rules"]), tuple(each["bots"]))
-                    for each in config["conditions"]
+                    Condition(condition["name"], from_dict(condition["rules"]), tuple(condition["bots"]))
+                    for condition in config["conditions"]
                 )
                 names = {name: tuple(config[name]) for name in ("players", "anchors")}
                 config = {**config, "conditions": conditions, **names}
@@ -100,7 +103,7 @@ class StudyConfig(RunConfig):
     @cached_property
     def _plan(self) -> MatchPlan:
         played = (
-            tuple(condition.bots[each] for each in table)
+            tuple(condition.bots[bot] for bot in table)
             for tables in self._tables
             for condition in self.conditions
             for table in tables
@@ -146,8 +149,10 @@ def make_study_config(
         used = list(range(players + anchors))
         for player in table.players:
             if player not in names[:players]:
-                known = ", ".join(names[:players])
-                raise BotError(f"conditions.{name}.players: no player is called {player}.\nThe players are {known}.")
+                player_names = ", ".join(names[:players])
+                raise BotError(
+                    f"conditions.{name}.players: no player is called {player}.\nThe players are {player_names}."
+                )
             used[names.index(player)] = next(further)
         rules = load_ruleset(table.rules)
         if problem := rules.problem(study.seats):

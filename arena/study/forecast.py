@@ -111,16 +111,16 @@ def _measure_pilot(
     pilot: Study | None, cases: measures.Cases, players: Sequence[str]
 ) -> dict[tuple[str, str], dict[str, float]]:
     """Return the pilot's measures by (player, condition); empty without one. Raises BotError without a player in it."""
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    values: dict[tuple[str, str], dict[str, float]] = {}
     if pilot is not None:
         for row in measures.measure_all(cases, pilot.participants, pilot.conditions):
-            found.setdefault((row.player, row.condition), {})[row.measure] = row.value
-        if not any(player in players for player, _ in found):
+            values.setdefault((row.player, row.condition), {})[row.measure] = row.value
+        if not any(player in players for player, _ in values):
             raise BotError(
                 f"{pilot.path}: no complete deal of any of the players {', '.join(players)}.\n"
                 "Name a study with some of these players, or omit --pilot."
             )
-    return found
+    return values
 
 
 def _forecast_models(
@@ -132,17 +132,19 @@ def _forecast_models(
     """
     plan = config.plan()
     played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
-    found = []
+    forecasts = []
     for condition in config.conditions:
         for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
             if config.bots[bot].is_model:
                 settings = read_settings(config.bots[bot])
-                wanted = [condition.name, *(pilot.conditions if pilot else ())]
-                where = next((name for name in wanted if "tokens_game" in before.get((player, name), {})), None)
-                known = before[player, where] if where is not None else {}
-                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], known, budget)
-                found.append((replace(use, pilot_condition=where), settings))
-    return found
+                condition_names = [condition.name, *(pilot.conditions if pilot else ())]
+                where = next(
+                    (name for name in condition_names if "tokens_game" in before.get((player, name), {})), None
+                )
+                pilot_values = before[player, where] if where is not None else {}
+                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], pilot_values, budget)
+                forecasts.append((replace(use, pilot_condition=where), settings))
+    return forecasts
 
 
 def _limit_hours(models: Sequence[tuple[Use, ModelSettings]], budget: Budget) -> list[float]:
@@ -157,15 +159,15 @@ def _limit_hours(models: Sequence[tuple[Use, ModelSettings]], budget: Budget) ->
 
 
 def _forecast_use(
-    player: str, condition: str, settings: ModelSettings, games: int, known: Mapping[str, float], budget: Budget
+    player: str, condition: str, settings: ModelSettings, games: int, pilot_values: Mapping[str, float], budget: Budget
 ) -> Use:
-    """Return what a player will use in these games. known: the measures of a pilot, which replace the assumed ones.
+    """Return what a player will use in these games. pilot_values: a pilot's measures, which replace assumed ones.
 
     Dollars are those of the pilot, else the price of its tokens, divided as the assumed prompt and output are.
     """
     price = budget.prices.get(settings.model)
-    tokens_game = known.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))
-    dollars_game = known.get("dollars_game")
+    tokens_game = pilot_values.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))
+    dollars_game = pilot_values.get("dollars_game")
     if dollars_game is None and price is not None:
         calls = tokens_game / (_PROMPT + _OUTPUT)
         dollars_game = price.cost(round(calls * _PROMPT), round(calls * _OUTPUT))
@@ -174,9 +176,9 @@ def _forecast_use(
         condition=condition,
         model=settings.model,
         games=games,
-        calls=math.ceil(games * known.get("calls_game", _CALLS)),
+        calls=math.ceil(games * pilot_values.get("calls_game", _CALLS)),
         tokens=math.ceil(games * tokens_game),
-        seconds=round(games * known.get("seconds_game", _CALLS * _SECONDS), 1),
+        seconds=round(games * pilot_values.get("seconds_game", _CALLS * _SECONDS), 1),
         dollars=None if dollars_game is None else round(games * dollars_game, 4),
     )
 
@@ -184,15 +186,17 @@ def _forecast_use(
 def _forecast_differences(config: StudyConfig, cases: measures.Cases, pilot: Study | None) -> list[ShownDifference]:
     """Return the differences that the study can show; without a pilot, of win rates alone."""
     shown, deals = [], config.plan().rounds
-    for measure in (name for name, each in measures.MEASURES.items() if each.compared):
+    for measure in (name for name, about in measures.MEASURES.items() if about.compared):
         spreads = []
-        for one, two in measures.pair_keys(measure, config.players, pilot.conditions) if pilot else ():
-            gains = [own - other for own, other in measures.paired_rates(cases, one, two)]
+        for key, other_key in measures.pair_keys(measure, config.players, pilot.conditions) if pilot else ():
+            gains = [own - other for own, other in measures.paired_rates(cases, key, other_key)]
             spreads += [variance(gains)] if len(gains) > 1 else []
         spread = fmean(spreads) if spreads else 0.0
         if assumed := not spread and measure == "win_rate":
             spread = measures.PAIR_VARIANCE / config.games_of_deal()
-        comparisons = len(list(measures.pair_keys(measure, config.players, [each.name for each in config.conditions])))
+        comparisons = len(
+            list(measures.pair_keys(measure, config.players, [about.name for about in config.conditions]))
+        )
         if spread and comparisons:
             alone, corrected = (measures.smallest_difference(deals, spread, number) for number in (1, comparisons))
             shown.append(ShownDifference(measure, alone, corrected, comparisons, assumed))

@@ -102,16 +102,16 @@ class Cases:
         for player, won in game.worth.items():
             add(player, "win_rate", won)
             add(player, "placement", game.placement[player])
-        for each in game.decisions:
-            if each.could_bluff:
-                add(each.player, "bluff_rate", each.bluff)
-            if each.kind == "challenge":
-                add(each.player, "challenges", each.notation == "!")
-            if each.kind == "block":
-                add(each.player, "blocks", each.notation != "-")
-            if each.outcome is not None:
-                add(each.player, "answers", each.outcome != "played")
-                add(each.player, "answers", each.outcome == "default move", "default move")
+        for decision in game.decisions:
+            if decision.could_bluff:
+                add(decision.player, "bluff_rate", decision.bluff)
+            if decision.kind == "challenge":
+                add(decision.player, "challenges", decision.notation == "!")
+            if decision.kind == "block":
+                add(decision.player, "blocks", decision.notation != "-")
+            if decision.outcome is not None:
+                add(decision.player, "answers", decision.outcome != "played")
+                add(decision.player, "answers", decision.outcome == "default move", "default move")
         for claim in game.claims:
             add(claim.player, "bluffs", not claim.true, ALL, claim.role)
             if claim.counted:
@@ -227,16 +227,23 @@ def compare_all(
     deals, games: the planned deals, and the games of a player in a deal of a condition.
     """
     aim = smallest_difference(deals, PAIR_VARIANCE / games)
-    for measure in (name for name, each in MEASURES.items() if each.compared):
-        found = []
-        for one, two in pair_keys(measure, players, conditions):
+    for measure in (name for name, about in MEASURES.items() if about.compared):
+        tests = []
+        for key, other_key in pair_keys(measure, players, conditions):
             evidence = Evidence(aim, forecasts=False)
-            for own, other in paired_rates(cases, one, two):
+            for own, other in paired_rates(cases, key, other_key):
                 evidence.add([(other, own)] * games)
-            ends = (one.player, one.condition, two.player, two.condition, evidence.blocks, *evidence.estimate())
-            found.append((evidence.p_value, ends))
+            ends = (
+                key.player,
+                key.condition,
+                other_key.player,
+                other_key.condition,
+                evidence.blocks,
+                *evidence.estimate(),
+            )
+            tests.append((evidence.p_value, ends))
         # Comparisons without data count, too: later they may have some.
-        for (p, ends), corrected in zip(found, correct([p for p, _ in found]), strict=True):
+        for (p, ends), corrected in zip(tests, correct([p for p, _ in tests]), strict=True):
             if ends[4]:
                 yield Difference(measure, *ends, p, corrected, corrected <= LEVEL)
 
@@ -247,7 +254,7 @@ def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> floa
     spread: the variance of a deal's difference. comparisons: of the measure, of which none is clear before.
     """
     needed = log(2 * comparisons / LEVEL / _PART)  # of the logarithm of the wealth, bets on both sides
-    for aim in (each / 1000 for each in range(1, 1000)):
+    for aim in (points / 1000 for points in range(1, 1000)):
         stake = min(_MAX_STAKE, aim / (spread + aim**2))
         growth = stake * aim - stake**2 * (spread + aim**2) / 2
         if deals * growth - _ERRORS_OF_80 * stake * sqrt(deals * spread) >= needed:
@@ -258,16 +265,16 @@ def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> floa
 def pair_keys(measure: str, players: Sequence[str], conditions: Sequence[str]) -> Iterator[tuple[Key, Key]]:
     """Yield the keys of each comparison: of players in each condition, then of conditions for each player."""
     for where in conditions:
-        for one, two in combinations(players, 2):
-            yield Key(one, where, measure), Key(two, where, measure)
+        for first, second in combinations(players, 2):
+            yield Key(first, where, measure), Key(second, where, measure)
     for who in players:
-        for one, two in combinations(conditions, 2):
-            yield Key(who, one, measure), Key(who, two, measure)
+        for first, second in combinations(conditions, 2):
+            yield Key(who, first, measure), Key(who, second, measure)
 
 
-def paired_rates(cases: Cases, one: Key, two: Key) -> Iterator[tuple[float, float]]:
+def paired_rates(cases: Cases, key: Key, other_key: Key) -> Iterator[tuple[float, float]]:
     """Yield both rates in each deal in which both have opportunities, in order of the deals."""
-    own, other = cases.by_key.get(one, {}), cases.by_key.get(two, {})
+    own, other = cases.by_key.get(key, {}), cases.by_key.get(other_key, {})
     for deal in sorted(own.keys() & other.keys()):
         (count, total), (other_count, other_total) = own[deal], other[deal]
         yield count / total, other_count / other_total

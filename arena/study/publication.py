@@ -82,7 +82,7 @@ def _rows(study: Study, report: StudyReport, name: str) -> Iterable[Any]:
 
 def _write_table(path: Path, kind: type[Any], rows: Iterable[Any]) -> None:
     """Write a table as CSV and as JSON Lines. In CSV, lists are JSON."""
-    names = [each.name for each in fields(kind)]
+    names = [column.name for column in fields(kind)]
     with path.with_suffix(".csv").open("w", encoding="utf-8") as table, path.with_suffix(".jsonl").open("w") as lines:
         text = csv.DictWriter(table, names, lineterminator="\n")
         text.writeheader()
@@ -105,7 +105,7 @@ def list_bluffs(games: Iterable[GameTables]) -> Iterator[dict[str, Any]]:
             if claim.true:
                 continue
             line = game.calls[claim.move][-1] if claim.move in game.calls else {}
-            said = [asdict(each) for each in game.statements if each.move == claim.move]
+            said = [asdict(statement) for statement in game.statements if statement.move == claim.move]
             yield {
                 **asdict(claim),
                 "call": line.get("call"),
@@ -135,10 +135,12 @@ Plots = list[tuple[str, list[PlotRow]]]  # (caption, rows)
 
 def _plots(measures: Sequence[Measured]) -> Iterator[tuple[str, Plots]]:
     """Yield each measure that is a share, with a plot for each part and condition."""
-    for measure, found in groupby(measures, lambda each: each.measure):
+    for measure, rows_of_measure in groupby(measures, lambda measured: measured.measure):
         if MEASURES[measure].is_share:
             plots: Plots = []
-            for (name, condition), rows in groupby(found, lambda each: (each.name, each.condition)):
+            for (name, condition), rows in groupby(
+                rows_of_measure, lambda measured: (measured.name, measured.condition)
+            ):
                 caption = condition if name == ALL else f"{condition}, {name.replace('_', ' ')}"
                 plots.append((caption, [PlotRow(row.player, _rate(row)) for row in rows]))
             yield measure, plots

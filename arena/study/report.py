@@ -181,10 +181,10 @@ def _describe_methods(study: Study) -> str:
     )
     names = study.participants
     conditions = "; ".join(
-        f"{each.name} (rules {each.rules.name}, talk {each.rules.talk}"
-        + "".join(f", {name} plays as {config.bots[bot].name}" for name, bot in _replaced(each, names))
+        f"{condition.name} (rules {condition.rules.name}, talk {condition.rules.talk}"
+        + "".join(f", {name} plays as {config.bots[bot].name}" for name, bot in _replaced(condition, names))
         + ")"
-        for each in config.conditions
+        for condition in config.conditions
     )
     design = (
         "Each player sat among the same anchors, which no other player joined."

@@ -210,7 +210,9 @@ class _GameReader:
             for seat, move in places.items():
                 for number, statement in enumerate(said.get(move, ())):
                     self._add_statement(step, move, seat, number, statement, hands)
-            counts = {type(each): each.seat for each in step.events if isinstance(each, coup.Challenged | coup.Blocked)}
+            counts = {
+                type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)
+            }
             for answer in step.answers:
                 self.requests[answer.seat] += 1
                 move_made = answer.move
@@ -270,7 +272,7 @@ class _GameReader:
         """
         seat = answer.seat
         view, row = coup.view_from_seat(step.before, seat), self._row(step, at, seat)
-        phase, known = step.before.board.phase, self.events.known(view)
+        phase, certain = step.before.board.phase, self.events.known(view)
         lines = self.calls.get((self.bots[seat], self.requests[seat]), [])
         if lines:
             self.tables.calls[at] = lines
@@ -294,7 +296,7 @@ class _GameReader:
         if isinstance(phase, coup.ChallengeWindow) and self.claim is not None:
             chance = None
             if not self.rules.draft:
-                chance = coup.chance_held(view, known, phase.claim.seat, phase.claim.role)
+                chance = coup.chance_held(view, certain, phase.claim.seat, phase.claim.role)
                 chance = round(1 - chance if phase.claim.denies else chance, 6)
             self._add_reaction(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
 
@@ -303,8 +305,8 @@ class _GameReader:
     ) -> Decision:
         """Return a decision. lines: of its calls in the journal, the last of which has the outcome."""
         legal, role = coup.list_legal_moves(view), self._claimed(move)
-        could = {claimed for each in legal if (claimed := self._claimed(each)) and _is_false(claimed, hand)}
-        done, _, reason = lines[-1]["done"].partition(": ") if lines else (None, "", "")
+        could = {claimed for legal_move in legal if (claimed := self._claimed(legal_move)) and _is_false(claimed, hand)}
+        outcome, _, reason = lines[-1]["done"].partition(": ") if lines else (None, "", "")
         return Decision(
             **facts,
             request=self.requests[view.seat],
@@ -314,8 +316,8 @@ class _GameReader:
             could_bluff=sorted(could),
             bluff=role in could,
             call=lines[-1]["call"] if lines else None,
-            outcome="asked again" if done == "played" and len(lines) > 1 else done,
-            reason=reason if done == "default move" else "",
+            outcome="asked again" if outcome == "played" and len(lines) > 1 else outcome,
+            reason=reason if outcome == "default move" else "",
         )
 
     def _add_claim(
@@ -422,7 +424,7 @@ def list_calls(lines: Iterable[Line], games: Iterable[GameTables], player_of: Ma
     """Yield the row of each line of the journal. games: the counted ones. player_of: bot -> player of the study."""
     used = {line["call"]: (game, move) for game in games for move, own in game.calls.items() for line in own}
     for line in lines:
-        done, _, reason = line["done"].partition(": ")
+        outcome, _, reason = line["done"].partition(": ")
         game, move = used.get(line["call"], (None, None))
         usage = line["usage"] or {}
         calls, tokens, dollars = line["used"]
@@ -433,8 +435,8 @@ def list_calls(lines: Iterable[Line], games: Iterable[GameTables], player_of: Ma
             player=player_of[line["player"]],
             request=line["request"],
             attempt=line["attempt"],
-            done=done,
-            reason="" if done == "played" else reason,
+            done=outcome,
+            reason="" if outcome == "played" else reason,
             used=game is not None,
             deal=None if game is None else game.deal,
             condition=None if game is None else game.condition,

@@ -82,11 +82,11 @@ class TableChat:
 
     def keep(self, ids: Collection[int]) -> None:
         """Remove the lines with other ids, which were deleted, from all pages."""
-        gone = [line for line in self._lines if line["id"] not in ids]
-        for line in gone:
+        deleted = [line for line in self._lines if line["id"] not in ids]
+        for line in deleted:
             self._lines.remove(line)
-        if gone:
-            self._send(self._queues, {"chat": [], "deleted": [line["id"] for line in gone]})
+        if deleted:
+            self._send(self._queues, {"chat": [], "deleted": [line["id"] for line in deleted]})
 
     def _show(self, client: object, handle: str | None, line: Message | str) -> None:
         if isinstance(line, str):

@@ -410,10 +410,10 @@ class RecordFolder:
         (self.folder / "records").mkdir(exist_ok=True)
         (self.folder / "logs").mkdir(exist_ok=True)
         header = record.header
-        kept = LogFolder(self.folder / "logs")
+        logs_kept = LogFolder(self.folder / "logs")
         for bot, process, data in logs:
             if data:
-                kept.add(header.match, header.bots[bot], process, data)
+                logs_kept.add(header.match, header.bots[bot], process, data)
         file = self.folder / "records" / record_file_name(header.match)
         replace_file(file, referee.write_record(record))
         return file

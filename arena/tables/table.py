@@ -172,10 +172,10 @@ class LiveTable:
         self._apply_pace()
         self._notify_clients()
 
-    def detach(self, connection: ProgramConnection, left: bool) -> None:
-        """Remove a program's connection. Unless the program `left`, its slot stays reserved and its clock runs on."""
+    def detach(self, connection: ProgramConnection, has_left: bool) -> None:
+        """Remove a program's connection. Unless the program has left, its slot stays reserved and its clock runs on."""
         slot = connection.slot
-        if left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
+        if has_left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
             self._playing.live.leave(slot)
         self.part(connection)
 

@@ -127,7 +127,7 @@ async def serve_program(channel: Channel, table: LiveTable, secret: str, after: 
         directions = _send_lines(channel, table, connection), _receive_lines(channel, table, connection)
         code = await _run_both(channel, *directions)
     finally:
-        table.detach(connection, left=code == OVER)
+        table.detach(connection, has_left=code == OVER)
 
 
 async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
@@ -138,8 +138,8 @@ async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) ->
     tasks = [asyncio.create_task(direction) for direction in directions]
     code = LOST
     try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for problem in [task.exception() for task in done]:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for problem in [task.exception() for task in ended]:
             match problem:
                 case ChannelClosed():
                     code = problem.code
@@ -242,8 +242,8 @@ class RelayHello(BaseModel, strict=True):
 
 def _parse_close(line: bytes) -> tuple[int, str] | None:
     """Return the close code and the reason of a stream's last line, None if it is invalid."""
-    found = re.fullmatch(rb"!([14]\d{3})(?: (.*))?\n", line)
-    return None if found is None else (int(found[1]), (found[2] or b"").decode("utf-8", "replace"))
+    match = re.fullmatch(rb"!([14]\d{3})(?: (.*))?\n", line)
+    return None if match is None else (int(match[1]), (match[2] or b"").decode("utf-8", "replace"))
 
 
 class StreamChannel:

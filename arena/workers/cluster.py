@@ -264,8 +264,8 @@ class DaskExecutor(executors.WorkerExecutor):
         for address in [*self._asked, *self._refused]:
             if address not in offers:  # the worker has left: a call restricted to it would never run
                 self._refused.pop(address, None)
-                if (left := self._asked.pop(address, None)) is not None:
-                    left.cancel()
+                if (admission := self._asked.pop(address, None)) is not None:
+                    admission.cancel()
         for address, asked in list(self._asked.items()):
             if asked.done():
                 del self._asked[address]

@@ -139,21 +139,21 @@ def drive_jobs(
     """
     running: dict[Future[Result], Job] = {}
     # Not concurrent.futures.wait: Ctrl-C in it may leave a future locked, and its worker's thread would wait for ever.
-    done: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
 
     def fill() -> None:
         while len(running) < width() and (job := source.take()) is not None:
             future = executor.submit(play, job)
             running[future] = job
-            future.add_done_callback(done.put)
+            future.add_done_callback(finished.put)
 
     def wait() -> list[Future[Result]]:
         try:
-            return [done.get(timeout=_POLL_S), *(done.get() for _ in range(done.qsize()))]
+            return [finished.get(timeout=_POLL_S), *(finished.get() for _ in range(finished.qsize()))]
         except queue.Empty:
             return []
 
-    def ended(job: Job, future: Future[Result]) -> JobCompleted[Job, Result] | JobFailed[Job]:
+    def make_event(job: Job, future: Future[Result]) -> JobCompleted[Job, Result] | JobFailed[Job]:
         problem = future.exception()
         if problem is None:
             source.completed(job)
@@ -174,6 +174,6 @@ def drive_jobs(
             fill()
             yield Idle()
         for future in completed:
-            event = ended(running.pop(future), future)
+            event = make_event(running.pop(future), future)
             fill()
             yield event

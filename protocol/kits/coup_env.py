@@ -261,8 +261,8 @@ class Watcher:
             rows[_INFLUENCE::_ROW_SIZE] = array("h", influence)
         if sides is not were:
             for place, side in zip(seats, sides):  # noqa: B905 (it is empty before they are chosen)
-                for each, allegiance in enumerate(SIDES):
-                    rows[place + _SIDE + each] = side == allegiance
+                for index, allegiance in enumerate(SIDES):
+                    rows[place + _SIDE + index] = side == allegiance
         for place in self._flags:
             rows[place] = 0
         self._flags = flags = [seats[actor] + _ACTOR]
@@ -468,10 +468,12 @@ def _role(message: Message, name: str) -> Message:
     return {name: role[len("not_") :], "denies": True}
 
 
-def _certain(known: Message) -> tuple[Any, Any]:
+def _certain(certain: Message) -> tuple[Any, Any]:
     """Return `you.known` of a request in the order of `CertainCards` of `arena.coup`."""
-    players = [(each["seat"], each.get("has", ()), each.get("lacks", ())) for each in known.get("players", ())]
-    return players, tuple(known.get("deck", ()))
+    players = [
+        (player["seat"], player.get("has", ()), player.get("lacks", ())) for player in certain.get("players", ())
+    ]
+    return players, tuple(certain.get("deck", ()))
 
 
 def _board(request: Message) -> tuple[Any, ...]:
@@ -550,10 +552,10 @@ class Policy:
         legal = sorted(actions)
         most = max(scores[action] for action in legal)
         weights = [exp(scores[action] - most) for action in legal]
-        left = chance * sum(weights)
+        rank = chance * sum(weights)
         for action, weight in zip(legal, weights):  # noqa: B905
-            left -= weight
-            if left < 0:
+            rank -= weight
+            if rank < 0:
                 return action
         return legal[-1]
 
@@ -594,9 +596,9 @@ class Player:
         None if the message isn't a request, or if the policy was trained for other rules or seats.
         """
         if message["type"] == "hello":
-            found = Encoder(message)
-            fits = list(found.words) == self._trained["actions"] and size(found.seats) == self.policy.inputs
-            self.encoder = found if fits else None
+            new_encoder = Encoder(message)
+            fits = list(new_encoder.words) == self._trained["actions"] and size(new_encoder.seats) == self.policy.inputs
+            self.encoder = new_encoder if fits else None
             if not fits:
                 print("coup_env: the policy was trained for other rules or seats", file=sys.stderr, flush=True)
         if message["type"] == "game_start" and self._trained["choice"] == "drawn":

@@ -225,13 +225,13 @@ class Game:
 
         Raises ValueError for a word that no rules have.
         """
-        found = [move for move in self.legal if word in move or move.get("action") == word]
-        if not found and f" {word} " not in _MOVES:
+        matching = [move for move in self.legal if word in move or move.get("action") == word]
+        if not matching and f" {word} " not in _MOVES:
             from difflib import get_close_matches
 
             near = " or ".join(map(repr, get_close_matches(word, _MOVES.split())))
             raise ValueError(f"no rules have a move {word!r}{near and f'; did you mean {near}?'}")
-        return found
+        return matching
 
     def odds(self, seat: int, role: str) -> float:
         """Return the probability, 0 to 1, that a seat holds at least one card of a role, from the cards that you see.
@@ -359,8 +359,8 @@ class Game:
                 cards.remove(event["role"])
         if state["players"][you["seat"]]["influence"] == 0:
             cards = []
-        left = {name: value for name, value in you.items() if name not in ("drawn", "seen", "known")}
-        self.request = {**message, "state": state, "you": {**left, "cards": cards}}
+        shown = {name: value for name, value in you.items() if name not in ("drawn", "seen", "known")}
+        self.request = {**message, "state": state, "you": {**shown, "cards": cards}}
         self.winner, self.survivors = message["winner"], message["survivors"]
 
 
@@ -533,10 +533,10 @@ class Bot:
         return None
 
     def _follow(self, game: Game, message: Message) -> None:
-        wanted = type(self).event is not Bot.event
+        is_event_handled = type(self).event is not Bot.event
         for event in message.get("events", ()):
             game._follow(event)
-            if wanted:
+            if is_event_handled:
                 self._notify("event", message, event)
 
     def _notify(self, method: str, message: Message, *about: Message) -> None:
@@ -572,9 +572,9 @@ def _index(game: Game, move: object) -> int:
         if move is other or move == other:
             return index
     if isinstance(move, dict) and isinstance(move.get("keep"), list):  # the order of the cards doesn't matter
-        kept = sorted(move["keep"])
+        cards_kept = sorted(move["keep"])
         for index, other in enumerate(legal):
-            if sorted(other.get("keep", ())) == kept:
+            if sorted(other.get("keep", ())) == cards_kept:
                 return index
     raise ValueError(f"{game.kind}() returned {move!r}, which is neither in game.legal nor an index of it")
 
@@ -585,15 +585,19 @@ def _report_misspelt(bot: Bot) -> None:
     own = type(bot)
     others = [name for name in dir(own) if name[0] != "_" and not hasattr(Bot, name) and callable(getattr(own, name))]
     for name in others:
-        similarity, near = max((_similarity(name, known), known) for known in called)
+        similarity, near = max((_similarity(name, hook), hook) for hook in called)
         if similarity >= 0.8 and name[0] == near[0]:
             text = f"the kit never calls {own.__name__}.{name}; did you mean {near}?"
             print(f"coup_kit: {text}", file=sys.stderr, flush=True)
 
 
-def _similarity(one: str, other: str) -> float:
+def _similarity(word: str, other_word: str) -> float:
     """Return the share of letters that two names have in common, from 0 to 1, without the slow import of difflib."""
-    return 2 * sum(min(one.count(letter), other.count(letter)) for letter in set(one)) / (len(one) + len(other))
+    return (
+        2
+        * sum(min(word.count(letter), other_word.count(letter)) for letter in set(word))
+        / (len(word) + len(other_word))
+    )
 
 
 def run(bot: Bot) -> None:

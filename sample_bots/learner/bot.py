@@ -85,8 +85,8 @@ class Learner(Bot):
             layers = []
             for rows, columns in zip(network["sizes"], network["sizes"][1:], strict=False):
                 end = place + 2 * (rows + 1) * columns
-                found = unpack(f"<{(rows + 1) * columns}e", numbers[place:end])
-                *matrix, bias = (found[at : at + columns] for at in range(0, len(found), columns))
+                values = unpack(f"<{(rows + 1) * columns}e", numbers[place:end])
+                *matrix, bias = (values[at : at + columns] for at in range(0, len(values), columns))
                 layers.append((matrix, [*bias]))
                 place = end
             networks |= {seats: (max(network["seats"]), layers) for seats in network["seats"]}

@@ -112,10 +112,10 @@ class Meter:
         if now < self.look_at:
             return True
         tasks = self._read(now, referee_ns)
-        left = self.allowed_s - self.own_s
-        if left > 0:
+        left_s = self.allowed_s - self.own_s
+        if left_s > 0:
             self._moved_ns = -1
-            self.look_at = now + max(0.001, min(left, _RECHECK_S))  # between two readings: the poll's resolution
+            self.look_at = now + max(0.001, min(left_s, _RECHECK_S))  # between two readings: the poll's resolution
         elif self._mark is not None and self._is_still_ready(tasks):
             self.look_at = now + _RECHECK_S
         else:

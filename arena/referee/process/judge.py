@@ -74,12 +74,12 @@ def facts_of(reply: Reply) -> Facts:
 
 def describe_time_use(facts: Facts) -> str | None:
     """Return where the time went until a timeout, in words; None if no fact about it is known."""
-    known = []
+    facts_known = []
     if facts.stale is not None:
-        known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
+        facts_known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
     if facts.cpu_ms is not None:
-        known.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
-    return "; ".join(known) or None
+        facts_known.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
+    return "; ".join(facts_known) or None
 
 
 def _charge_life(wrong: FaultVerdict, budget: PlayerBudget) -> Verdict:

@@ -166,7 +166,11 @@ class _Match:
 
     def start_processes(self) -> None:
         """Start and greet all bots without a process at once, except those that have forfeited the match."""
-        absent = [each for each in self.players if each.seat is None and each.forfeits < self.settings.forfeits]
+        absent = [
+            player_absent
+            for player_absent in self.players
+            if player_absent.seat is None and player_absent.forfeits < self.settings.forfeits
+        ]
         if not absent:
             return
         began = self.clock()
@@ -332,9 +336,9 @@ class _Game:
         bank_s = player.budget.bank_s
         number = seat.number + 1
         feed, limit_ms = self.recorder.feed, player.timing.limit_ms
-        known, events = feed.known(view), feed.take(view.seat)
+        certain, events = feed.known(view), feed.take(view.seat)
         seat.moment(mark)
-        player.sent = line = question.line(view, known, number, events, legal, limit_ms, bank_ms(bank_s))
+        player.sent = line = question.line(view, certain, number, events, legal, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def make_absent_reply(self, player: _Player) -> ProcessExited:

@@ -52,10 +52,10 @@ class BoundedLog:
             self.mark(self.moment)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
-        left = self._kept - len(self._head)
-        if left > 0:
-            self._head += data[:left]
-            data = data[left:]
+        head_room = self._kept - len(self._head)
+        if head_room > 0:
+            self._head += data[:head_room]
+            data = data[head_room:]
         self._tail += data[-self._kept :]
         if len(self._tail) > 2 * self._kept:
             del self._tail[: -self._kept]

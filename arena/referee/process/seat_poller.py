@@ -139,27 +139,27 @@ class SeatPoller:
         pause = _SLOW_S
         while waiting:
             now = self._clock()
-            left = min([meter.look_at for _, meter in waiting]) - now
-            nap = 0.0 if left < 0 else min(left, pause)
+            left_s = min([meter.look_at for _, meter in waiting]) - now
+            nap = 0.0 if left_s < 0 else min(left_s, pause)
             before = self._now
             self._due = before + nap
             if self._charges_own and pause == _TICK_S:
                 self._polled_ns = self._waited_ns()
                 self._busy_s = now - before
             was_ready = True
-            if left > 0:
+            if left_s > 0:
                 was_ready = self._poll_once(math.ceil(nap * 1000))
                 if (not was_ready and pause == _TICK_S) or now >= tick:
                     self._check_processes(waiting)
                     tick = now + _TICK_S
             else:
                 self._now = now
-                if self._charges_own or left < -_OVERSLEPT_S:
+                if self._charges_own or left_s < -_OVERSLEPT_S:
                     self._poll_once(0)
                 self._expire_late(waiting, now)
             if self._now - before > nap + _STALLED_S and any(meter.allowed_s < math.inf for _, meter in waiting):
                 raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
-            waiting = [each for each in waiting if each[0].waiting and each[0].gone_code is None]
+            waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
             if waiting and (not was_ready or now >= slow_at):
                 self.freeze_idle()
                 if self._charges_own:

@@ -154,15 +154,15 @@ class BubblewrapBox(ChildBox):
             return Exit(None, None)  # the kernel didn't end the box in time
         if self._exit is None:
             try:
-                found = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                status = os.waitid(os.P_PID, self._popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:  # reaped by `close`, or by another os.wait()
                 return Exit(None, None)
-            if found is None:
+            if status is None:
                 self._end_excess()
                 if self._pipes is not None and self.stdin >= 0:
                     self._pipes.look()
                 return None
-            self._exit = self._make_exit(self._bwrap.exit_code(), found.si_code == os.CLD_EXITED)
+            self._exit = self._make_exit(self._bwrap.exit_code(), status.si_code == os.CLD_EXITED)
         return self._exit
 
     def close(self) -> Exit:
@@ -209,12 +209,12 @@ class BubblewrapBox(ChildBox):
 
 def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
     """Return the calls that set bwrap's own limits: root without CAP_SYS_RESOURCE can't set another process's."""
-    wanted = {
+    rlimits = {
         **launch.rlimits(limits, rough=rough, forks=forks),
         "memlock": (LOCKED_BYTES, LOCKED_BYTES),
         "msgqueue": (0, 0),
     }
-    return launch.set_rlimits(wanted)
+    return launch.set_rlimits(rlimits)
 
 
 CONTAINER_MARKS = (".dockerenv", "run/.containerenv", "run/systemd/container")  # of Docker, podman, systemd-nspawn

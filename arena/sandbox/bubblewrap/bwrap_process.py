@@ -43,10 +43,10 @@ READ_BYTES = 65536  # what a pipe holds
 
 def get_bwrap_path() -> str:
     """Return the path of bwrap. Raises SandboxError if bwrap isn't installed."""
-    found = _find_bwrap(os.environ.get("PATH"))
-    if found is None:
+    path = _find_bwrap(os.environ.get("PATH"))
+    if path is None:
         raise HostProblemError(BWRAP_MISSING)
-    return found
+    return path
 
 
 @functools.cache
@@ -96,9 +96,9 @@ class BwrapProcess:
         poll = select.poll()
         poll.register(self._filter, select.POLLOUT)
         poll.register(self.handle, select.POLLIN)
-        found = poll.poll(START_S * 1000)
-        if found != [(self._filter.fileno(), select.POLLOUT)]:  # bwrap ended, or the time is up
-            raise self._read_failure(None, ended=bool(found))
+        ready = poll.poll(START_S * 1000)
+        if ready != [(self._filter.fileno(), select.POLLOUT)]:  # bwrap ended, or the time is up
+            raise self._read_failure(None, ended=bool(ready))
 
     def release(self) -> None:
         """Let bwrap execute the program."""
@@ -185,13 +185,13 @@ class BwrapProcess:
 
         Release the user id once the first process is dead: until then the box's processes count against that id.
         """
-        gone = wait_readable(self.handle, deadline - time.monotonic())
+        has_ended = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(max(0.01, deadline - time.monotonic()))
         dying = functools.partial(self._is_dying, self.init, lease)
         if dying():
             reap_later(dying)
-        return gone and self.popen.returncode is not None
+        return has_ended and self.popen.returncode is not None
 
     def _is_dying(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
         """Reap bwrap and the first process, and release the user id; return whether one of them isn't dead yet.
@@ -201,12 +201,12 @@ class BwrapProcess:
         if self.popen.poll() is None:
             return True
         try:
-            gone = os.waitpid(init, os.WNOHANG)[0] != 0
+            has_ended = os.waitpid(init, os.WNOHANG)[0] != 0
         except ChildProcessError:
-            gone = not os.path.exists(f"/proc/{init}")  # else it is about to become our child
-        if gone and lease is not None:
+            has_ended = not os.path.exists(f"/proc/{init}")  # else it is about to become our child
+        if has_ended and lease is not None:
             lease.release()
-        return not gone
+        return not has_ended
 
     def end_unstarted(self) -> None:
         """End a box whose program didn't start, at any step; processes that aren't dead soon are reaped later."""
@@ -316,7 +316,7 @@ class PipeHolderCheck:
 
     def _is_held(self, name: str) -> bool:
         """Return whether some process has the pipe open; True if that can't be determined."""
-        left = MAX_DESCRIPTORS
+        descriptors_left = MAX_DESCRIPTORS
         for pid in self._family():
             try:
                 numbers = os.listdir(f"/proc/{pid}/fd")
@@ -324,8 +324,8 @@ class PipeHolderCheck:
                 continue
             except OSError:  # no permission
                 return True
-            left -= len(numbers)
-            if left < 0 or any(_read_fd_link(pid, number) == name for number in numbers):
+            descriptors_left -= len(numbers)
+            if descriptors_left < 0 or any(_read_fd_link(pid, number) == name for number in numbers):
                 return True
         return False
 
@@ -339,7 +339,7 @@ def _read_fd_link(pid: int, number: str) -> str | None:
 def _replace_with_broken_end(end: int, reading: bool) -> None:
     """Replace a pipe's end, under its number, by an end whose other end is closed."""
     theirs, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    kept, closed = (theirs, ours) if reading else (ours, theirs)
+    open_end, closed = (theirs, ours) if reading else (ours, theirs)
     os.close(closed)
-    os.dup2(kept, end, inheritable=False)
-    os.close(kept)
+    os.dup2(open_end, end, inheritable=False)
+    os.close(open_end)

@@ -106,14 +106,14 @@ def visible_names() -> frozenset[str]:
 
 def masked_names(proc: Path = Path("/proc")) -> dict[str, bool]:
     """Return the names of /proc that must be masked -> whether each is a folder; sorted."""
-    found = {}
+    is_folder_by_name = {}
     with os.scandir(proc) as entries:
         for entry in entries:
             if entry.is_symlink() or entry.name.isdigit() or entry.name in visible_names():
                 continue
             if entry.stat().st_mode & 0o004:
-                found[entry.name] = entry.is_dir()
-    return dict(sorted(found.items()))
+                is_folder_by_name[entry.name] = entry.is_dir()
+    return dict(sorted(is_folder_by_name.items()))
 
 
 NOBODY = "65534"  # user and group of a program, as it sees them

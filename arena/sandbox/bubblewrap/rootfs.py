@@ -234,9 +234,9 @@ def python_prefixes() -> tuple[Path, ...]:
 
 def unreadable_prefixes(prefixes: Iterable[Path] | None = None) -> list[Path]:
     """Return which of the prefixes, by default this Python's, other users can't read, as after `umask 077`."""
-    known = python_prefixes() if prefixes is None else prefixes
-    parts = {each: [path for path in (each, each / "lib") if path.exists()] for each in known}
-    return [each for each in known if not all(path.stat().st_mode & 0o001 for path in parts[each])]
+    candidates = python_prefixes() if prefixes is None else prefixes
+    parts = {prefix: [path for path in (prefix, prefix / "lib") if path.exists()] for prefix in candidates}
+    return [prefix for prefix in candidates if not all(path.stat().st_mode & 0o001 for path in parts[prefix])]
 
 
 def packages(tree: Path) -> list[tuple[Path, Path | None]]:
@@ -246,12 +246,12 @@ def packages(tree: Path) -> list[tuple[Path, Path | None]]:
     the folder BOT_PACKAGES of the venv, or of the Python if the arena runs in no venv.
     """
     own = Path(sys.prefix, BOT_PACKAGES)
-    found: list[tuple[Path, Path | None]] = []
+    folders: list[tuple[Path, Path | None]] = []
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
         folder = f"{prefix}/lib/python3.{sys.version_info.minor}/site-packages"
         if _is_in(folder, (str(tree),)) and os.path.isdir(folder):
-            found.append((Path(folder), own if prefix == sys.prefix and own.is_dir() else None))
-    return found
+            folders.append((Path(folder), own if prefix == sys.prefix and own.is_dir() else None))
+    return folders
 
 
 def search_path(trees: list[Path]) -> str:
@@ -269,10 +269,10 @@ def has_java() -> bool:
 @functools.cache
 def etc() -> tuple[Path, ...]:
     """Return the files and folders of /etc that programs in /usr need."""
-    found = [Path(name) for name in ETC]
+    paths = [Path(name) for name in ETC]
     for pattern in ETC_PATTERNS:
-        found += sorted(Path("/etc").glob(pattern))
-    return tuple(path for path in found if path.exists())
+        paths += sorted(Path("/etc").glob(pattern))
+    return tuple(path for path in paths if path.exists())
 
 
 def _is_in(path: Path | str, folders: Iterable[str]) -> bool:

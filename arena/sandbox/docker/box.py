@@ -194,8 +194,8 @@ def unavailable_reason(runtime: str | None = None, image: str | None = None) -> 
 
 def _find_any_image() -> str:
     """Return any of our images that the engine has. Raises HostProblemError if it has none."""
-    here = get_engine()
-    tags = {tag for image in here.call(here.api.images) for tag in image.get("RepoTags") or ()}
+    engine = get_engine()
+    tags = {tag for image in engine.call(engine.api.images) for tag in image.get("RepoTags") or ()}
     for name in LANGUAGES:
         if f"coup-arena/{name}:latest" in tags:
             return f"coup-arena/{name}"

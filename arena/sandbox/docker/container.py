@@ -189,10 +189,10 @@ class Container:
         word = self._read_word()
         if word != "ready":
             raise SandboxError(f"a container of {self.config.image} didn't start: it wrote {word!r}")
-        found = list_children(self.root_pid)
-        if not found:
+        children = list_children(self.root_pid)
+        if not children:
             raise SandboxError(f"a container of {self.config.image} ended while starting")
-        self.pid = found[0]
+        self.pid = children[0]
 
     def _open_pidfd(self, pid: int) -> int:
         """Return a pidfd for the container's process 1. Raises HostProblemError if it isn't visible on this host."""
@@ -239,8 +239,8 @@ class Container:
         """
         end = time.monotonic() + START_S
         while b"\n" not in self._unread_status:
-            left = end - time.monotonic()
-            if left <= 0 or not wait_readable(self.status, left):
+            left_s = end - time.monotonic()
+            if left_s <= 0 or not wait_readable(self.status, left_s):
                 raise SandboxError(f"a container of {self.config.image} didn't respond for {START_S:g} s")
             if not self._read_status():
                 return ""

@@ -84,17 +84,17 @@ def no_address_problem(problem: BaseException, host: str) -> HostProblem:
     return HostProblem(f"DOCKER_HOST={host} isn't a Docker engine's address ({reason})", Remedy.UNSET_HOST)
 
 
-def unreachable_problem(problem: BaseException, here: DockerSituation) -> HostProblem:
+def unreachable_problem(problem: BaseException, situation: DockerSituation) -> HostProblem:
     """Return the problem of an engine that doesn't answer, with the most likely fix."""
     text = str(problem)
     denied = "Permission denied" in text
     absent = "No such file" in text or "Connection refused" in text
     if denied:
-        return HostProblem(f"no permission for the Docker engine at {here.host or SOCKET}", Remedy.BE_ROOT)
-    if here.host:
+        return HostProblem(f"no permission for the Docker engine at {situation.host or SOCKET}", Remedy.BE_ROOT)
+    if situation.host:
         reason = "no answer" if absent else one_line_text(problem)
-        return HostProblem(f"no Docker engine answers at DOCKER_HOST={here.host} ({reason})", Remedy.UNSET_HOST)
-    if absent and not here.installed:
+        return HostProblem(f"no Docker engine answers at DOCKER_HOST={situation.host} ({reason})", Remedy.UNSET_HOST)
+    if absent and not situation.installed:
         return HostProblem(f"Docker isn't installed, and no engine runs at {SOCKET}", Remedy.INSTALL_DOCKER)
     if absent:
         return HostProblem(f"Docker is installed, but no engine runs at {SOCKET}", Remedy.START_DOCKER)
@@ -263,9 +263,9 @@ class Engine:
 
     def check_runtime(self, runtime: str | None) -> None:
         """Raise HostProblemError if the engine doesn't know a runtime."""
-        known = self.info.get("Runtimes") or {}
-        if runtime is not None and runtime not in known:
-            names = ", ".join(sorted(name for name in known if "." not in name))  # names with a dot are shims
+        runtimes = self.info.get("Runtimes") or {}
+        if runtime is not None and runtime not in runtimes:
+            names = ", ".join(sorted(name for name in runtimes if "." not in name))  # names with a dot are shims
             raise HostProblemError(
                 HostProblem(f"the Docker engine has no runtime {runtime} (only {names})", Remedy.NAME_RUNTIME)
             )
@@ -279,10 +279,10 @@ class Engine:
         end = time.monotonic() + timeout_s
         with self._to_remove.all_tasks_done:
             while self._to_remove.unfinished_tasks:
-                left = end - time.monotonic()
-                if left <= 0:
+                left_s = end - time.monotonic()
+                if left_s <= 0:
                     return False
-                self._to_remove.all_tasks_done.wait(left)
+                self._to_remove.all_tasks_done.wait(left_s)
         return True
 
     def _remove_queued(self) -> None:
@@ -311,8 +311,12 @@ class Engine:
         Raises SandboxError if the engine can't be reached.
         """
         ours = {"label": [OWNER_LABEL]}
-        found = self.call(self.api.containers, all=True, filters=ours)
-        containers = [each for each in found if not is_alive((each.get("Labels") or {}).get(OWNER_LABEL, ""))]
+        own_containers = self.call(self.api.containers, all=True, filters=ours)
+        containers = [
+            candidate
+            for candidate in own_containers
+            if not is_alive((candidate.get("Labels") or {}).get(OWNER_LABEL, ""))
+        ]
         for container in containers:
             self.remove_now(container["Id"])
             folder = Path(container["Labels"].get(FOLDER_LABEL, ""))

@@ -47,11 +47,11 @@ def list_images() -> list[Image]:
 
     Raises SandboxError if the engine refuses or can't be reached.
     """
-    here = get_engine()
-    found = {name: image for image in here.call(here.api.images) for name in image.get("RepoTags") or ()}
+    engine = get_engine()
+    image_by_tag = {name: image for image in engine.call(engine.api.images) for name in image.get("RepoTags") or ()}
     images = []
     for language in LANGUAGES:
-        image = found.get(f"{image_tag(language)}:latest")
+        image = image_by_tag.get(f"{image_tag(language)}:latest")
         if image is None:
             images.append(Image(language, image_tag(language)))
         else:
@@ -68,11 +68,11 @@ def build_image(
     if the engine has no bridge. say: is called with each line of the build's log. Raises SandboxError with the last
     lines.
     """
-    here = get_engine()
-    if network is None and "bridge" not in {found["Name"] for found in here.call(here.api.networks)}:
+    engine = get_engine()
+    if network is None and "bridge" not in {network_info["Name"] for network_info in engine.call(engine.api.networks)}:
         network = "none"
-    answer = here.call(
-        here.api.build,
+    answer = engine.call(
+        engine.api.build,
         fileobj=io.BytesIO((FOLDER / f"{language}.Dockerfile").read_bytes()),
         tag=image_tag(language),
         buildargs={} if base is None else {"BASE": base},
@@ -83,7 +83,7 @@ def build_image(
         timeout=BUILD_S,
     )
     _read_build_log(answer, language, base, say)
-    return str(here.call(here.api.inspect_image, image_tag(language))["Id"])
+    return str(engine.call(engine.api.inspect_image, image_tag(language))["Id"])
 
 
 def _read_build_log(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:

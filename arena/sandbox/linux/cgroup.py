@@ -127,8 +127,8 @@ class Cgroup:
         """Return how many processes were killed at the group's memory limit, and how many forks were refused."""
         kills, hits = self._read_memory_events()
         refused = _counter(self._pids / "pids.events", b"max")
-        found = (("memory_mb", kills if hits else 0), ("processes", refused))
-        return tuple((field, count) for field, count in found if count)
+        counts = (("memory_mb", kills if hits else 0), ("processes", refused))
+        return tuple((field, count) for field, count in counts if count)
 
     def host_oom(self) -> bool:
         """Return whether a process was killed because the machine, or a parent group, ran out of memory."""
@@ -232,14 +232,14 @@ def kill_members(folder: Path) -> None:
 
 def remove(folders: tuple[Path, ...], deadline: float) -> bool:
     """Kill the processes of directories, and remove these trees; return whether all are removed by the deadline."""
-    left = list(folders)
+    remaining = list(folders)
     while True:
-        left = [folder for folder in left if not _remove_one(folder)]
-        if not left:
+        remaining = [folder for folder in remaining if not _remove_one(folder)]
+        if not remaining:
             return True
         if time.monotonic() >= deadline:
             return False
-        for folder in left:
+        for folder in remaining:
             kill_members(folder)
         time.sleep(POLL_S)
 
@@ -376,12 +376,12 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
         layout = read_layout(proc)
         if layout.v2 is None or layout.v2_top is None:
             return None, HostProblem("no cgroup v2 tree is mounted", Remedy.MOUNT_V2)
-        found = prepare(layout)
-        found.make(Limits()).remove()
+        groups = prepare(layout)
+        groups.make(Limits()).remove()
     except (OSError, SandboxError) as error:
         return None, _detection_problem(error)
-    lacking = found.missing_reason()
-    return (found, None) if lacking is None else (None, lacking)
+    lacking = groups.missing_reason()
+    return (groups, None) if lacking is None else (None, lacking)
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
@@ -394,8 +394,8 @@ def read_layout(proc: Path = Path("/proc")) -> Layout:
     v1: dict[str, Path] = {}
     tops: dict[Path, None] = {}
     for line in (proc / "self" / "mountinfo").read_text().splitlines():
-        fields, _, rest = line.partition(" - ")
-        kind, _, options = rest.split(" ", 2)
+        fields, _, mount_text = line.partition(" - ")
+        kind, _, options = mount_text.split(" ", 2)
         root, top = (_unescape(word) for word in fields.split(" ")[3:5])
         if kind == "cgroup2" and "" in own and v2_top is None:
             v2_top = Path(top)
@@ -417,8 +417,8 @@ def prepare(layout: Layout) -> Hierarchy:
     assert layout.v2 is not None
     assert layout.v2_top is not None
     base = layout.v2.parent if layout.v2.name == LEAF else layout.v2
-    known = (base / "cgroup.controllers").read_text().split()
-    if set(known) & set(CONTROLLERS):
+    controllers = (base / "cgroup.controllers").read_text().split()
+    if set(controllers) & set(CONTROLLERS):
         if os.geteuid() == 0 and base == layout.v2:
             base = layout.v2_top
         _enable(base)
@@ -430,8 +430,8 @@ def prepare(layout: Layout) -> Hierarchy:
 
 def _enable(base: Path) -> None:
     """Enable the available controllers for the children of `base`; the processes of `base` move to a leaf."""
-    wanted = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
-    missing = sorted(wanted - set((base / "cgroup.subtree_control").read_text().split()))
+    needed = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
+    missing = sorted(needed - set((base / "cgroup.subtree_control").read_text().split()))
     if not missing:
         return
     if (base / "cgroup.type").exists():  # the top of the whole tree has none, and may hold processes
@@ -525,8 +525,8 @@ def _below(top: Path, root: str, own: str) -> Path:
 
 def _is_owner_dead(name: str) -> bool:
     """Return whether the process that made a group is dead; False for a name that isn't ours."""
-    found = NAME.fullmatch(name)
-    return found is not None and not is_alive(found[1])
+    match = NAME.fullmatch(name)
+    return match is not None and not is_alive(match[1])
 
 
 def _groups(top: Path) -> Iterator[Path]:

@@ -55,22 +55,22 @@ def rlimits(limits: Limits, *, rough: bool = False, forks: int | None = None) ->
     the threads of the user.
     """
     size = limits.file_size_mb * 1024 * 1024
-    wanted = {
+    limit_by_name = {
         "core": (0, 0),
         "nofile": (limits.open_files, limits.open_files),
         "fsize": (size, size),
         "cpu": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU, a second later SIGKILL
     }
     data = DATA_FACTOR * limits.memory_mb * 1024 * 1024
-    wanted |= {"data": (data, data)} if rough else {}
-    return wanted if forks is None else {**wanted, "nproc": (forks, forks)}
+    limit_by_name |= {"data": (data, data)} if rough else {}
+    return limit_by_name if forks is None else {**limit_by_name, "nproc": (forks, forks)}
 
 
-def set_rlimits(wanted: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
+def set_rlimits(limit_by_name: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
     """Return the calls that set resource limits, which are cut to this process's hard limits."""
     return [
         PreexecCall(f"limit of {name}", "setrlimit", _setrlimit_args(getattr(resource, f"RLIMIT_{name.upper()}"), pair))
-        for name, pair in wanted.items()
+        for name, pair in limit_by_name.items()
     ]
 
 
@@ -90,7 +90,7 @@ def die_with_parent() -> list[PreexecCall]:
 
 def join(group: Cgroup | None) -> list[PreexecCall]:
     """Return the calls that move the child into a control group."""
-    return [] if group is None else [PreexecCall("control group", "write", (each, b"0", 1)) for each in group.joins]
+    return [] if group is None else [PreexecCall("control group", "write", (file, b"0", 1)) for file in group.joins]
 
 
 @functools.cache

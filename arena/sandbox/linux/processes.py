@@ -38,14 +38,14 @@ def has_schedstat() -> bool:
 
 def read_cpu_usage(tasks: Iterable[int]) -> dict[int, CpuUsage]:
     """Return task id -> usage, without ended tasks."""
-    found = {}
+    usage_by_task = {}
     for task in tasks:
         with contextlib.suppress(OSError, ValueError):
             ran, waited, _ = _read_stat(f"/proc/{task}/schedstat").split()
             status = _read_stat(f"/proc/{task}/status")
             sleeps = status.partition(_SLEEPS)[2].partition(b"\n")[0]
-            found[task] = CpuUsage(int(ran), int(waited), int(sleeps), _READY in status)
-    return found
+            usage_by_task[task] = CpuUsage(int(ran), int(waited), int(sleeps), _READY in status)
+    return usage_by_task
 
 
 def list_threads(pid: int) -> list[int]:
@@ -93,14 +93,14 @@ class ProcessMonitor:
 
     def pids(self) -> list[int]:
         """Return the pids of the roots and all descendants, alive or unreaped, in no order."""
-        found = dict.fromkeys(self._roots())
-        waiting = list(found)
+        pids = dict.fromkeys(self._roots())
+        waiting = list(pids)
         while waiting:
             for pid in list_children(waiting.pop()):
-                if pid not in found:
-                    found[pid] = None
+                if pid not in pids:
+                    pids[pid] = None
                     waiting.append(pid)
-        return list(found)
+        return list(pids)
 
 
 def list_children(pid: int | str) -> list[int]:
@@ -108,11 +108,11 @@ def list_children(pid: int | str) -> list[int]:
 
     The list is empty if the process has ended, or the kernel doesn't list children.
     """
-    found: list[int] = []
+    children: list[int] = []
     with contextlib.suppress(OSError):  # the kernel lists no children, or a thread or the process ended
         for thread in os.listdir(f"/proc/{pid}/task"):
-            found += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
-    return found
+            children += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
+    return children
 
 
 def _read_file(path: str) -> bytes:
@@ -148,12 +148,12 @@ def is_alive(name: str) -> bool:
 
     That can't be determined for another host or pid namespace, or for a text that isn't an identity.
     """
-    found = _IDENTITY.fullmatch(name)
-    if found is None or found["host"] not in (None, platform.node()):
+    match = _IDENTITY.fullmatch(name)
+    if match is None or match["host"] not in (None, platform.node()):
         return True
-    if found["boot"] not in (None, _boot_id()):
+    if match["boot"] not in (None, _boot_id()):
         return False
-    return int(found["namespace"]) != _namespace() or _start_time(int(found["pid"])) == int(found["start"])
+    return int(match["namespace"]) != _namespace() or _start_time(int(match["pid"])) == int(match["start"])
 
 
 @cache

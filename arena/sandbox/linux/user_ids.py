@@ -61,12 +61,12 @@ def _is_in_use(uid: int) -> bool:
 
 
 def _processes_of(uid: int) -> list[int]:
-    found = []
+    pids = []
     for name in os.listdir("/proc"):
         with contextlib.suppress(OSError):
             if name.isdigit() and os.stat(f"/proc/{name}").st_uid == uid:
-                found.append(int(name))
-    return found
+                pids.append(int(name))
+    return pids
 
 
 def _end_leftover(pid: int) -> None:
@@ -89,9 +89,9 @@ def _status(pid: int) -> dict[str, str]:
 
 def _lock(descriptor: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
     # struct flock of 64-bit Linux: type, whence, (padding), start, length, pid, which must be 0 here, (padding)
-    wanted = struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
+    lock = struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
     try:
-        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, lock)
     except OSError as error:
         if error.errno in (errno.EAGAIN, errno.EACCES):
             return False
