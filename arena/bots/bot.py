@@ -6,8 +6,9 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Self
 
 from arena.escaping import escape_control
 from arena.sandbox import Programs
@@ -30,6 +31,17 @@ class Bot:
     build: tuple[str, ...] | None
     digest: str
     kit: str | None = None
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Self:
+        """Return the bot that `to_json` wrote. Raises KeyError or TypeError for other fields."""
+        path, cwd, argv = Path(fields["path"]), Path(fields["cwd"]), tuple(fields["argv"])
+        build = tuple(fields["build"]) if fields["build"] else None
+        return cls(**{**fields, "path": path, "cwd": cwd, "argv": argv, "build": build})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields as run.json stores them."""
+        return {**asdict(self), "path": str(self.path), "cwd": str(self.cwd)}
 
     @property
     def is_model(self) -> bool:

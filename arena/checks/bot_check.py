@@ -8,7 +8,7 @@ import math
 import os
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -394,51 +394,55 @@ class BotCheck:
     def check_every_kind(self) -> Iterator[CheckStep]:
         """Test all kinds of requests of all rulesets, with a new process for each ruleset."""
         self.step = "all requests"
-        rows: dict[str, list[int]] = {}
-        names = []
-        first = self.settings.rules[0]
+        answered: dict[str, list[int]] = {}  # by kind: requests, and those that the bot answered
         is_fast = self.hello_s < _START_S and sum(map(sum, self.findings.waits.values())) < self.settings.enough_s
-        for rules in self.settings.rules if is_fast else covering_rulesets(self.settings.rules):
+        rulesets = self.settings.rules if is_fast else covering_rulesets(self.settings.rules)
+        for rules in rulesets:
             self.game = f"{rules.name}: "
-            with self.open_table(rules) as table:
-                table.greet(self.settings.hello_s)
-                counts = table.counts
-                while (
-                    (
-                        missing_kinds := (request_kinds(rules) | (RARE_FORMS if rules is first else frozenset()))
-                        - counts.forms
-                    )
-                    and counts.games < _MAX_GAMES
-                    and not self.is_slow(table)
-                ):
-                    yield from self.report_progress(f"{rules.name}, {_request_count(len(counts.choices))}")
-                    table.play(missing_kinds, override=True)
-                table.require_valid_statements()
-            names.append(rules.name)
+            counts = yield from self._play_every_kind(rules)
             for kind, count in counts.asked.items():
-                row = rows.setdefault(kind, [0, 0])
+                row = answered.setdefault(kind, [0, 0])
                 row[0] += count
                 row[1] += counts.kinds.count(kind)
         self.game = ""
-        seats = self.settings.seats or max(count for count in range(2, 11) if first.problem(count) is None)
-        with self.open_table(replace(first, turn_limit=_DRAWN_AFTER), seats) as table:  # a draw has no winner
-            table.greet(self.settings.hello_s)
-            for enough in (8, MATCH_REQUESTS, 3):
-                table.play(enough=enough, calm=enough > 8)
-        never = sorted(all_kinds(self.settings.rules) - rows.keys())
-        text = f"{len(rows)} kinds of request in {len(names)} {'game' if len(names) == 1 else 'games'}" + (
-            f"; never asked: {', '.join(never)}" if never else ""
-        )
-        table_rows = [("kind", "asked", "answered"), *((kind, str(a), str(b)) for kind, (a, b) in sorted(rows.items()))]
-        yield replace(self.ok(text), timings=tuple(table_rows))
-        turns = rows["turn"][1]
+        self._play_drawn_games()
+        yield self._make_kinds_step(answered, len(rulesets))
+        turns = answered["turn"][1]
         if "turn" not in self.others and turns >= _SUSPICIOUS_CHOICES:
             self.step = "choices"
             text = f"{'in its turns ' * bool(self.others)}the bot always plays legal[0], {turns} times"
             help = "if this isn't intended, check that turn(), and each other method, returns its move"
             yield self.make_step(Severity.NOTE, text, help)
 
-    # -- after the run
+    def _play_every_kind(self, rules: Ruleset) -> Generator[CheckStep, None, ReplyCounts]:
+        """Play games of a ruleset until all its kinds of requests were made, or the bot is slow; return the counts."""
+        kinds = request_kinds(rules) | (RARE_FORMS if rules is self.settings.rules[0] else frozenset())
+        with self.open_table(rules) as table:
+            table.greet(self.settings.hello_s)
+            counts = table.counts
+            while (missing_kinds := kinds - counts.forms) and counts.games < _MAX_GAMES and not self.is_slow(table):
+                yield from self.report_progress(f"{rules.name}, {_request_count(len(counts.choices))}")
+                table.play(missing_kinds, override=True)
+            table.require_valid_statements()
+        return counts
+
+    def _play_drawn_games(self) -> None:
+        """Play games that end in a draw, which has no winner."""
+        rules = self.settings.rules[0]
+        seats = self.settings.seats or max(count for count in range(2, 11) if rules.problem(count) is None)
+        with self.open_table(replace(rules, turn_limit=_DRAWN_AFTER), seats) as table:
+            table.greet(self.settings.hello_s)
+            for enough in (8, MATCH_REQUESTS, 3):
+                table.play(enough=enough, calm=enough > 8)
+
+    def _make_kinds_step(self, answered: dict[str, list[int]], games: int) -> CheckStep:
+        """Return the step with a row (kind, asked, answered) for each kind of request, sorted."""
+        never = sorted(all_kinds(self.settings.rules) - answered.keys())
+        text = f"{len(answered)} kinds of request in {games} {'game' if games == 1 else 'games'}"
+        if never:
+            text += f"; never asked: {', '.join(never)}"
+        rows = [(kind, str(asked), str(replies)) for kind, (asked, replies) in sorted(answered.items())]
+        return replace(self.ok(text), timings=(("kind", "asked", "answered"), *rows))
 
     def check_writes(self, siblings: frozenset[str]) -> CheckStep:
         """Check that the bot didn't write, or try to write, outside of its folder for temporary files."""
@@ -553,8 +557,30 @@ class BotCheck:
     def fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
         """Return the current step, failed by a fault, with its diagnosis."""
         connection = table.connection
-        stderr, number = connection.stderr(), len(connection.times) + 1
-        seen = replace(
+        stderr = connection.stderr()
+        fault = self._make_fault_context(broken, table, stderr)
+        number = len(connection.times) + 1
+        place = f"at request {number}: " if self.step == "endurance" or growth(fault) else self.game
+        diagnosis = diagnose_fault(fault)
+        return CheckStep(
+            self.step,
+            Severity.FAIL,
+            place + diagnosis.message,
+            advice=diagnosis.advice + self._advise_on_fault(fault, table),
+            sent=broken.sent or None,
+            received=broken.got,
+            stderr=excerpt(stderr),
+            lines=b"".join(connection.sent_lines) if self.by_hand else b"",
+            by_hand=self.by_hand,
+        )
+
+    def _make_fault_context(
+        self, broken: ConnectionBrokenError, table: ScriptedTable, stderr: Sequence[bytes]
+    ) -> FaultContext:
+        """Return what is known of a fault: the request, the reply, and the process and its table until then."""
+        connection = table.connection
+        growths = () if self.usage is None else self.usage.growths()
+        return replace(
             self.make_context(broken.code, broken.detail),
             sent=broken.sent,
             received=broken.got,
@@ -565,36 +591,28 @@ class BotCheck:
             kinds=frozenset(table.counts.kinds),
             stderr_bytes=connection.stderr_bytes,
             paused_s=connection.paused_s,
+            growth=tuple((grown.resource.name, grown.text, grown.is_full) for grown in growths),
+            altered=table.altered if table.altered and self.can_play_unaltered(table.counts) else "",
         )
-        if self.usage is not None:
-            seen = replace(
-                seen, growth=tuple((each.resource.name, each.text, each.is_full) for each in self.usage.growths())
-            )
-        if table.altered and self.can_play_unaltered(table.counts):
-            seen = replace(seen, altered=table.altered)
-        text = f"at request {number}: " if self.step == "endurance" or growth(seen) else self.game
-        hint, advice = diagnose_fault(seen), ""
-        first = self.settings.rules[0]
-        if self.game and seen.code in ("exited", "illegal_move", "timeout") and is_beyond(seen.asked, first):
-            advice = f"\nif the bot plays only the rules {first.name}, check it with --rules {first.name}"
-        if seen.code in _AT_REQUEST and not (seen.altered or seen.paused_s or growth(seen) or self.is_replaying):
-            advice += self.look_again(table, seen)
-        met, new = table.counts.features, list_features(seen.asked)
-        hangs, usual = seen.code == "timeout", met and not advice and not seen.altered and not seen.paused_s
-        clear = (each for each in new if hangs or (seen.stderr_lines and each.startswith("the kind ")))
-        if unmet := [each for each in clear if usual and each not in met][:_MAX_UNMET]:
-            advice += f"\nthe process's first request with: {', '.join(unmet)}"
-        return CheckStep(
-            self.step,
-            Severity.FAIL,
-            text + hint.message,
-            advice=hint.advice + advice,
-            sent=broken.sent or None,
-            received=broken.got,
-            stderr=excerpt(stderr),
-            lines=b"".join(connection.sent_lines) if self.by_hand else b"",
-            by_hand=self.by_hand,
-        )
+
+    def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable) -> str:
+        """Return lines of advice, each after a newline, by what is special about the request; "" without any."""
+        advice, rules = "", self.settings.rules[0]
+        if self.game and fault.code in ("exited", "illegal_move", "timeout") and is_beyond(fault.asked, rules):
+            advice = f"\nif the bot plays only the rules {rules.name}, check it with --rules {rules.name}"
+        is_undisturbed = not fault.altered and not fault.paused_s
+        if fault.code in _AT_REQUEST and is_undisturbed and not growth(fault) and not self.is_replaying:
+            advice += self.look_again(table, fault)
+        features_met = table.counts.features
+        if not features_met or advice or not is_undisturbed:
+            return advice
+        unmet = [
+            feature
+            for feature in list_features(fault.asked)
+            if feature not in features_met
+            and (fault.code == "timeout" or (fault.stderr_lines and feature.startswith("the kind ")))
+        ]
+        return f"\nthe process's first request with: {', '.join(unmet[:_MAX_UNMET])}" if unmet else ""
 
     def build_step(self, step: CheckStep, part: bots.BuildLogExcerpt, log: Path) -> CheckStep:
         """Return the step with `part` of the output of a build, and the whole output, from the file `log`."""

@@ -130,7 +130,13 @@ def try_sandboxes() -> dict[str, sandbox.HostProblem | None]:
 
 def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("/")) -> list[Finding]:
     """Return all findings, the most severe first. tried: from `try_sandboxes`. root: the folder with proc and sys."""
-    results = [*_check_sandboxes(tried), check_languages(), *_check_memory(root), _check_disk(), *_check_settings(root)]
+    results = [
+        *_check_sandboxes(tried),
+        _make_language_finding(),
+        *_check_memory(root),
+        _check_disk(),
+        *_check_settings(root),
+    ]
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
@@ -172,21 +178,23 @@ def _check_settings(root: Path) -> Iterator[Finding]:
             yield _make_finding(setting.check, setting.severity, sandbox.HostProblem(setting.message, setting.remedy))
 
 
-def check_languages() -> Finding:
+def _make_language_finding() -> Finding:
     """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
     # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
     inside = sandbox.programs_of("bubblewrap")
     paths = {program: inside.named(program) for program in _PACKAGES}
     paths["python3"] = sandbox.Programs().python
     visible = [program for program, path in paths.items() if path and _is_visible_in_box(path)]
-    elsewhere = [program for program, path in paths.items() if path and not _is_visible_in_box(path)]
+    hidden = [program for program, path in paths.items() if path and program not in visible]
     missing = [program for program, path in paths.items() if path is None]
     text = ", ".join(visible) or "none"
-    text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(elsewhere)}" * bool(elsewhere)
-    text += f"; not found: {', '.join(missing)}" * bool(missing)
-    packages = tuple(_PACKAGES[program] for program in elsewhere or missing)
+    if hidden:
+        text += f"; outside of /usr, so not visible in a bubblewrap box: {', '.join(hidden)}"
+    if missing:
+        text += f"; not found: {', '.join(missing)}"
+    packages = tuple(_PACKAGES[program] for program in hidden or missing)
     problem = sandbox.HostProblem(text, sandbox.Remedy.INSTALL, packages) if packages else text
-    return _make_finding("languages", Severity.NOTE if elsewhere else Severity.OK, problem)
+    return _make_finding("languages", Severity.NOTE if hidden else Severity.OK, problem)
 
 
 def _is_visible_in_box(path: str) -> bool:

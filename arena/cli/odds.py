@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import click
 from rich.console import Group, RenderableType
@@ -115,34 +116,42 @@ def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
     if isinstance(request, Malformed) or request.get("type") != "request":
         console.usage_error('--known isn\'t a request: give a whole line of the referee, with "type":"request"')
     try:
-        you, table = request["you"], request["state"]["players"]
-        up = sorted(card for player in table for card in player["revealed"])
-        seen = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *up])
-        copies = {role.value: ruleset.copies(len(table)) for role in ruleset.roles}
-        copies_left = {role: count - seen[role] for role, count in copies.items()}
-        problem = ruleset.problem(len(table))
-        if problem or not seen.keys() <= copies_left.keys() or min(copies_left.values()) < 0:
-            console.usage_error(
-                f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules."
-            )
-        game = Game({"ruleset": {"deck": copies}})
-        game.request = request
-        seats = tuple(seat for seat in range(len(table)) if seat != you["seat"])
-        return OddsAnswer(
-            rules=ruleset.name,
-            players=len(table),
-            own=tuple(you["cards"]),
-            revealed=tuple(up),
-            unseen=sum(copies_left.values()),
-            copies_unseen=copies_left,
-            held_by_influence={},
-            influences=tuple(table[seat]["influence"] for seat in seats),
-            held_by_opponent=tuple({role: game.odds(seat, role) for role in copies} for seat in seats),
-            not_held=None,
-            seats=seats,
-        )
+        return _compute_request_odds(ruleset, request)
     except (AttributeError, LookupError, TypeError, ValueError) as problem:
         console.usage_error(f"the request isn't complete, or impossible: {problem!r}")
+
+
+def _compute_request_odds(ruleset: Ruleset, request: dict[str, Any]) -> OddsAnswer:
+    """Return the odds of the kit for a request. Exits with 2 if its cards don't fit the rules.
+
+    Raises AttributeError, LookupError, TypeError or ValueError for an incomplete or impossible request.
+    """
+    you, players = request["you"], request["state"]["players"]
+    revealed = sorted(card for player in players for card in player["revealed"])
+    seen = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *revealed])
+    copies = {role.value: ruleset.copies(len(players)) for role in ruleset.roles}
+    copies_left = {role: count - seen[role] for role, count in copies.items()}
+    problem = ruleset.problem(len(players))
+    if problem or not seen.keys() <= copies_left.keys() or min(copies_left.values()) < 0:
+        console.usage_error(
+            f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules."
+        )
+    game = Game({"ruleset": {"deck": copies}})
+    game.request = request
+    seats = tuple(seat for seat in range(len(players)) if seat != you["seat"])
+    return OddsAnswer(
+        rules=ruleset.name,
+        players=len(players),
+        own=tuple(you["cards"]),
+        revealed=tuple(revealed),
+        unseen=sum(copies_left.values()),
+        copies_unseen=copies_left,
+        held_by_influence={},
+        influences=tuple(players[seat]["influence"] for seat in seats),
+        held_by_opponent=tuple({role: game.odds(seat, role) for role in copies} for seat in seats),
+        not_held=None,
+        seats=seats,
+    )
 
 
 def _make_request_table(answer: OddsAnswer) -> RenderableType:

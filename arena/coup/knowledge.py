@@ -1,14 +1,12 @@
 """Derive the cards that one seat knows for certain, from its views and its copies of the events.
 
-A world is one possible assignment of hands to the opponents, face-up cards included. The worlds that are still possible
-are the bits of one integer, so that an event changes all of them by a few operations. With two to five seats all
-certain facts are found. With more than four opponents, the possible hands of each opponent are kept separately, and
-joined when four opponents are left. Facts that follow from two hands together, both as they were before, are missed.
+It keeps the worlds (worlds.py) that are still possible. With two to five seats all certain facts are found. With more
+than four opponents, the possible hands of each opponent are kept separately, and joined when four opponents are left.
+Facts that follow from two hands together, both as they were before, are missed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
-from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 from arena.coup.events import (
@@ -26,6 +24,15 @@ from arena.coup.events import (
 from arena.coup.rules import Action, ExamineReplace, ExchangeReturn, Proof, Role, Ruleset
 from arena.coup.state import Exchanging
 from arena.coup.visibility import View
+from arena.coup.worlds import (
+    ROLES,
+    draft_worlds,
+    find_common_roles,
+    get_world_sets,
+    hiding_worlds,
+    make_worlds,
+    worlds_within,
+)
 
 
 class CertainHand(NamedTuple):
@@ -52,121 +59,6 @@ class CertainCards(NamedTuple):
 
 NOTHING_KNOWN = CertainCards()
 _MAX_JOINED = 4  # most opponents whose hands are joined: worlds take 8 KB for four, and would take 128 KB for five
-_ROLES = range(5)  # roles are numbered in the order of the rules
-_HANDS = [*combinations_with_replacement(_ROLES, 2)]
-_INDEX = [[_HANDS.index((min(a, b), max(a, b))) for b in _ROLES] for a in _ROLES]
-_LEFT_OVER = [tuple(role for role in _ROLES if role != picked) for picked in _ROLES]  # by a draft
-
-
-def _make_worlds(places: Iterable[Iterable[int]]) -> int:
-    """Return the worlds in which each hand has one of its indices: 4 bits per hand, the first hand's lowest."""
-    worlds = 1
-    for at, allowed in enumerate(places):
-        worlds = sum(worlds << (place << 4 * at) for place in allowed)
-    return worlds
-
-
-class _Table:
-    """Sets of worlds of some hands; `hands` in the constructor has the possible hands of each, by index.
-
-    `least[at][role][n]`: hand `at` has at least n cards of a role; `most[role][n]`, `more[role][n]`: all hands together
-    have at most n, or more; `first[at]`: hand `at` has index 0. Multiplied by `spread[role]`, worlds of
-    `first[0]` become those in which hand 0 has a card of the role.
-    """
-
-    def __init__(self, opponents: int, draft: bool) -> None:
-        hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
-        every: list[Sequence[int]] = [range(len(each)) for each in hands]
-        whole: list[Sequence[int]] = [range(16)] * len(hands)
-        self.all = _make_worlds(every)
-        self.first = [_make_worlds([*whole[:at], [0], *whole[at + 1 :]]) for at in range(len(hands))]
-        self.spread = [sum(1 << place for place in row) for row in _INDEX]
-        self.least = []
-        for at, each in enumerate(hands):
-            counts = [[(place, hand.count(role)) for place, hand in enumerate(each)] for role in _ROLES]
-            self.least.append(
-                [
-                    [_make_worlds([*every[:at], [p for p, has in row if has >= n], *every[at + 1 :]]) for n in range(5)]
-                    for row in counts
-                ]
-            )
-        self.most = []
-        for role in _ROLES:
-            exact = {0: 1}  # by the number of the role's cards
-            for at, each in enumerate(hands):
-                longer = dict.fromkeys(range(10), 0)
-                for count, worlds in exact.items():
-                    for place, hand in enumerate(each if worlds else ()):
-                        longer[count + hand.count(role)] |= worlds << (place << 4 * at)
-                exact = longer
-            self.most.append([sum(exact[count] for count in range(n + 1)) for n in range(6)])
-        self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
-
-    def swapped(self, worlds: int, hand: int, up: Sequence[int], backs: Iterable[int]) -> int:
-        """Return the worlds after a hand with `up` face up put back a card of `backs` and took any card."""
-        after, step, first = 0, 4 * hand, self.first[hand]
-        rests = {}  # by the card that stays: the worlds before the draw, moved to index 0 of the hand
-        for stays in up or _ROLES:
-            rest = 0
-            for back in backs:
-                rest |= worlds >> (_INDEX[stays][back] << step)
-            rests[stays] = rest & first
-        if not hand:
-            for stays, rest in rests.items():
-                after |= rest * self.spread[stays]
-        elif up:
-            for place in _INDEX[up[0]]:
-                after |= rests[up[0]] << (place << step)
-        else:
-            for place, (one, two) in enumerate(_HANDS):
-                after |= (rests[one] | rests[two]) << (place << step)
-        return after
-
-    def redrawn(self, worlds: int, hand: int) -> int:
-        """Return the worlds after a hand put back both cards and took any two; some have an impossible index."""
-        step = 4 * hand
-        for places in (8, 4, 2, 1):
-            worlds |= worlds >> (places << step)
-        worlds &= self.first[hand]
-        for places in (1, 2, 4, 8):
-            worlds |= worlds << (places << step)
-        return worlds
-
-
-@cache
-def _table(opponents: int, draft: bool = False) -> _Table:
-    return _Table(opponents, draft)
-
-
-@lru_cache(maxsize=1_000)  # of 8 KB at five seats
-def _worlds_within(table: _Table, counts: tuple[int, ...]) -> int:
-    """Return the worlds that have at most `counts[role]` cards of each role."""
-    worlds = table.all
-    for most, count in zip(table.most, counts, strict=True):
-        worlds &= most[count]
-    return worlds
-
-
-@cache
-def _hiding_worlds(table: _Table, hand: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Return, for each role, the worlds in which a hand with `up` face up hides (one card or more, two)."""
-    return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(table.least[hand]))
-
-
-def _find_common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
-    """Return (roles that a hand hides in all worlds, one for each card; roles that it hides in none).
-
-    `hiding`: for each role, the worlds in which it hides a card, and in which it hides two.
-    """
-    has: list[int] = []
-    lacks: list[int] = []
-    for role, (holding_one, holding_two) in enumerate(hiding):
-        held = worlds & holding_one
-        if held == worlds:
-            has += [role, role] if worlds & holding_two == worlds else [role]
-        elif not held:
-            lacks.append(role)
-    return has, lacks
 
 
 @lru_cache(maxsize=10_000)
@@ -174,7 +66,7 @@ def _certain_hand(
     seat: int, up: tuple[int, ...], worlds: int, spent: tuple[int, ...], roles: tuple[Role, ...]
 ) -> CertainHand | None:
     """Return the certain facts about an opponent by its own worlds, without lacks of `spent` roles; None: no facts."""
-    has, lacks = _find_common_roles(_hiding_worlds(_table(1), 0, up), worlds)
+    has, lacks = find_common_roles(hiding_worlds(get_world_sets(1), 0, up), worlds)
     held = CertainHand(
         seat, tuple(roles[role] for role in has), tuple(roles[role] for role in lacks if role not in spent)
     )
@@ -207,7 +99,7 @@ class Knowledge:
         self._replaced = False  # whether a card was shown and replaced since the last exchange was declared
         self._changed = False  # since `_known` was made
         # By role: number of unseen cards (with those of `_up` in joined worlds); number of cards certainly in the deck.
-        self._unseen = [self._copies - self._hand.count(role) for role in _ROLES]
+        self._unseen = [self._copies - self._hand.count(role) for role in ROLES]
         self._located = [0] * 5
         # By opponent: its face-up cards; if it is in the game, its key in `_worlds` (-1: the worlds of
         # all opponents together) and the index of its hand there.
@@ -258,45 +150,50 @@ class Knowledge:
     # --- worlds -------------------------------------------------------------------------------------------------------
 
     def _learn(self, draft: bool = False) -> None:
-        """Make worlds if there are none; join those of the opponents when three are left."""
+        """Make worlds if there are none; join those of the opponents when few are left."""
         self._changed = True
         before = self._worlds
         if before and (self._together or len(self._at) > _MAX_JOINED):
             return
         living = [seat for seat, up in self._up.items() if len(up) < 2]
         self._together, self._draft = len(living) <= _MAX_JOINED, draft
-        self._table = table = _table(len(living) if self._together else 1, draft)
+        self._table = get_world_sets(len(living) if self._together else 1, draft)
         self._at = {seat: (-1, at) if self._together else (seat, 0) for at, seat in enumerate(living)}
-        if draft:  # the opponent holds the card that is missing from its discards
-            self._worlds = {-1: sum(_make_worlds([_INDEX[picked], [picked]]) for picked in _ROLES)}
+        if draft:
+            self._worlds = {-1: draft_worlds()}
         elif before:
-            self._worlds = {-1: _make_worlds([[p for p in range(15) if before[seat] >> p & 1] for seat in living])}
+            self._worlds = {-1: make_worlds([[p for p in range(15) if before[seat] >> p & 1] for seat in living])}
         else:
-            self._worlds = {key: table.all for key, _ in self._at.values()}
-        for seat, (key, at) in self._at.items():
-            for role in self._up[seat]:
-                self._unseen[role] += self._together
-                self._face_up[role] += self._together
-                self._worlds[key] &= table.least[at][role][1]
+            self._worlds = {key: self._table.all for key, _ in self._at.values()}
+        for seat in living:
+            self._exclude_face_up(seat)
             self._test(seat)
         if self._together:
             for role, count in enumerate(self._located):
                 if count:
-                    self._worlds[-1] &= table.most[role][self._unseen[role] - count]
+                    self._worlds[-1] &= self._table.most[role][self._unseen[role] - count]
         self._deal()
+
+    def _exclude_face_up(self, seat: int) -> None:
+        """Rule out new worlds in which an opponent lacks its face-up cards."""
+        key, at = self._at[seat]
+        for role in self._up[seat]:
+            self._unseen[role] += self._together
+            self._face_up[role] += self._together
+            self._worlds[key] &= self._table.least[at][role][1]
 
     def _deal(self) -> None:
         """Rule out worlds that have more cards of a role than the seat doesn't see."""
         if not self._together:
-            for role in _ROLES:
+            for role in ROLES:
                 self._fit(role)
             return
-        self._dealt = _worlds_within(self._table, tuple(self._unseen))
+        self._dealt = worlds_within(self._table, tuple(self._unseen))
         self._worlds[-1] &= self._dealt
 
     def _test(self, seat: int) -> None:
         """Update the worlds in which an opponent hides a card of each role, and two."""
-        self._tests[seat] = _hiding_worlds(self._table, self._at[seat][1], self._up[seat])
+        self._tests[seat] = hiding_worlds(self._table, self._at[seat][1], self._up[seat])
 
     def _fit(self, role: int, but: int | None = None) -> None:
         """Rule out hands that hide more cards of a role than are unseen, if worlds aren't joined."""
@@ -361,7 +258,7 @@ class Knowledge:
             if count == 2:
                 self._worlds[key] = self._table.redrawn(self._worlds[key], at) & self._dealable(seat)
             elif count:
-                self._worlds[key] = self._swap(seat, _ROLES, self._dealable(seat))
+                self._worlds[key] = self._swap(seat, ROLES, self._dealable(seat))
 
     def _replace_card(self, seat: int, role: int | None, draws_first: bool = False) -> None:
         """Handle that an opponent returns a card of a role (None: unknown) and draws another."""
@@ -371,7 +268,7 @@ class Knowledge:
         if role is not None and not (self._worlds or draws_first) and self._rules_out_nothing(seat, role):
             return
         self._learn()
-        after, backs = 0, _ROLES if role is None else (role,)
+        after, backs = 0, ROLES if role is None else (role,)
         if draws_first:
             self._reduce_located(1)
             for back in backs:
@@ -422,7 +319,7 @@ class Knowledge:
         self._hand, self._drawn = hand, []
         if type(event) is Drafted:
             own = [*hand, *self._list(view.discards)]
-            self._unseen = [self._copies - own.count(role) for role in _ROLES]
+            self._unseen = [self._copies - own.count(role) for role in ROLES]
             self._learn(draft=True)
             return
         if type(event) is Exchanged:
@@ -484,7 +381,7 @@ class Knowledge:
         self._reduce_located(1)
         after = self._swap(seat, (claimed,), self._dealable(seat, claimed))
         self._worlds[key] = before & ~held
-        self._worlds[key] = after | self._swap(seat, _ROLES, self._dealable(seat))
+        self._worlds[key] = after | self._swap(seat, ROLES, self._dealable(seat))
 
     def _handle_examination(self, seat: int, event: CardExamined) -> None:
         role = None if event.role is None else self._roles[event.role]
@@ -497,44 +394,58 @@ class Knowledge:
 
     def _list_certain(self, drawn: int) -> CertainCards:
         """Return the certain facts while an opponent in its exchange holds `drawn` cards of the deck."""
-        roles, players, found, hidden, deck = self._rules.roles, [], [], 0, self._located
-        if not self._together:
-            ups, spent = self._up, tuple([role for role in _ROLES if not self._unseen[role]])
-            for seat, worlds in self._worlds.items():
-                held = _certain_hand(seat, ups[seat], worlds, spent, roles)
-                if held is not None:
-                    players.append(held)
-        else:
-            worlds, more = self._worlds[-1], self._table.more
-            for seat in self._at:
-                has, lacks = _find_common_roles(self._tests[seat], worlds)
-                size = 2 - len(self._up[seat])
-                hidden += size
-                if has or lacks:
-                    found.append((has, lacks, size))
-                    unspent = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
-                    if has or unspent:
-                        players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
-            for role, unseen in enumerate(self._unseen):
-                # Some hands may have all cards that fit into them.
-                if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
-                    deck = [*deck]
-                    deck[role] = self._count_in_deck(role, hidden, found)
+        players, deck = self._list_joined() if self._together else (self._list_separate(), self._located)
         if not players and not any(deck):
             return NOTHING_KNOWN
-        cards = [role for role, count in zip(roles, deck, strict=True) for _ in range(count - drawn)]
+        cards = [role for role, count in zip(self._rules.roles, deck, strict=True) for _ in range(count - drawn)]
         return CertainCards(tuple(players), tuple(cards))
 
-    def _count_in_deck(self, role: int, hidden: int, found: list[tuple[list[int], list[int], int]]) -> int:
-        """Return how many cards of a role are certainly in the deck, for `CertainCards.deck`."""
-        worlds, more, sure, unseen = self._worlds[-1], self._table.more[role], 1, self._unseen[role]
-        while sure < unseen and not worlds & more[unseen - sure - 1]:
-            sure += 1
-        for has, lacks, size in found:
+    def _list_separate(self) -> list[CertainHand]:
+        """Return the facts about each opponent by its own worlds."""
+        players, roles = [], self._rules.roles
+        spent = tuple([role for role in ROLES if not self._unseen[role]])
+        for seat, worlds in self._worlds.items():
+            hand = _certain_hand(seat, self._up[seat], worlds, spent, roles)
+            if hand is not None:
+                players.append(hand)
+        return players
+
+    def _list_joined(self) -> tuple[list[CertainHand], list[int]]:
+        """Return the facts about opponents by their joined worlds, and by role the cards certainly in the deck."""
+        roles, worlds, more, deck = self._rules.roles, self._worlds[-1], self._table.more, self._located
+        players: list[CertainHand] = []
+        facts: list[tuple[list[int], list[int], int]] = []  # of an opponent: roles that it has, and lacks; its cards
+        hidden = 0  # cards of all opponents
+        for seat in self._at:
+            has, lacks = find_common_roles(self._tests[seat], worlds)
+            size = 2 - len(self._up[seat])
+            hidden += size
+            if has or lacks:
+                facts.append((has, lacks, size))
+                unspent = [roles[role] for role in lacks if self._unseen[role] > self._face_up[role]]
+                if has or unspent:
+                    players.append(CertainHand(seat, tuple([roles[role] for role in has]), tuple(unspent)))
+        for role, unseen in enumerate(self._unseen):
+            # Some hands may have all cards that fit into them.
+            if unseen and not worlds & more[role][min(unseen, self._face_up[role] + hidden) - 1]:
+                deck = [*deck]
+                deck[role] = self._count_in_deck(role, hidden, facts)
+        return players, deck
+
+    def _count_in_deck(self, role: int, hidden: int, facts: list[tuple[list[int], list[int], int]]) -> int:
+        """Return how many cards of a role are certainly in the deck, for `CertainCards.deck`.
+
+        hidden: the opponents' hidden cards. facts: of each opponent, roles that it has, and lacks; its hidden cards.
+        """
+        worlds, more, unseen = self._worlds[-1], self._table.more[role], self._unseen[role]
+        count = 1
+        while count < unseen and not worlds & more[unseen - count - 1]:
+            count += 1
+        for has, lacks, size in facts:
             hidden += has.count(role) - (size if role in lacks else len(has))
         if self._draft:
             hidden += bool(worlds & self._table.least[-1][role][1])
-        return sure if sure > unseen - self._face_up[role] - hidden else self._located[role]
+        return count if count > unseen - self._face_up[role] - hidden else self._located[role]
 
 
 def _without(cards: Sequence[int], removed: Iterable[int]) -> list[int]:

@@ -7,13 +7,13 @@ faulty lines that errors quote are cut as in the record, and errors about stray 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arena.coup import FORFEIT, Forfeit, Over, format_move, list_legal_moves, parse_move, view_from_seat
+from arena.coup import FORFEIT, Forfeit, Over, State, format_move, list_legal_moves, parse_move, view_from_seat
 from arena.referee import wire
 from arena.referee.budget import PlayerBudget, bank_ms, new_player_budget
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
 from arena.referee.match_spec import MatchSpec, hello
-from arena.referee.move_payloads import make_legal_moves
+from arena.referee.move_payloads import LegalMoves, make_legal_moves
 from arena.referee.record import Record, replay_game
 
 
@@ -58,56 +58,64 @@ class _Reader:
         A bot whose process had ended gets no line, but the rest of the game is replayed for the next ones.
         """
         faults = [fault for fault in game.faults if fault.bot == self.bot]
-        by_step: dict[int, list[Fault]] = {}
+        faults_by_place: dict[int, list[Fault]] = {}
         for fault in faults:
-            by_step.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
+            faults_by_place.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
         if not self.alive and self.forfeits < self.header.settings.forfeits:
             self.alive, self.number = True, 0
             yield SentLine(game.game, hello(self.spec, self.bot))
             self.alive = all(fault.code != "start_failed" for fault in faults)
         seat = game.seating.index(self.bot)
         budget = new_player_budget(self.header.settings.lives, self.timing, self.drained)
-        feed, place, begun = wire.LineCursor(len(game.seating)), 0, False
-        turn = within = 0
+        feed, moves = wire.LineCursor(len(game.seating)), 0
+        turn = step_of_turn = -1
         for step in replay_game(self.header, game):
-            turn, within = step.before.board.turn, within + 1 if step.before.board.turn == turn else 0
-            if not begun and self.alive:
-                handles = [self.spec.handles[number] for number in game.seating]
-                seed = self.spec.game_seed(self.bot, game.game)
-                start = wire.encode_game_start(view_from_seat(step.before, seat), game.game, seed, handles)
-                yield SentLine(game.game, start)
-            begun = True
-            asked = step.before.board.phase.asked
+            board = step.before.board
+            if turn < 0 and self.alive:
+                yield SentLine(game.game, self._encode_start(step.before, game))
+            step_of_turn = step_of_turn + 1 if board.turn == turn else 0
+            turn = board.turn
+            asked = board.phase.asked
             if seat in asked:
-                at = place + asked.index(seat)
+                place = moves + asked.index(seat)
+                faults = faults_by_place.get(place, [])
                 if self.alive:
                     self.number += 1
-                    view = view_from_seat(step.before, seat)
-                    question, legal = (
-                        wire.PhaseRequests(step.before.board, game.game),
-                        make_legal_moves(list_legal_moves(view)),
-                    )
-                    bank = bank_ms(budget.bank_s)
-                    known, events, limit_ms = feed.known(view), feed.take(seat), self.timing.limit_ms
-                    line = question.line(view, known, self.number, events, legal, limit_ms, bank)
-                    choice = None if at in by_step else legal.words.index(game.moves[at])
-                    yield SentLine(game.game, line, choice, within)
-                budget, error = self._note_answer(budget, game.moves[at], game.times[at] / 1e6, by_step.get(at, ()))
+                    line, legal = self._encode_request(step.before, game, feed, budget)
+                    choice = None if faults else legal.words.index(game.moves[place])
+                    yield SentLine(game.game, line, choice, step_of_turn)
+                budget, error = self._note_answer(budget, game.moves[place], game.times[place] / 1e6, faults)
                 if error is not None:
                     yield SentLine(game.game, error)
-            place += len(asked)
+            moves += len(asked)
             feed.add(step.events)
         board = step.after.board
         if self.alive and isinstance(board.phase, Over):
             yield SentLine(game.game, wire.encode_game_over(game.game, board, feed.take(seat)))
 
+    def _encode_start(self, state: State, game: GameRecord) -> bytes:
+        """Return the line with the start of a game."""
+        handles = [self.spec.handles[bot] for bot in game.seating]
+        view = view_from_seat(state, game.seating.index(self.bot))
+        return wire.encode_game_start(view, game.game, self.spec.game_seed(self.bot, game.game), handles)
+
+    def _encode_request(
+        self, state: State, game: GameRecord, feed: wire.LineCursor, budget: PlayerBudget
+    ) -> tuple[bytes, LegalMoves]:
+        """Return the line of a request, with the events since the last line, and its legal moves."""
+        view = view_from_seat(state, game.seating.index(self.bot))
+        legal = make_legal_moves(list_legal_moves(view))
+        certain, events = feed.known(view), feed.take(view.seat)
+        limit_ms, bank = self.timing.limit_ms, bank_ms(budget.bank_s)
+        request = wire.PhaseRequests(state.board, game.game)
+        return request.line(view, certain, self.number, events, legal, limit_ms, bank), legal
+
     def _note_answer(
         self, budget: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
     ) -> tuple[PlayerBudget, bytes | None]:
         """Return the bot's budget after an answer, and the error line that was sent to it, if any."""
-        free_s = self.timing.limit_ms / 1000
         if self.timing.timed:
-            budget = budget._replace(bank_s=max(0.0, budget.bank_s - max(0.0, own_s - free_s)))
+            budget = budget.charge(own_s, self.timing.limit_ms / 1000)
         for fault in faults:
             if fault.code == "timeout":
                 self.drained, budget = True, budget._replace(bank_s=0.0)

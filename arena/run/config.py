@@ -9,7 +9,6 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from arena import __version__
@@ -80,7 +79,7 @@ class RunConfig:
             **{"terms" if name == "settings" else name: value for name, value in asdict(self).items()},
             "key": self.key.hex(),
             "terms": self.settings.to_json(),
-            "bots": [{**asdict(bot), "path": str(bot.path), "cwd": str(bot.cwd)} for bot in self.bots],
+            "bots": [bot.to_json() for bot in self.bots],
         }
 
     @classmethod
@@ -95,23 +94,12 @@ class RunConfig:
                 f"resume it with arena {config.get('arena')!r}"
             )
         try:
-            values = {each.name: config[each.name] for each in fields(cls) if each.name != "settings"}
+            values = {row.name: config[row.name] for row in fields(cls) if row.name != "settings"}
             values["key"] = bytes.fromhex(config["key"])
             values["settings"] = MatchSettings.from_json(config["terms"])
             values["sandbox"] = SandboxChoice.from_json(config["sandbox"])
             values["skipped"] = tuple((name, reason) for name, reason in config["skipped"])
-            values["bots"] = tuple(
-                Bot(
-                    **{
-                        **bot,
-                        "path": Path(bot["path"]),
-                        "cwd": Path(bot["cwd"]),
-                        "argv": tuple(bot["argv"]),
-                        "build": tuple(bot["build"]) if bot["build"] else None,
-                    }
-                )
-                for bot in config["bots"]
-            )
+            values["bots"] = tuple(Bot.from_json(bot) for bot in config["bots"])
             read_config = cls(**values)
             read_config.plan()
             return read_config

@@ -246,16 +246,24 @@ class Seat:
             self.leave("closed")  # or exited: the poller checks the process
             return
         self._received += len(data)
-        if (
-            self.waiting
-            and self.number
-            and data[-1] == _NEWLINE
-            and self._received <= self._flood_bytes
-            and not self._lines.pending
-            and (usual := usual_reply(data, self.number))
-        ):
-            self.answer, self.line, self.waiting = usual, data[:-1], False
-            return
+        if self._received > self._flood_bytes or not self._take_usual_answer(data):
+            self._take_lines(data)
+
+    def _take_usual_answer(self, data: bytes) -> bool:
+        """Take the data as the answer if they are exactly one line, and a usual reply; return whether they were.
+
+        This saves splitting and decoding: `_take_lines` would find the same answer.
+        """
+        if not self.waiting or not self.number or data[-1] != _NEWLINE or self._lines.pending:
+            return False
+        reply = usual_reply(data, self.number)
+        if reply is None:
+            return False
+        self.answer, self.line, self.waiting = reply, data[:-1], False
+        return True
+
+    def _take_lines(self, data: bytes) -> None:
+        """Handle the complete lines of the data; a line that is too long, or too much data, makes the seat gone."""
         for line in self._lines.feed(data):
             if len(line) > LINE_LIMIT:
                 self.leave("line_too_long")

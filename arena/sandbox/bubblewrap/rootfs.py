@@ -208,22 +208,27 @@ def exposed_paths(command: str, own: Path) -> list[Path]:
 
     All exist; shortest first, none inside another. The result includes this Python: bots begin with "env python3".
     """
-    wanted = list(python_prefixes())
-    if command.startswith("/") and not command.startswith("/bot/"):  # the program's own files in the box
-        path = Path(command)
-        if not path.is_relative_to(own):
-            known = (*SYSTEM, *map(str, wanted))
-            found = [each for each in (path, Path(os.path.realpath(path))) if not _is_in(each, known)]
-            wanted += [
-                tree
-                for each in found
-                if (tree := _prefix_of(each)) != each or _is_in(path, SYSTEM) or _is_on_path(path)
-            ]
-    kept: list[Path] = []
-    for path in sorted(dict.fromkeys(wanted), key=lambda path: len(path.parts)):
-        if path.exists() and not _is_in(path, (*SYSTEM, *map(str, kept))):
-            kept.append(path)
-    return kept
+    paths = [*python_prefixes(), *_list_trees(command, own)]
+    exposed: list[Path] = []
+    for path in sorted(dict.fromkeys(paths), key=lambda path: len(path.parts)):
+        if path.exists() and not _is_in(path, (*SYSTEM, *map(str, exposed))):
+            exposed.append(path)
+    return exposed
+
+
+def _list_trees(command: str, own: Path) -> list[Path]:
+    """Return the installation trees of a command and of the file that it links to, if a box lacks them."""
+    path = Path(command)
+    is_in_box = not path.is_absolute() or command.startswith("/bot/")  # the program's own files in the box
+    if is_in_box or path.is_relative_to(own):
+        return []
+    visible = (*SYSTEM, *map(str, python_prefixes()))
+    trees = []
+    for file in (path, Path(os.path.realpath(path))):
+        tree = _prefix_of(file)
+        if not _is_in(file, visible) and (tree != file or _is_in(path, SYSTEM) or _is_on_path(path)):
+            trees.append(tree)
+    return trees
 
 
 @functools.cache
