@@ -490,14 +490,12 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     This reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
     imports count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """
-    modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
-    words = [*bot.argv, *(module + end for module in modules for end in (".py", "/__main__.py"))]
-    waiting = [bot.cwd / word for word in words if word.endswith(".py")]
+    waiting = _list_started_files(bot)
     folders: set[Path] = set()  # a bare file has no own files next to it
     if bot.path.is_dir():
         folders = {bot.path, *(entry for entry in bot.path.iterdir() if entry.is_dir())}  # a bot may add to sys.path
         folders |= {file.parent for file in waiting if file.is_file()}
-    own = {entry.name.split(".")[0] for folder in folders for entry in folder.iterdir()}
+    own_names = {entry.name.split(".")[0] for folder in folders for entry in folder.iterdir()}
     foreign: set[str] = set()
     read: set[Path] = set()
     while waiting:
@@ -507,14 +505,27 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
         read.add(file)
         for base, name in _imports_kit(file):
             top = name.split(".")[0]
-            if base is None and top not in own and top not in _KITS:
+            if base is None and top not in own_names and top not in _KITS:
                 foreign.add(top)
-            parts = [part for part in name.split(".") if part]
             for folder in folders if base is None else [base]:
-                stems = [folder.joinpath(*parts[:end]) for end in range(len(parts) + 1)]
-                waiting += [stem.with_name(f"{stem.name}.py") for stem in stems[1:]]
-                waiting += [stem / "__init__.py" for stem in stems[base is None :]]
+                waiting += _list_module_files(folder, name, is_relative=base is not None)
     return tuple(sorted(foreign - sys.stdlib_module_names))
+
+
+def _list_started_files(bot: Bot) -> list[Path]:
+    """Return the Python files that a bot's command may start, whether they exist or not."""
+    modules = [word.replace(".", "/") for option, word in pairwise(bot.argv) if option == "-m"]
+    words = [*bot.argv, *(module + ending for module in modules for ending in (".py", "/__main__.py"))]
+    return [bot.cwd / word for word in words if word.endswith(".py")]
+
+
+def _list_module_files(folder: Path, name: str, *, is_relative: bool) -> list[Path]:
+    """Return the files that an import may load from a folder: the named module, its member, and their packages."""
+    parts = [part for part in name.split(".") if part]
+    stems = [folder.joinpath(*parts[:end]) for end in range(len(parts) + 1)]
+    modules = [stem.with_name(f"{stem.name}.py") for stem in stems[1:]]
+    packages = [stem / "__init__.py" for stem in (stems if is_relative else stems[1:])]
+    return modules + packages
 
 
 def _imports_kit(file: Path) -> Iterator[tuple[Path | None, str]]:

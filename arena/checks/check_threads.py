@@ -5,6 +5,7 @@ Each thread checks one bot at a time, and starts the bot's boxes, which must not
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -51,29 +52,31 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
     at_once = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
     with open_check_threads(settings, max(1, min(len(arguments), at_once))) as (threads, shared):
         numbers = [count(1) for _ in arguments]
-        checks = [
-            BotCheck(replace(shared, scratch=settings.scratch / f"check-{place}")) for place in range(len(numbers))
-        ]
-        held: list[list[CheckStep]] = []
+        folders = [settings.scratch / f"check-{place}" for place in range(len(arguments))]
+        checks = [BotCheck(replace(shared, scratch=folder)) for folder in folders]
+        build_steps: list[list[CheckStep]] = [[] for _ in arguments]  # those that wait for earlier bots
         for place, argument in enumerate(arguments):
-            held.append([])
             for step in checks[place].steps_before_run(argument):
                 if place == 0:
                     yield place, replace(step, number=next(numbers[place]))
                 else:
-                    held[place].append(step)
-        for check in checks:
-            check.shares = any(
-                other is not check and other.fit and other.bot.cwd == check.bot.cwd for other in checks if check.fit
-            )
+                    build_steps[place].append(step)
+        _mark_shared_folders(checks)
         queues = [SimpleQueue[CheckStep | None]() for _ in arguments]
         ended = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
         for place, queue in enumerate(queues):
-            for step in held[place]:
+            for step in build_steps[place]:
                 yield place, replace(step, number=next(numbers[place]))
             while (item := queue.get()) is not None:
                 yield place, item if item.severity is Severity.NOW else replace(item, number=next(numbers[place]))
             ended[place].result()
+
+
+def _mark_shared_folders(checks: Sequence[BotCheck]) -> None:
+    """Mark the checks of bots that work in the same folder as another bot that is checked."""
+    bots_by_folder = Counter(check.bot.cwd for check in checks if check.fit)
+    for check in checks:
+        check.shares = check.fit and bots_by_folder[check.bot.cwd] > 1
 
 
 def _run_check(check: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:

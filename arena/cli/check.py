@@ -84,25 +84,37 @@ def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the request, the reply and the standard error of a step; other lines to the bot show nothing."""
     narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
     indent = " " * (4 if narrow else 12)
-    asked = None if step.sent is None else decode(console.reorder_request(step.sent.encode()))
-    shown = []
-    if isinstance(asked, dict) and "legal" in asked:
-        raw = step.check == "unknown things"  # what the check has altered must show
-        text = step.sent or "" if raw else json.dumps(asked)  # with blanks, at which it is wrapped
-        size = f" ... ({len(step.sent or '')} bytes{', its fields reordered here' * (not raw)})"
-        cut = text[:_MAX_REQUEST_CHARS] if raw else text[:_MAX_REQUEST_CHARS].rpartition(" ")[0]
-        shown += [("request", cut + size if len(text) > _MAX_REQUEST_CHARS else text)]
+    texts = []
+    if (request := _describe_sent_request(step)) is not None:
+        texts.append(("request", request))
     if step.received is not None:
-        shown += [("received", _shorten(step.received, _MAX_MESSAGE_CHARS))]
-    for name, line in shown:
-        first, *more_lines = _wrap_text(line, len(indent) + 9) or ["(an empty line)"]
+        texts.append(("received", _shorten(step.received, _MAX_MESSAGE_CHARS)))
+    for name, text in texts:
+        first, *more_lines = _wrap_text(text, len(indent) + 9) or ["(an empty line)"]
         yield f"{indent}{name:8} {first}"
-        yield from (f"{indent}         {more}" for more in more_lines)
+        yield from (f"{indent}         {line}" for line in more_lines)
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
     for line in step.stderr:
         text = _shorten(line, _MAX_STDERR_CHARS)  # wrapped only if narrow: compilers mark columns
         yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
+
+
+def _describe_sent_request(step: checks.CheckStepView) -> str | None:
+    """Return the request that was sent, with its fields in an order for people, or cut; None for another line."""
+    if step.sent is None:
+        return None
+    request = decode(console.reorder_request(step.sent.encode()))
+    if not isinstance(request, dict) or "legal" not in request:
+        return None
+    if step.check == "unknown things":  # what the check has altered must show
+        text, note = step.sent, ""
+    else:
+        text, note = json.dumps(request), ", its fields reordered here"  # with blanks, at which it is wrapped
+    if len(text) <= _MAX_REQUEST_CHARS:
+        return text
+    start = text[:_MAX_REQUEST_CHARS].rpartition(" ")[0] if note else text[:_MAX_REQUEST_CHARS]
+    return f"{start} ... ({len(step.sent)} bytes{note})"
 
 
 def _shorten(line: str, max_chars: int) -> str:

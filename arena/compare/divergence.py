@@ -161,25 +161,35 @@ def _find_first_divergence(
     seat = old_game.seating.index(OLD)
     halves = list_steps(old, old_game), list_steps(new, new_game)
     turn: list[ReplayStep] = []  # the steps of the current turn so far, equal in both halves
-    for one, other in zip(*halves, strict=False):
+    for old_step, new_step in zip(*halves, strict=False):
+        if turn and turn[-1].turn != old_step.turn:
+            turn = []
         # With equal moves, or equal events and states, only table talk or an unused choice can differ.
-        if _notations(one) == _notations(other) or (one.events, one.after) == (other.events, other.after):
-            turn = [*(turn if turn and turn[-1].turn == one.turn else ()), one]
+        is_alike = _notations(old_step) == _notations(new_step)
+        if is_alike or (old_step.events, old_step.after) == (new_step.events, new_step.after):
+            turn.append(old_step)
             continue
-        choices = list(zip(one.answers, other.answers, strict=True))
-        mine = next((pair for pair in choices if pair[0].seat == seat), None)
-        if mine is None or mine[0].notation == mine[1].notation:
-            seats = [left.seat for left, right in choices if left.notation != right.notation]
+        choices = list(zip(old_step.answers, new_step.answers, strict=True))
+        own_choices = next((pair for pair in choices if pair[0].seat == seat), None)
+        if own_choices is None or own_choices[0].notation == own_choices[1].notation:
+            seats = [answer.seat for answer, other in choices if answer.notation != other.notation]
             return _FirstDivergence(opponent=old_game.seating[seats[0]])
-        shared = turn if turn and turn[-1].turn == one.turn else []
-        steps = chain((*shared, one), halves[0]), chain((*shared, other), halves[1])
-        fault = mine[1].fault or mine[0].fault
-        if isinstance(mine[0].move, coup.Forfeit) or isinstance(mine[1].move, coup.Forfeit):
-            left, right = (f"forfeit ({fault})" if isinstance(each.move, coup.Forfeit) else "play on" for each in mine)
-            return _FirstDivergence(None, "whatever is asked", left, right, one.before, steps)
-        left, right = (_describe_choice(one.before.board, one.before.hands[seat], seat, answer) for answer in mine)
-        return _FirstDivergence(None, _describe_request(one, seat), left, right, one.before, steps)
+        steps = chain((*turn, old_step), halves[0]), chain((*turn, new_step), halves[1])
+        request, old_text, new_text = _describe_difference(old_step, seat, own_choices)
+        return _FirstDivergence(None, request, old_text, new_text, old_step.before, steps)
     return None
+
+
+def _describe_difference(step: ReplayStep, seat: int, answers: tuple[SeatAnswer, SeatAnswer]) -> tuple[str, str, str]:
+    """Return what a seat was asked, and its different choices, in the old and in the new half."""
+    fault = answers[1].fault or answers[0].fault
+    forfeits = [isinstance(answer.move, coup.Forfeit) for answer in answers]
+    if any(forfeits):
+        old, new = (f"forfeit ({fault})" if forfeit else "play on" for forfeit in forfeits)
+        return "whatever is asked", old, new
+    board, hand = step.before.board, step.before.hands[seat]
+    old, new = (_describe_choice(board, hand, seat, answer) for answer in answers)
+    return _describe_request(step, seat), old, new
 
 
 def _notations(step: ReplayStep) -> list[str]:

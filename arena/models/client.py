@@ -190,34 +190,22 @@ class ModelClient:
         stored = self.journal.find(call.key, digest)
         if stored is not None:
             return call.judge(Answer(stored["answer"], stored["thinking"], stored["finish"], stored["problem"]))[1]
-        names = ("match", "game", "player", "request", "attempt")
-        new = call.messages[len(call.messages) - call.new :]
-        prompt = new[0]["content"] if len(new) == 1 else list(new)
         price = self._budget.prices.get(settings.model, Price(input=0.0, output=0.0))
         size = len(body) + _MESSAGE_TOKENS * len(call.messages)
         most = Usage(1, size + settings.most_output, price.cost(size, settings.most_output))
         failing_since, tries = None, 0
         while True:
             number, sent_tokens = await self._admit(player, most)
-            began, at = time.monotonic(), time.time()
-            line: Line = {"call": number, "at": round(at, 3), **dict(zip(names, call.key, strict=True)), **call.about}
-            line |= {"model": settings.model, "prompt": prompt, "digest": digest, "usage": None}
+            began = time.monotonic()
+            line = _begin_line(call, number, digest)
             used, value = most, None
             outcome: Answer | _Failure = _Failure("interrupted", billed=True)
             try:
                 outcome, line["usage"] = await self._send(player, body)
             finally:  # also if it is cancelled
-                if (usage := line["usage"]) is not None:
-                    prompt_tokens, cached, output = usage.values()
-                    used = Usage(1, prompt_tokens + output, price.cost(prompt_tokens, output, cached))
-                elif isinstance(outcome, _Failure) and not outcome.billed:
-                    used = Usage()
-                if isinstance(outcome, Answer):
-                    told, value = call.judge(outcome)
-                    line |= {**told, "answer": outcome.content, "thinking": outcome.thinking}
-                    line |= {"finish": outcome.finish, "problem": outcome.problem}
-                else:
-                    line["done"] = f"provider: {outcome.reason}"
+                if line["usage"] is not None or (isinstance(outcome, _Failure) and not outcome.billed):
+                    used = _sum_usage(line["usage"], price)
+                value = _note_outcome(line, call, outcome)
                 sent_tokens[0] = used.tokens
                 dollars = used.dollars if settings.model in self._budget.prices else None
                 line |= {"seconds": round(time.monotonic() - began, 3), "used": [used.calls, used.tokens, dollars]}
@@ -365,6 +353,41 @@ def _pattern_of(key: str) -> re.Pattern[str]:
     """Return what finds a key in any form of JSON, also with control characters inside, which a cleaned text loses."""
     letters = (rf"(?:\\?{re.escape(letter)}|\\u(?i:{ord(letter):04x}))" for letter in key)
     return re.compile("[^ -~]*+".join(letters))
+
+
+def _begin_line(call: Call[T], number: int, digest: str) -> Line:
+    """Return the beginning of a call's line in the journal, without its outcome."""
+    new_messages = call.messages[len(call.messages) - call.new :]
+    key = dict(zip(("match", "game", "player", "request", "attempt"), call.key, strict=True))
+    return {
+        "call": number,
+        "at": round(time.time(), 3),
+        **key,
+        **call.about,
+        "model": call.player.settings.model,
+        "prompt": new_messages[0]["content"] if len(new_messages) == 1 else list(new_messages),
+        "digest": digest,
+        "usage": None,
+    }
+
+
+def _sum_usage(usage: Mapping[str, int] | None, price: Price) -> Usage:
+    """Return what a provider reports as used (prompt, cached and output tokens); nothing if it reports None."""
+    if usage is None:
+        return Usage()
+    prompt_tokens, cached, output = usage.values()
+    return Usage(1, prompt_tokens + output, price.cost(prompt_tokens, output, cached))
+
+
+def _note_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> T | None:
+    """Add the outcome to a call's line in the journal; return the value of an answer."""
+    if isinstance(outcome, _Failure):
+        line["done"] = f"provider: {outcome.reason}"
+        return None
+    judged, value = call.judge(outcome)
+    line |= {**judged, "answer": outcome.content, "thinking": outcome.thinking}
+    line |= {"finish": outcome.finish, "problem": outcome.problem}
+    return value
 
 
 def _encode_body(call: Call[Any]) -> bytes:

@@ -85,18 +85,9 @@ class StatsAccumulator:
         self.seats.update(len(game.seating) for game in games)
         self.clocks.add("own" if header.settings.timing.own else "wall")
         for name in header.bots:
-            counted = self.bots[name]
-            counted.matches += 1
-            counted.games += len(games)
-        cases = {key: (count, int(total)) for key, (count, total) in match.cases.items()}
-        for (name, section, what), case in cases.items():
-            self.bots[name].tallies[section, what].add(*case)
-        if self._pair is not None:
-            now, before = self._pair
-            others = set(header.bots) - {now} if before is None else {before}
-            for (name, section, what), case in cases.items():
-                if name in others and (now, section, what) in cases:
-                    self._joint_counts[name][section, what].add(cases[now, section, what], case)
+            self.bots[name].matches += 1
+            self.bots[name].games += len(games)
+        self._add_cases({key: (count, int(total)) for key, (count, total) in match.cases.items()}, header.bots)
         for (name, target, action), number in match.attacks.items():
             self.bots[name].attacks[target][action] += number
         for (name, kind), times in match.times.items():
@@ -106,6 +97,18 @@ class StatsAccumulator:
             self.bots[name].faults[code] += number
         for (name, turn), number in match.out.items():
             self.bots[name].elimination_turns[turn] += number
+
+    def _add_cases(self, cases: Mapping[tuple[str, str, str], tuple[float, int]], bots: Sequence[str]) -> None:
+        """Add a match's cases, (count, total) by (bot, section, name), also to the joint counts of the pair."""
+        for (bot, section, name), case in cases.items():
+            self.bots[bot].tallies[section, name].add(*case)
+        if self._pair is None:
+            return
+        now, before = self._pair
+        others = set(bots) - {now} if before is None else {before}
+        for (bot, section, name), case in cases.items():
+            if bot in others and (now, section, name) in cases:
+                self._joint_counts[bot][section, name].add(cases[now, section, name], case)
 
 
 @dataclass(slots=True)
@@ -138,26 +141,30 @@ class _MatchCounts:
         """Count one game: its requests and events by a replay, then its result for each bot."""
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
-        alive: dict[int, tuple[int, ...]] = {}  # number of players left -> their seats; from the first elimination on
+        seats_by_number: dict[int, list[int]] = {}  # players left -> their seats; from the first elimination on
         for step in list_steps(self.record.header, game):
             self._count_requests(step)
             for event in step.events:
                 self._count_event(event, step.before)
                 if isinstance(event, coup.Exiled | coup.Forfeited):
-                    alive_seats = tuple(seat for seat, cards in enumerate(step.after.board.influence) if cards)
-                    alive[len(alive_seats)] = alive_seats
+                    living = [seat for seat, cards in enumerate(step.after.board.influence) if cards]
+                    seats_by_number[len(living)] = living
         self._close_claim()
+        self._count_result(game, seats_by_number)
+        for fault in game.faults:
+            self.faults[bots[fault.bot], fault.code] += fault.count
+
+    def _count_result(self, game: GameRecord, seats_by_number: Mapping[int, Sequence[int]]) -> None:
+        """Count the wins of a game and when its players were out. seats_by_number: who was among the last players."""
         won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
             self._count_case(name, "win_rate", ALL, won.get(seat, 0.0))
             self._count_case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
-        for players_left, seats in alive.items():
-            for seat in seats if players_left > 1 else ():
-                self._count_case(self._names[seat], "win_rate_by_players_left", str(players_left), won.get(seat, 0.0))
+        for number, seats in seats_by_number.items():
+            for seat in seats if number > 1 else ():
+                self._count_case(self._names[seat], "win_rate_by_players_left", str(number), won.get(seat, 0.0))
         for seat, turn in game.eliminated:
             self.out[self._names[seat], turn] += 1
-        for fault in game.faults:
-            self.faults[bots[fault.bot], fault.code] += fault.count
 
     def count_mix_shares(self) -> None:
         """Add a case for each name of each mix: its number in the mix, of the mix's sum.

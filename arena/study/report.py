@@ -109,23 +109,10 @@ def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Stud
 
 def make_study_report(study: Study, playouts: int, on_game: Callable[[], object] = lambda: None) -> StudyReport:
     """Return the report. playouts: the number of games of each player in each condition whose decisions are judged."""
-    config, cases, notes = study.config, Cases(), []
+    config, cases = study.config, Cases()
     for game in study.games:
         cases.add_game(game)
-    try:
-        judged = _add_costs(study, cases, playouts, on_game)
-    except UnknownRulesError as problem:
-        judged = 0
-        notes.append(f"No cost of decisions: {problem}.")
-    if judged:
-        notes.append(
-            f"The cost of decisions is an estimate, from {format_count(judged, 'game')}: playouts by the sample bot "
-            "strategist compare each move with the best one that it found."
-        )
-    if any(game.statements for game in study.games):
-        notes.append("Free texts, and statements on attacks, have no truth in the cards: they aren't judged.")
-    if study.deals < config.plan().rounds:
-        notes.append(f"{study.deals} of {format_count(config.plan().rounds, 'planned deal')} are complete, and count.")
+    notes = [*_add_costs(study, cases, playouts, on_game), *_list_notes(study)]
     return StudyReport(
         study=str(study.path),
         design=config.design,  # type: ignore[arg-type]
@@ -147,7 +134,29 @@ def make_study_report(study: Study, playouts: int, on_game: Callable[[], object]
     )
 
 
-def _add_costs(study: Study, cases: Cases, playouts: int, on_game: Callable[[], object]) -> int:
+def _list_notes(study: Study) -> Iterator[str]:
+    """Yield notes on what the report doesn't count."""
+    if any(game.statements for game in study.games):
+        yield "Free texts, and statements on attacks, have no truth in the cards: they aren't judged."
+    planned = study.config.plan().rounds
+    if study.deals < planned:
+        yield f"{study.deals} of {format_count(planned, 'planned deal')} are complete, and count."
+
+
+def _add_costs(study: Study, cases: Cases, playouts: int, on_game: Callable[[], object]) -> list[str]:
+    """Add the cost of decisions in the first `playouts` deals to the cases; return a note on it, if there is one."""
+    try:
+        judged = _judge_games(study, cases, playouts, on_game)
+    except UnknownRulesError as problem:
+        return [f"No cost of decisions: {problem}."]
+    note = (
+        f"The cost of decisions is an estimate, from {format_count(judged, 'game')}: playouts by the sample bot "
+        "strategist compare each move with the best one that it found."
+    )
+    return [note] if judged else []
+
+
+def _judge_games(study: Study, cases: Cases, playouts: int, on_game: Callable[[], object]) -> int:
     """Judge one game of each player and condition in each of the first `playouts` deals; return their number."""
     sampled: dict[tuple[str, str, int], list[GameTables]] = defaultdict(list)
     for game in study.games:
