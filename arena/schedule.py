@@ -87,15 +87,14 @@ def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -
         step = 1 + turn % (size - 1)
         for (own_table, seat), (other_table, other_seat) in zip(places, places[step:] + places[:step], strict=True):
             own_bot, other_bot = own_table[seat], other_table[other_seat]
-            met_a, met_b = met[own_bot], met[other_bot]
-            more = (
-                met_a[own_bot] + met_b[other_bot] - 2 * met_a[other_bot]
-            )  # by how much a swap increases the meetings at both tables
+            own_met, other_met = met[own_bot], met[other_bot]
+            # By how much a swap increases the meetings at both tables.
+            increase = own_met[own_bot] + other_met[other_bot] - 2 * own_met[other_bot]
             for bot in own_table:
-                more += met_b[bot] - met_a[bot]
+                increase += other_met[bot] - own_met[bot]
             for bot in other_table:
-                more += met_a[bot] - met_b[bot]
-            if more <= 0:  # a swap without a gain may enable a later one
+                increase += own_met[bot] - other_met[bot]
+            if increase <= 0:  # a swap without a gain may enable a later one
                 own_table[seat], other_table[other_seat] = other_bot, own_bot
 
 

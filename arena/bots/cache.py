@@ -99,17 +99,7 @@ class BotCache:
 
         Copies that are held stay, and so do folders that another process is making or removing.
         """
-        copies = []
-        for path in self._folder.iterdir():
-            with suppress(OSError):  # another process has just removed it
-                if path.is_symlink():
-                    continue
-                status = path.stat()
-                if not path.name.startswith(("new-", "gone-")):
-                    files = [os.path.join(where, name) for where, _, names in os.walk(path) for name in names]
-                    copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
-                elif time.time() - status.st_mtime > _STALE_S:
-                    remove_tree(path)
+        copies = self._list_copies()
         total_bytes = sum(size for _, _, size in copies)
         for _, path, size in sorted(copies):
             if total_bytes <= max_bytes:
@@ -121,6 +111,21 @@ class BotCache:
                     remove_tree(grave.parent)
                     total_bytes -= size
                 os.close(lock)
+
+    def _list_copies(self) -> list[tuple[int, Path, int]]:
+        """Return (time in ns when it was last held, path, bytes) of each copy; remove what dead processes left."""
+        copies = []
+        for path in self._folder.iterdir():
+            with suppress(OSError):  # another process has just removed it
+                if path.is_symlink():
+                    continue
+                status = path.stat()
+                if not path.name.startswith(("new-", "gone-")):
+                    files = [os.path.join(where, name) for where, _, names in os.walk(path) for name in names]
+                    copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
+                elif time.time() - status.st_mtime > _STALE_S:
+                    remove_tree(path)
+        return copies
 
     def _copy_path(self, bot: PortableBot) -> Path:
         return self._folder / (bot.digest if bot.file is None else f"{bot.digest}-{bot.file}")

@@ -246,10 +246,10 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
 
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
-    can_play = len(bots) + persons > 1 and bots
-    bots_wanted = (
-        seats if seats is not None else len(bots) + persons if can_play else min(run_command.DEFAULT_SEATS, max_seats)
-    ) - persons
+    if seats is None:
+        can_play = len(bots) + persons > 1 and bots
+        seats = len(bots) + persons if can_play else min(run_command.DEFAULT_SEATS, max_seats)
+    bots_wanted = seats - persons
     if bots_wanted < len(bots):
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
     samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, bots_wanted - len(bots)))]

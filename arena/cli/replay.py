@@ -461,14 +461,10 @@ def write_page(
         console.usage_error(
             f"a page has space for {MAX_GAMES} games, not {len(chosen)}: choose with --match, --game or --lost-by"
         )
-    matches = []
     bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
-    for path, group in groupby(chosen, key=lambda chosen_game: chosen_game[2]):
-        games = list(group)
-        record = replace(games[0][0], games=tuple(game for _, game, _ in games))
-        eyes = None if only is None else (record.header.bots.index(only),)
-        matches.append(make_replay_object(record, read_logs(path, record), eyes))
+    by_file = groupby(chosen, key=lambda chosen_game: chosen_game[2])
+    matches = [_make_page_match(path, list(games), only) for path, games in by_file]
     try:
         file.write_text(
             replay_page(matches, f"Coup: {title}", bot if only is None else None, review),
@@ -482,3 +478,10 @@ def write_page(
     console.print_note(
         f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It contains {cards}{opens}"
     )
+
+
+def _make_page_match(path: Path, chosen: Sequence[tuple[Record, GameRecord, Path]], only: str | None) -> dict[str, Any]:
+    """Return the chosen games of a match as a page shows them. only: the bot whose information it shows."""
+    record = replace(chosen[0][0], games=tuple(game for _, game, _ in chosen))
+    viewers = None if only is None else (record.header.bots.index(only),)
+    return make_replay_object(record, read_logs(path, record), viewers)

@@ -64,23 +64,17 @@ def review(
     """
     if html is not None and max_games > MAX_GAMES:
         console.usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
-    try:
-        stored_records = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
-    except RecordFileError as problem:
-        console.usage_error(str(problem))
-    records = [record for record, _ in stored_records if bot in record.header.bots]
-    if not records:
-        names = sorted({name for record, _ in stored_records for name in record.header.bots})
-        console.usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
-    read = 0
+    stored_records = _read_records_of(path, bot)
+    records = [record for record, _ in stored_records]
+    reviewed = 0  # matches
 
     def line() -> str:
-        progress_text = f"{read} of {format_count(len(records), 'match', 'es')} reviewed"
-        return progress_text + early.describe_left(read / len(records))
+        text = f"{reviewed} of {format_count(len(records), 'match', 'es')} reviewed"
+        return text + early.describe_left(reviewed / len(records))
 
     def count() -> None:
-        nonlocal read
-        read += 1
+        nonlocal reviewed
+        reviewed += 1
         early.check()
         redraw()
 
@@ -110,6 +104,19 @@ def review(
         sys.exit(early.exit_code)
 
 
+def _read_records_of(path: Path, bot: str) -> list[tuple[Record, Path]]:
+    """Return the records in which a bot plays, with their files. Exits with 2 if there are none."""
+    try:
+        records = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
+    except RecordFileError as problem:
+        console.usage_error(str(problem))
+    records_of_bot = [(record, file) for record, file in records if bot in record.header.bots]
+    if not records_of_bot:
+        names = sorted({name for record, _ in records for name in record.header.bots})
+        console.usage_error(f'{path} has no bot "{bot}"; its bots are {", ".join(map(escape_control, names))}')
+    return records_of_bot
+
+
 def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
     """Write an HTML page of the reviewed games, as the bot saw them, with the review."""
     looked = {(curve.match, curve.game) for curve in answer.curves}
@@ -117,7 +124,7 @@ def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], 
         (record, game, file)
         for record, file in records
         for game in record.games
-        if answer.bot in record.header.bots and (record.header.match, game.game) in looked
+        if (record.header.match, game.game) in looked
     ]
     write_page(html, path, games, None, answer.bot, asdict(answer))
 

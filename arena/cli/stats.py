@@ -135,7 +135,7 @@ def _action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:
 
 def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
     """Yield what to do first, then each rate and decision time of a bot and of the other version."""
-    every = [each for names in pair.differences.values() for each in names.values()]
+    rates = [rate for names in pair.differences.values() for rate in names.values()]
     won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
     _, _, points, interval, _ = _difference_cells(won)
     text = f"{pair.bot} won {_percent(won.rate)} of {format_count(bot.games, 'game')}, {pair.other.bot} "
@@ -147,7 +147,7 @@ def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str)
         faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items())
         yield f"fix its faults first ({faults}): arena replay {shlex.quote(path)} --faults"
     yield from _format_largest_differences(pair)
-    count = f"{sum(each.significant for each in every)} of {format_count(len(every), 'rate')}"
+    count = f"{sum(rate.significant for rate in rates)} of {format_count(len(rates), 'rate')}"
     yield f"\n{escape_control(f'{pair.bot} and {pair.other.bot}')}: {count} differ clearly *"
     yield Text(
         "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
@@ -155,7 +155,7 @@ def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str)
     for section, names in pair.differences.items():
         title, about = report.SECTIONS[section]
         yield ""
-        rows = [[_display_name(section, name), *_difference_cells(each)] for name, each in names.items()]
+        rows = [[_display_name(section, name), *_difference_cells(rate)] for name, rate in names.items()]
         yield _table([title, "reference", "bot", "difference", "95 %", ""], rows, texts=("",))
         yield Text(about, "dim")
     times = [

@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from time import monotonic
 from typing import TypeVar
 
@@ -40,12 +41,7 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             try:
                 played, problem = readers[place % jobs].recv()
             except (EOFError, OSError):  # between two messages, or in the middle of one
-                processes[place % jobs].join()
-                code = processes[place % jobs].exitcode
-                raise JobError(
-                    f"the process of match {match} ended with exit code {code}: a bot or the system ended it. "
-                    "With one job this process plays"
-                ) from None
+                raise _explain_exit(processes[place % jobs], match) from None
             if problem is not None:
                 raise problem
             yield played
@@ -59,6 +55,15 @@ def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: i
             process.join()
         for reader in readers:
             reader.close()
+
+
+def _explain_exit(process: ForkProcess, match: int) -> JobError:
+    """Wait for the end of a process, and return the error that names the match and the exit code."""
+    process.join()
+    return JobError(
+        f"the process of match {match} ended with exit code {process.exitcode}: a bot or the system ended it. "
+        "With one job this process plays"
+    )
 
 
 def _run_process(

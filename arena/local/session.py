@@ -22,7 +22,7 @@ from arena.local.match import (
     play_match,
     require_factories,
 )
-from arena.local.results import Results, Rows
+from arena.local.results import Results, Rows, WinRate
 from arena.referee import GameResult, MatchSettings, MatchSpec, Record, game_results
 from arena.schedule import PlannedMatch, keyed_shuffle, plan_matches, seat_orders
 from arena.stats import paired_interval
@@ -159,38 +159,48 @@ def sweep(
     differences (None below two matches). All rows have the same cards, seats and opponents' dice. Each
     interval holds for its row alone: about one in 20 misses. Other arguments and exceptions are as for `play`.
     """
-    tried = {parameter: list(parameters) for parameter, parameters in values.items()}
-    if not tried or not all(tried.values()):
-        raise ValueError('pass a list of values for each parameter: {"doubt": [0.1, 0.2]}')
-    if taken := tried.keys() & _COLUMNS:
-        raise ValueError(f"a parameter can't have the name of a column of the table: {', '.join(sorted(taken))}")
+    candidates = {parameter: list(choices) for parameter, choices in values.items()}
+    _require_sweep_values(candidates)
     opponents = name_bots(against)
     require_factories(opponents, "in a sweep")
     name = getattr(make_bot, "__name__", "bot")
     while name in opponents:
         name += "-swept"
     rows = Rows()
-    first: dict[int, float] = {}
-    for chosen in product(*tried.values()):
-        parameters = dict(zip(tried, chosen, strict=True))
+    first_matches: dict[int, float] = {}  # the win rates by match in the first row
+    for choices in product(*candidates.values()):
+        parameters = dict(zip(candidates, choices, strict=True))
         bots: dict[str, BotArgument] = {name: _make_factory(make_bot, parameters), **opponents}
         try:
             results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
         except Exception as problem:
             problem.add_note(f"In the sweep's row {parameters}.")
             raise
-        rate = results.win_rates[name]
         matches = _win_rate_by_match(results, name)
-        first = first or matches
-        gain, low, high = paired_interval(
-            [matches[match] - first[match] for match in matches], rate.games / len(matches)
-        )
-        if first is matches:
-            low = high = 0.0
-        interval = dict(zip(("low", "high"), rate.interval, strict=True))
-        paired = {"gain": gain, "gain_low": low, "gain_high": high}
-        rows.append({**parameters, "win_rate": rate.value, **interval, "games": rate.games, **paired})
+        first_matches = first_matches or matches
+        rows.append({**parameters, **_make_sweep_columns(results.win_rates[name], matches, first_matches)})
     return rows
+
+
+def _require_sweep_values(candidates: Mapping[str, Sequence[Any]]) -> None:
+    """Raise ValueError unless each parameter has values, and no name of a column."""
+    if not candidates or not all(candidates.values()):
+        raise ValueError('pass a list of values for each parameter: {"doubt": [0.1, 0.2]}')
+    if taken := candidates.keys() & _COLUMNS:
+        raise ValueError(f"a parameter can't have the name of a column of the table: {', '.join(sorted(taken))}")
+
+
+def _make_sweep_columns(
+    rate: WinRate, matches: Mapping[int, float], first_matches: Mapping[int, float]
+) -> dict[str, Any]:
+    """Return the columns of a row, from its bot's win rate in all and in each match, and in those of the first row."""
+    low, high = rate.interval
+    differences = [matches[match] - first_matches[match] for match in matches]
+    gain, gain_low, gain_high = paired_interval(differences, rate.games / len(matches))
+    if matches is first_matches:
+        gain_low = gain_high = 0.0
+    columns = {"win_rate": rate.value, "low": low, "high": high, "games": rate.games}
+    return {**columns, "gain": gain, "gain_low": gain_low, "gain_high": gain_high}
 
 
 def _make_factory(make_bot: Callable[..., ReplyingBot], parameters: Mapping[str, Any]) -> Callable[[], ReplyingBot]:

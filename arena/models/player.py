@@ -180,33 +180,36 @@ class ModelSeat:
 
     def _read_statements(self, said: Any) -> tuple[Message, ...] | None:
         """Return the statements of an answer as the protocol has them; None if some aren't valid."""
-        game, talk = self._view.game, self._rules["talk"]
-        if not said or talk == "off":
+        if not said or self._rules["talk"] == "off":
             return ()
-        seats = {player.handle: player.seat for player in game.opponents}
         statements: list[Message] = []
-        for statement_read in said if isinstance(said, list) else [None]:
-            if not isinstance(statement_read, dict):
-                return None
-            kind = statement_read.get("says")
-            statement: Message = {"says": kind}
-            if kind in ("hold", "lack", "doubt"):
-                statement["role"] = statement_read.get("role")
-                if not isinstance(statement["role"], str) or statement["role"] not in game.rules["deck"]:
-                    return None
-            if kind in ("attack", "spare", "doubt"):
-                statement["target"] = seats.get(str(statement_read.get("player")))
-                if statement["target"] is None:
-                    return None
-            if kind == "text":
-                statement["text"] = clean_text(self._client.redact(str(statement_read.get("text") or "")))
-                if talk != "text" or not statement["text"]:
-                    return None
-            elif len(statement) == 1:
+        for fields in said if isinstance(said, list) else [None]:
+            statement = self._read_statement(fields) if isinstance(fields, dict) else None
+            if statement is None:
                 return None
             statements.append(statement)
         texts = sum("text" in statement for statement in statements)
         return tuple(statements) if len(statements) <= SAY_LIMIT and texts <= 1 else None
+
+    def _read_statement(self, fields: Message) -> Message | None:
+        """Return a statement as the protocol has it; None if it isn't valid."""
+        game, kind = self._view.game, fields.get("says")
+        if kind == "text":
+            text = clean_text(self._client.redact(str(fields.get("text") or "")))
+            return {"says": kind, "text": text} if self._rules["talk"] == "text" and text else None
+        if kind not in ("hold", "lack", "doubt", "attack", "spare"):
+            return None
+        statement: Message = {"says": kind}
+        if kind in ("hold", "lack", "doubt"):
+            statement["role"] = role = fields.get("role")
+            if not isinstance(role, str) or role not in game.rules["deck"]:
+                return None
+        if kind in ("attack", "spare", "doubt"):
+            seats = {player.handle: player.seat for player in game.opponents}
+            statement["target"] = target = seats.get(str(fields.get("player")))
+            if target is None:
+                return None
+        return statement
 
 
 def _find_object(text: str) -> Message | None:

@@ -467,29 +467,33 @@ def _list_largest(
     if wins is not None and wins.difference.value >= 0:
         return []
     rows = []
-    for (section, name), (text, lower, higher) in _ADVICE.items():
+    for section, name in _ADVICE:
         difference = differences.get(section, {}).get(name)
-        if difference is None or not difference.significant:
-            continue
-        advice = lower if difference.difference.value < 0 else higher
-        field = [getattr(other, section).get(name) for other in stats.bots if other.bot != bot.bot]
-        totals = [(rate.count, rate.total) for rate in field if rate is not None]
-        scale = 100 * difference.rate.total / bot.games
-        ends = (None if end is None else round(scale * end, 1) for end in astuple(difference.difference))
-        value, low, high = ends
-        rows.append(
-            LargeDifference(
-                section=section,
-                name=name,
-                text=text,
-                rate=difference.rate.value,
-                other_rate=difference.other_rate.value,
-                field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
-                per_100_games=Estimate(value or 0.0, low, high),
-                advice=advice,
-            )
-        )
+        if difference is not None and difference.significant:
+            rows.append(_make_large_difference(stats, bot, section, name, difference))
     return sorted((row for row in rows if row.advice), key=lambda row: -abs(row.per_100_games.value))
+
+
+def _make_large_difference(
+    stats: StatsReport, bot: Profile, section: str, name: str, difference: RateDifference
+) -> LargeDifference:
+    """Return the row of a rate that differs, with the advice for its direction, "" without one."""
+    text, lower, higher = _ADVICE[section, name]
+    rates = [getattr(other, section).get(name) for other in stats.bots if other.bot != bot.bot]
+    totals = [(rate.count, rate.total) for rate in rates if rate is not None]
+    per_100_games = 100 * difference.rate.total / bot.games
+    interval = astuple(difference.difference)
+    value, low, high = (None if end is None else round(per_100_games * end, 1) for end in interval)
+    return LargeDifference(
+        section=section,
+        name=name,
+        text=text,
+        rate=difference.rate.value,
+        other_rate=difference.other_rate.value,
+        field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
+        per_100_games=Estimate(value or 0.0, low, high),
+        advice=lower if difference.difference.value < 0 else higher,
+    )
 
 
 def format_per_100_games(row: LargeDifference) -> tuple[str, str]:

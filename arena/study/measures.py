@@ -10,7 +10,7 @@ So the answer is valid whenever it is looked at. Holm's method corrects the p-va
 comparisons: if nothing differs, a measure has any clear difference in at most 5 % of studies."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isnan, log, nan, sqrt
@@ -19,7 +19,7 @@ from typing import NamedTuple
 from arena.compare import Evidence
 from arena.rating import Z_95
 from arena.stats import ALL, Proportion, student_t_quantile
-from arena.study.tables import GameTables
+from arena.study.tables import Claim, GameTables
 
 LEVEL = 0.05  # of the corrected p-values
 _MIN_ERRORS = 0.7 * Z_95  # of independent cases; those of a deal vary less, as each player gets each seat's cards
@@ -113,13 +113,7 @@ class Cases:
                 add(decision.player, "answers", decision.outcome != "played")
                 add(decision.player, "answers", decision.outcome == "default move", "default move")
         for claim in game.claims:
-            add(claim.player, "bluffs", not claim.true, ALL, claim.role)
-            if claim.counted:
-                add(claim.player, f"challenged_{'announced' if claim.announced else 'others'}", claim.challenged)
-            if claim.counted and not claim.true:
-                add(claim.player, "bluffs_stood", bool(claim.stood))
-            if claim.block:
-                add(claim.player, "blocks_bluffed", not claim.true)
+            self._add_claim(claim, add)
         for challenge in game.challenges:
             add(challenge.player, "challenges_right", challenge.right)
             if challenge.chance_right is not None:
@@ -128,6 +122,16 @@ class Cases:
             if statement.true is not None:
                 add(statement.player, f"{'doubts' if statement.says == 'doubt' else 'statements'}_true", statement.true)
         self._add_calls(game)
+
+    def _add_claim(self, claim: Claim, add: Callable[..., None]) -> None:
+        """Add the cases of a claim. add(player, measure, count, *names): adds a case of its game."""
+        add(claim.player, "bluffs", not claim.true, ALL, claim.role)
+        if claim.counted:
+            add(claim.player, f"challenged_{'announced' if claim.announced else 'others'}", claim.challenged)
+            if not claim.true:
+                add(claim.player, "bluffs_stood", bool(claim.stood))
+        if claim.block:
+            add(claim.player, "blocks_bluffed", not claim.true)
 
     def _add_calls(self, game: GameTables) -> None:
         """Add the use of calls, of each decision and of each player in the game; unknown amounts are NaN."""

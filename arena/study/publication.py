@@ -61,16 +61,22 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
         for bluff in list_bluffs(study.games):
             file.write(json.dumps(bluff) + "\n")
     for deal, games in groupby(study.games, lambda game: game.deal):
-        matches, numbers = [], dict[str, list[int]]()
-        for game in games:
-            numbers.setdefault(game.condition, []).append(game.match)
-            record = study.record(game.match)
-            stored = read_logs(study.path / "records" / f"{game.match:06d}.jsonl", record)
-            matches.append(make_replay_object(record, {**stored, **_reasoning_logs(game, record)}))
-        where = ", ".join(f"{name} {format_range(own)}" for name, own in numbers.items())
-        page = replay_page(matches, f"{study.path.name}: deal {deal} ({where})", log_bytes=_REPLAY_BYTES)
+        page = _render_deal(study, deal, list(games))
         (out / "replays" / f"deal-{deal:04d}.html").write_text(page, encoding="utf-8")
         on_deal()
+
+
+def _render_deal(study: Study, deal: int, games: Sequence[GameTables]) -> str:
+    """Return the page with the replays of a deal's games in all conditions."""
+    matches: list[dict[str, Any]] = []
+    numbers: dict[str, list[int]] = {}  # of matches, by condition
+    for game in games:
+        numbers.setdefault(game.condition, []).append(game.match)
+        record = study.record(game.match)
+        logs = read_logs(study.path / "records" / f"{game.match:06d}.jsonl", record)
+        matches.append(make_replay_object(record, {**logs, **_reasoning_logs(game, record)}))
+    conditions = ", ".join(f"{name} {format_range(own)}" for name, own in numbers.items())
+    return replay_page(matches, f"{study.path.name}: deal {deal} ({conditions})", log_bytes=_REPLAY_BYTES)
 
 
 def _rows(study: Study, report: StudyReport, name: str) -> Iterable[Any]:

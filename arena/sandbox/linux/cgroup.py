@@ -386,26 +386,32 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
     """Read where the trees are mounted, and this process's directory in each. Raises OSError if /proc can't be read."""
-    own = {}  # controller, or "" for v2 -> path from the tree's root
+    own_paths: dict[str, str] = {}  # controller, or "" for v2 -> path from the tree's root
     for line in (proc / "self" / "cgroup").read_text().splitlines():
         _, names, path = line.split(":", 2)
-        own.update(dict.fromkeys(names.split(","), path))
+        own_paths.update(dict.fromkeys(names.split(","), path))
     v2 = v2_top = None
     v1: dict[str, Path] = {}
     tops: dict[Path, None] = {}
-    for line in (proc / "self" / "mountinfo").read_text().splitlines():
-        fields, _, mount_text = line.partition(" - ")
-        kind, _, options = mount_text.split(" ", 2)
-        root, top = (_unescape(word) for word in fields.split(" ")[3:5])
-        if kind == "cgroup2" and "" in own and v2_top is None:
-            v2_top = Path(top)
-            v2 = _below(v2_top, root, own[""])
-            tops[v2_top] = None
+    for kind, options, root, top in _list_mounts(proc):
+        if kind == "cgroup2" and "" in own_paths and v2_top is None:
+            v2_top = top
+            v2 = _below(top, root, own_paths[""])
+            tops[top] = None
         elif kind == "cgroup":
-            for name in sorted(set(options.split(",")) & set(CONTROLLERS) & set(own)):
-                v1.setdefault(name, _below(Path(top), root, own[name]))
-                tops[Path(top)] = None
+            for name in sorted({*options.split(",")} & {*CONTROLLERS} & own_paths.keys()):
+                v1.setdefault(name, _below(top, root, own_paths[name]))
+                tops[top] = None
     return Layout(v2, v2_top, v1, tuple(tops))
+
+
+def _list_mounts(proc: Path) -> Iterator[tuple[str, str, str, Path]]:
+    """Yield (kind, options, root within the file system, mount point) of each mount that this process sees."""
+    for line in (proc / "self" / "mountinfo").read_text().splitlines():
+        fields, _, mount = line.partition(" - ")
+        kind, _, options = mount.split(" ", 2)
+        root, top = (_unescape(word) for word in fields.split(" ")[3:5])
+        yield kind, options, root, Path(top)
 
 
 def prepare(layout: Layout) -> Hierarchy:
