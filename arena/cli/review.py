@@ -105,7 +105,7 @@ def review(
 
 
 def _read_records_of(path: Path, bot: str) -> list[tuple[Record, Path]]:
-    """Return the records in which a bot plays, with their files. Exits with 2 if there are none."""
+    """Return the records in which a bot plays, with their files. Exits with 2 without such a record."""
     try:
         records = list(read_records(path, lambda reason: console.print_note(f"skipped: {reason}")))
     except RecordFileError as problem:

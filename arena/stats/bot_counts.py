@@ -155,7 +155,7 @@ class _MatchCounts:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
     def _count_result(self, game: GameRecord, seats_by_number: Mapping[int, Sequence[int]]) -> None:
-        """Count the wins of a game and when its players were out. seats_by_number: who was among the last players."""
+        """Count the wins of a game and when its players were out. seats_by_number: the seats of the last players."""
         won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
             self._count_case(name, "win_rate", ALL, won.get(seat, 0.0))

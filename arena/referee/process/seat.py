@@ -52,10 +52,10 @@ class BoundedLog:
             self.mark(self.moment)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
-        head_room = self._kept - len(self._head)
-        if head_room > 0:
-            self._head += data[:head_room]
-            data = data[head_room:]
+        head_bytes_left = self._kept - len(self._head)
+        if head_bytes_left > 0:
+            self._head += data[:head_bytes_left]
+            data = data[head_bytes_left:]
         self._tail += data[-self._kept :]
         if len(self._tail) > 2 * self._kept:
             del self._tail[: -self._kept]
