@@ -59,7 +59,7 @@ def next_version(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def make_next_version(code: Path) -> None:
     for package in ("arena", "ladder", "protocol", "sample_bots"):
-        shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.copytree(ROOT / package, code / package, ignore=shutil.ignore_patterns("*.so", "*.pyc.*"))
     tables = code / "ladder/store/schema_tables.py"
     source = tables.read_text()
     changed = source.replace(

@@ -337,7 +337,7 @@ def test_doctor_counts_the_workers_that_a_bot_kills(place: Place, monkeypatch: p
         submit_bot(ladder, place.bot("eve.py", killer), "eve")
         pass_all(ladder)
         sign.touch()
-        with serving(ladder, matches=24) as service:
+        with serving(ladder, matches=8) as service:
             output = list(service.events())
         assert any(isinstance(event, AttemptFailed) and event.abandoned for event in output)
         assert any(isinstance(event, MatchFinished) for event in output)

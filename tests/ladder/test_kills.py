@@ -29,6 +29,7 @@ from tests.postgres import Postgres
 
 pytestmark = pytest.mark.needs("linux", None if sys.platform == "linux" else "it has /proc; elsewhere orphans live on")
 
+KILLS = 4 if "ARENA_SOAK" in os.environ else 1  # of workers
 SILENT_S = 120.0  # the kernel reports a dead runner sooner
 
 
@@ -36,6 +37,12 @@ SILENT_S = 120.0  # the kernel reports a dead runner sooner
 def url(request: pytest.FixtureRequest) -> str | None:
     """Give a database's URL, None for a file in the ladder's folder."""
     return str(request.getfixturevalue("postgres_url")) if request.param == "postgresql" else None
+
+
+# Another runner that plays the matches of a killed one shows the kills with a server.
+MOSTLY_SQLITE = pytest.mark.parametrize(
+    "url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
+)
 
 
 @contextmanager
@@ -66,6 +73,7 @@ def workers(pid: int) -> list[int]:
     return found
 
 
+@MOSTLY_SQLITE
 def test_a_repeatedly_killed_runner_loses_nothing(place: Place, url: str | None) -> None:
     """Kills begin at its start, during checks and matches; half of them kill all of its processes."""
     folder = ladder_in(place, url)
@@ -95,7 +103,7 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
     process = start_runner(place, folder)
     killed = 0
     with opened(folder) as ladder:
-        while killed < 2:
+        while killed < KILLS:
             alive = place.wait(lambda: workers(process.pid), process=process)
             time.sleep(chance.uniform(0, 0.3))
             with contextlib.suppress(ProcessLookupError):  # another may have taken its place
@@ -109,6 +117,7 @@ def test_killed_workers_cost_only_attempts(place: Place) -> None:
     require_whole(place, folder)
 
 
+@MOSTLY_SQLITE
 def test_the_next_check_replaces_the_steps_of_a_killed_runner(place: Place, url: str | None) -> None:
     """In the end each step is there once. With a server all its processes are killed."""
     folder = ladder_in(place, url, fit=True)
