@@ -5,6 +5,7 @@ effect on ratings and disables no bot, so bots of one owner or team, and version
 plays in one slot only.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,23 +34,14 @@ def queue_challenges(ladder: Ladder, bot: str, opponents: Sequence[str], login: 
     `bot` and `opponents`: names, for the active version, or version refs. Raises LadderError if the bot belongs to
     another user, an opponent can't play, or the quota is used up.
     """
-    most, now = ladder.settings.quotas.max_challenges_per_day, ladder.clock()
-    return _queue_challenges(ladder, bot, opponents, login, count=count, now=now, most=most)
+    return _queue_challenges(ladder, bot, opponents, login, count=count, now=ladder.clock())
 
 
 @transaction
 def _queue_challenges(
-    connection: Connection,
-    ladder: Ladder,
-    bot: str,
-    opponents: Sequence[str],
-    login: str,
-    *,
-    count: int,
-    now: float,
-    most: int,
+    connection: Connection, ladder: Ladder, bot: str, opponents: Sequence[str], login: str, *, count: int, now: float
 ) -> QueuedChallenge:
-    """Do `queue_challenges`; `now` also identifies a repeated call. most: allowed a day for a user or team."""
+    """Do `queue_challenges`; `now` also identifies a repeated call."""
     owner = get_acting_user(connection, login)
     table = _seat_challenge(connection, ladder.play.seats, bot, opponents)
     if not make_viewer(connection, owner).can("bot:challenge", table[0].login):
@@ -58,34 +50,41 @@ def _queue_challenges(
             "Name your own bot first, then its opponents."
         )
     party = store.get_party(connection, owner)
-    asked = store.challenges_since(connection, party, now - now % DAY_S)
-    ids, today = [id for id, by, at in asked if (by, at) == (owner.id, now)], len(asked)
+    challenges = store.challenges_since(connection, party, now - now % DAY_S)
+    max_challenges = ladder.settings.quotas.max_challenges_per_day
+    remaining = max_challenges - len(challenges)
+    ids = [id for id, user_id, queued_at in challenges if (user_id, queued_at) == (owner.id, now)]
     if not ids:  # else this is the second call of a function whose commit had no answer
-        if not owner.staff and today + count > most:
+        if not owner.staff and count > remaining:
+            queued = f"{len(challenges)} of {max_challenges}"
             raise LadderError(
-                f"{describe_party(login, party)} has queued {today} of {most} challenges allowed today.\n"
-                f"Queue {most - today} or fewer, or wait until tomorrow (UTC)."
+                f"{describe_party(login, party)} has queued {queued} challenges allowed today.\n"
+                f"Queue {remaining} or fewer, or wait until tomorrow (UTC)."
             )
-        tables = [[each.id for each in table]] * count
+        tables = [[version.id for version in table]] * count
         ids = store.queue_matches(connection, store.CHALLENGE, tables, now, requested_by=owner.id)
-        today += count
+        remaining -= count
     version_refs = tuple(version.version_ref for version in table)
-    return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else most - today)
+    return QueuedChallenge(tuple(ids), version_refs, None if owner.staff else remaining)
 
 
 def _seat_challenge(connection: Connection, seats: int, bot: str, opponents: Sequence[str]) -> list[store.Version]:
-    """Return the versions that play a challenge: the named ones, and reference bots in the other seats. Raises
-    LadderError."""
-    table = [get_accepted_version(connection, each) for each in (bot, *opponents)]
+    """Return the versions that play a challenge: the named ones, and reference bots in the other seats.
+
+    Raises LadderError if a version can't play or is named twice, or the table can't be filled.
+    """
+    table = [get_accepted_version(connection, name) for name in (bot, *opponents)]
+    counts = Counter(version.id for version in table)
     for version in table:
-        if sum(each.id == version.id for each in table) > 1:
+        if counts[version.id] > 1:
             raise LadderError(f"{escape_control(version.version_ref)} is named twice.\nName each version once.")
     if len(table) > seats:
         raise LadderError(
             f"a table has {seats} seats, but {len(table)} bots are named.\nOpponents to name: {seats - 1}."
         )
-    there = {version.bot for version in table}
-    spare = [each for each in store.active_versions(connection) if each.is_reference and each.bot not in there]
+    named_bots = {version.bot for version in table}
+    active = store.active_versions(connection)
+    spare = [version for version in active if version.is_reference and version.bot not in named_bots]
     table += spare[: seats - len(table)]
     if len(table) < seats:
         raise LadderError(

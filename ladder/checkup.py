@@ -174,25 +174,28 @@ def _check_sandbox(ladder: Ladder) -> Finding:
 def _check_runners(ladder: Ladder) -> Iterator[Finding]:
     """Yield a finding for each stored runner, after one if none is alive or may be alive on another machine."""
     with ladder.database.read() as connection:
-        runners = store.list_runner_loads(connection)
-    any_alive = not all(each.is_dead for each in runners)
-    start = f"arena ladder run {ladder.path}"
+        loads = store.list_runner_loads(connection)
+    any_alive = not all(load.is_dead for load in loads)
     if not any_alive:
-        yield Finding("runner", Severity.NOTE, "no runner is running", start)
-    for each in runners:
-        runner, host = each.runner, escape_control(each.runner.host.split()[0])
-        text = f"{runner.id[:8]}, process {runner.pid} at {host}, tasks: {each.leases}"
-        if each.is_dead and any_alive:
-            advice = "another runner takes over its tasks within seconds"
-            yield Finding("runner", Severity.NOTE, f"{text}: ended", advice=advice)
-        elif each.is_dead:
-            level = Severity.FAIL if each.leases else Severity.NOTE
-            yield Finding("runner", level, f"{text}: ended", start, "start another runner: it takes over the tasks")
-        elif each.is_dead is None:
-            advice = "check on that machine that it is running"
-            yield Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)
-        else:
-            yield Finding("runner", Severity.OK, f"{text}; it runs {runner.capacity} at a time")
+        yield Finding("runner", Severity.NOTE, "no runner is running", f"arena ladder run {ladder.path}")
+    for load in loads:
+        yield _check_runner(ladder, load, any_alive)
+
+
+def _check_runner(ladder: Ladder, load: store.RunnerLoad, any_alive: bool) -> Finding:
+    """Return the finding for a runner. any_alive: whether any runner is alive, or may be on another machine."""
+    runner, host = load.runner, escape_control(load.runner.host.split()[0])
+    text = f"{runner.id[:8]}, process {runner.pid} at {host}, tasks: {load.leases}"
+    if load.is_dead and any_alive:
+        advice = "another runner takes over its tasks within seconds"
+        return Finding("runner", Severity.NOTE, f"{text}: ended", advice=advice)
+    if load.is_dead:
+        level, command = Severity.FAIL if load.leases else Severity.NOTE, f"arena ladder run {ladder.path}"
+        return Finding("runner", level, f"{text}: ended", command, "start another runner: it takes over the tasks")
+    if load.is_dead is None:
+        advice = "check on that machine that it is running"
+        return Finding("runner", Severity.NOTE, f"{text}: on another machine", advice=advice)
+    return Finding("runner", Severity.OK, f"{text}; it runs {runner.capacity} at a time")
 
 
 def _check_submissions(ladder: Ladder) -> Finding:

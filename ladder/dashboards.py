@@ -49,45 +49,44 @@ class EventList:
 
 def list_events(context: ViewContext, after: int = 0, limit: int = 100) -> EventList:
     """Return up to `limit` events after event `after`, without those that the viewer may not see."""
-    happened = store.events_after(context.connection, after, limit)
-    rows = tuple(line for line in (_summarize_event(context, event) for event in happened) if line is not None)
-    return EventList(rows, happened[-1].id if happened else after)
+    events = store.events_after(context.connection, after, limit)
+    summaries = (_summarize_event(context, event) for event in events)
+    rows = tuple(summary for summary in summaries if summary is not None)
+    return EventList(rows, events[-1].id if events else after)
 
 
 def _summarize_event(context: ViewContext, event: store.Event) -> EventSummary | None:
     """Return an event as the viewer may see it, None if they may not see it."""
-    connection = context.connection
-    if event.type in (store.USERS_CHANGED, store.SIGNED_IN, store.SIGN_IN_FAILED) and not context.viewer.can(
-        "users:read"
-    ):
+    connection, viewer, sealed = context.connection, context.viewer, context.sealed_finals
+    is_about_users = event.type in (store.USERS_CHANGED, store.SIGNED_IN, store.SIGN_IN_FAILED)
+    if is_about_users and not viewer.can("users:read"):
         return None
-    sealed = context.sealed_finals
     if event.match is not None and sealed and store.find_match_summary(connection, event.match, sealed) is None:
         return None
     version = None if event.version is None else store.get_version_by_id(connection, event.version)
-    act = None if event.audit_id is None else store.get_audit_entry(connection, event.audit_id)
     owner = None if version is None else version.login
-    if event.type == store.CHECK_STEP and not context.viewer.can_view(VersionCheckView, "steps", owner):
+    if event.type == store.CHECK_STEP and not viewer.can_view(VersionCheckView, "steps", owner):
         return None
-    if act is not None and version is None:
-        owner = store.find_login(connection, act.bot, act.user_id)
     decision: DecisionSummary | None = None
-    of_person = act is not None and act.user_id is not None and act.bot is None
-    if act is not None and not (of_person and not context.viewer.can("user_decisions:read", owner)):
-        number = {} if version is None else {version.id: version.number}
-        [decision] = summarize_decisions(context, [act], number, owner)
-    version_ref = None if version is None else version.version_ref
-    line = EventSummary(
+    if event.audit_id is not None:
+        entry = store.get_audit_entry(connection, event.audit_id)
+        if version is None:
+            owner = store.find_login(connection, entry.bot, entry.user_id)
+        is_about_user = entry.user_id is not None and entry.bot is None
+        if not is_about_user or viewer.can("user_decisions:read", owner):
+            number = {} if version is None else {version.id: version.number}
+            [decision] = summarize_decisions(context, [entry], number, owner)
+    summary = EventSummary(
         event.id,
         event.occurred_at,
         event.type,
-        version_ref,
+        None if version is None else version.version_ref,
         event.match,
         decision,
         event.table_session_id,
         event.details,
     )
-    return hide_fields(line, context.viewer, owner)
+    return hide_fields(summary, viewer, owner)
 
 
 MAX_RECENT_DECISIONS = 10
@@ -136,37 +135,37 @@ def view_dashboard(
     """Return a ladder's dashboard, with the findings of a checkup, the problem of ladder.toml, if any, and finals."""
     connection = context.connection
     counts = store.count_ladder(connection)
-    became: Counter[str] = Counter()
-    for (_, end), count in counts.matches.items():
-        became[end] += count
+    matches: Counter[str] = Counter()
+    for (_, outcome), count in counts.matches.items():
+        matches[outcome] += count
     owners, bots = store.all_users(connection), store.all_bots(connection)
-    act = store.find_freeze_entry(connection)
+    freeze = store.find_freeze_entry(connection)
     runners = list_runners(context)
     problems = _list_problems(
         context,
         owners,
         runners=runners or (),
-        freeze=act,
+        freeze=freeze,
         findings=findings or (),
         settings_problem=settings_problem,
         finals=finals,
     )
-    whole = Dashboard(
-        tuple(hide_fields(problem, context.viewer) for problem in problems),
-        summarize_decisions(context, [act], {})[0] if act else None,
-        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.suspended),
-        tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.waiting),
-        sum(not (owner.staff or owner.withdrawn or owner.waiting) for owner in owners),
-        len(bots),
-        sum(bot.active_version_id is not None for bot in bots),
-        counts.versions,
-        dict(became),
-        runners,
-        list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
-        None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
-        context.revision,
+    dashboard = Dashboard(
+        problems=tuple(hide_fields(problem, context.viewer) for problem in problems),
+        frozen=None if freeze is None else summarize_decisions(context, [freeze], {})[0],
+        suspended=tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.suspended),
+        awaiting_approval=tuple(summarize_user(connection, owner, context.viewer) for owner in owners if owner.waiting),
+        users=sum(not (owner.staff or owner.withdrawn or owner.waiting) for owner in owners),
+        bots=len(bots),
+        active_bots=sum(bot.active_version_id is not None for bot in bots),
+        versions=counts.versions,
+        matches=dict(matches),
+        runners=runners,
+        audit_log=list_audit_log(context, limit=MAX_RECENT_DECISIONS, without=_HIDDEN_ACTIONS).items,
+        findings=None if findings is None else tuple(hide_fields(finding, context.viewer) for finding in findings),
+        revision=context.revision,
     )
-    return hide_fields(whole, context.viewer)
+    return hide_fields(dashboard, context.viewer)
 
 
 def _list_problems(
@@ -180,30 +179,35 @@ def _list_problems(
     finals: Sequence[FinalState],
 ) -> list[DashboardProblem]:
     """Return what staff should act on, the most urgent first, each with the page or the part of the page to do it."""
-    found: list[tuple[str, str | None]] = []
+    problems: list[DashboardProblem] = []
+
+    def add(text: str, path: str | None) -> None:
+        problems.append(DashboardProblem(text, path))
+
     if settings_problem is not None:
         reason = settings_problem.partition("\n")[0]
-        found.append((f"{reason} Until it is corrected, its last valid content applies.", None))
+        add(f"{reason} Until it is corrected, its last valid content applies.", None)
     if all(runner.is_dead for runner in runners):
-        found.append((f"{NO_RUNNER} Start one on its machine: arena ladder run LADDER", None))
-    found += [(f"{each.check}: {each.message}", "#health") for each in findings if each.severity == "fail"]
+        add(f"{NO_RUNNER} Start one on its machine: arena ladder run LADDER", None)
+    for finding in findings:
+        if finding.severity == "fail":
+            add(f"{finding.check}: {finding.message}", "#health")
     if freeze is not None:
-        found.append(("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze"))
+        add("The ladder is frozen, so no rated matches start. Unfreeze the ladder", "#freeze")
     if waiting := sum(owner.waiting for owner in owners):
-        found.append((f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval"))
+        add(f"{waiting} {'account awaits' if waiting == 1 else 'accounts await'} approval", "#approval")
     for login in list_erasable(context.connection):
-        found.append(
-            (f"The matches of {login} have ended. Erase the personal data", f"/admin/users/{quote(login, safe='')}")
-        )
+        path = f"/admin/users/{quote(login, safe='')}"
+        add(f"The matches of {login} have ended. Erase the personal data", path)
     for final in finals:
         if final.key is None and final.abandoned:
-            text = f"Final {final.name}: {format_count(len(final.abandoned), 'abandoned match', 'es')}. Play them again"
-            found.append((text, f"/finals/{final.name}"))
+            abandoned = format_count(len(final.abandoned), "abandoned match", "es")
+            add(f"Final {final.name}: {abandoned}. Play them again", f"/finals/{final.name}")
         elif final.state == "complete":
-            found.append((f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}"))
+            add(f"Final {final.name}: all matches are played. Reveal the results", f"/finals/{final.name}")
     if all(owner.staff for owner in owners):
-        found.append(("No users take part yet. Import a roster", "/admin/users#roster"))
-    return [DashboardProblem(*each) for each in found]
+        add("No users take part yet. Import a roster", "/admin/users#roster")
+    return problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,34 +282,62 @@ def list_users_for_admin(
     Words are looked for in logins, names, pseudonyms, sections, emails, student IDs, teams and bots. section, state:
     limit the list to a section, and to participants of one of USER_STATES. points: by login.
     """
-    names, playing = defaultdict[str, list[str]](list), set[str]()
-    owners = store.all_users(context.connection)
+    connection, viewer = context.connection, context.viewer
     teams = {each.login: each.team for each in list_teams(context).items if each.left_at is None}
-    for bot in store.all_bots(context.connection):
-        party = teams.get(bot.login, bot.login)
-        names[party].append(bot.name)
-        playing |= {party} if bot.active_version_id is not None else set()
-    seen, words = store.list_last_seen(context.connection), search.casefold().split()
+    bots, playing = _list_bots_of_parties(context, teams)
+    last_seen = store.list_last_seen(connection)
+    owners = store.all_users(connection)
+    words = search.casefold().split()
     counts, matching = dict.fromkeys(USER_STATES, 0), []
     for owner in owners:
-        party = teams.get(owner.login, owner.login)
-        user = summarize_user(context.connection, owner, context.viewer)
-        mark = None if points is None else points.get(owner.login)
-        line = UserAdminSummary(
-            user, teams.get(owner.login), tuple(names[party]), party in playing, seen.get(owner.id), mark
+        team = teams.get(owner.login)
+        party = owner.login if team is None else team
+        summary = UserAdminSummary(
+            summarize_user(connection, owner, viewer),
+            team,
+            tuple(bots.get(party, ())),
+            is_playing=party in playing,
+            last_seen_at=last_seen.get(owner.id),
+            points=None if points is None else points.get(owner.login),
         )
-        taking_part = not (owner.staff or owner.suspended or owner.withdrawn or owner.waiting)
-        states = [name for name, applies in USER_STATES.items() if taking_part and applies(line)]
+        states = _list_states(owner, summary)
         for name in states:
             counts[name] += 1
-        fields = (owner.login, owner.name, owner.pseudonym, owner.section, owner.email, owner.student_id, line.team)
-        text = " ".join(filter(None, (*fields, *line.bots))).casefold()
-        if all(word in text for word in words) and section in ("", owner.section) and (not state or state in states):
-            matching.append(line)
-    part, more = paginate(matching, lambda line: line.user.pseudonym, after, limit)
-    rows = tuple(hide_fields(line, context.viewer) for line in part)
+        is_in_list = section in ("", owner.section) and (not state or state in states)
+        text = _make_search_text(owner, summary)
+        if is_in_list and all(word in text for word in words):
+            matching.append(summary)
+    page, next_cursor = paginate(matching, lambda summary: summary.user.pseudonym, after, limit)
+    rows = tuple(hide_fields(summary, viewer) for summary in page)
     sections = tuple(sorted({owner.section for owner in owners if owner.section}))
-    return hide_fields(UserAdminList(rows, len(matching), counts, sections, more, context.revision), context.viewer)
+    return hide_fields(UserAdminList(rows, len(matching), counts, sections, next_cursor, context.revision), viewer)
+
+
+def _list_bots_of_parties(context: ViewContext, teams: Mapping[str, str]) -> tuple[dict[str, list[str]], set[str]]:
+    """Return the names of the bots of each team or user without one, and which of these have a bot that plays.
+
+    teams: by login. Keys are names of teams, and logins.
+    """
+    bots, playing = defaultdict[str, list[str]](list), set[str]()
+    for bot in store.all_bots(context.connection):
+        party = teams.get(bot.login, bot.login)
+        bots[party].append(bot.name)
+        if bot.active_version_id is not None:
+            playing.add(party)
+    return bots, playing
+
+
+def _list_states(owner: store.User, summary: UserAdminSummary) -> list[str]:
+    """Return the names of the USER_STATES of a user; none of one that doesn't take part."""
+    if owner.staff or owner.suspended or owner.withdrawn or owner.waiting:
+        return []
+    return [name for name, applies in USER_STATES.items() if applies(summary)]
+
+
+def _make_search_text(owner: store.User, summary: UserAdminSummary) -> str:
+    """Return the texts of a user in which words are looked for, as one text without case."""
+    names = (owner.login, owner.name, owner.pseudonym, owner.section, owner.email, owner.student_id)
+    return " ".join(filter(None, (*names, summary.team, *summary.bots))).casefold()
 
 
 def view_user_for_admin(
@@ -315,19 +347,27 @@ def view_user_for_admin(
     owner = store.find_user(context.connection, login)
     if owner is None:
         return None
-    listed = list_teams(context).items
-    email = (owner.email or "").casefold()
-    others = (each for each in store.all_users(context.connection) if each.id != owner.id)
-    mine = sorted((each for each in listed if each.login == owner.login), key=lambda each: each.left_at is None)
-    whole = UserAdminPage(
-        summarize_user(context.connection, owner, context.viewer),
-        tuple(line for line in list_bots(context, limit=None).items if line.owner == owner.login),
-        tuple(mine),
-        tuple(dict.fromkeys(each.team for each in listed)),
-        tuple(line for line in reversed(list_credentials(context, owner.login).items) if line.valid),
-        list_audit_log(context, login=owner.login).items,
-        allowance,
-        context.revision,
-        tuple(each.login for each in others if email and (each.email or "").casefold() == email),
+    memberships = list_teams(context).items
+    own_memberships = [each for each in memberships if each.login == owner.login]
+    own_memberships.sort(key=lambda each: each.left_at is None)
+    page = UserAdminPage(
+        user=summarize_user(context.connection, owner, context.viewer),
+        bots=tuple(bot for bot in list_bots(context, limit=None).items if bot.owner == owner.login),
+        teams=tuple(own_memberships),
+        team_names=tuple(dict.fromkeys(each.team for each in memberships)),
+        credentials=tuple(each for each in reversed(list_credentials(context, owner.login).items) if each.valid),
+        audit_log=list_audit_log(context, login=owner.login).items,
+        remaining_quota=allowance,
+        revision=context.revision,
+        same_email=_list_logins_of_email(context, owner),
     )
-    return hide_fields(whole, context.viewer)
+    return hide_fields(page, context.viewer)
+
+
+def _list_logins_of_email(context: ViewContext, user: store.User) -> tuple[str, ...]:
+    """Return the logins of the other users with a user's email, whatever its case; none without an email."""
+    email = (user.email or "").casefold()
+    if not email:
+        return ()
+    others = (each for each in store.all_users(context.connection) if each.id != user.id)
+    return tuple(each.login for each in others if (each.email or "").casefold() == email)

@@ -10,7 +10,7 @@ An extension gives one user more time before a deadline, and can be withdrawn.
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -115,8 +115,10 @@ def deadlines_of_user(
 
     These are of all members of the user's team at that time. is_out: none counts for the user.
     """
+    party = {owner or 0}
     teams = [
-        store.teammates_at(connection, each.at.timestamp()).get(owner or 0, {owner or 0}) for each in settings.deadlines
+        store.teammates_at(connection, deadline.at.timestamp()).get(owner or 0, party)
+        for deadline in settings.deadlines
     ]
     bots = () if is_out else bots_of_party(connection, set().union(*teams))
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
@@ -125,55 +127,83 @@ def deadlines_of_user(
     picker, extensions, summaries = VersionPicker(connection), store.extensions_in_force(connection), []
     for deadline, team in zip(settings.deadlines, teams, strict=True):
         due = effective_deadlines(extensions, settings, deadline)
-        own = due(owner)
-        is_extended = own.at != deadline.at.timestamp()
+        own_end = due(owner)
+        is_extended = own_end.at != deadline.at.timestamp()
         counting = [version for version in picker.pick(accepted, due) if version.owner_id in team]
-        is_open_late = not counting and own.last != own.closes
-        late = [version for version in counting if due(version.owner_id).days_late(version.received_at)]
-        left = remaining_late_days(connection, settings, deadline.name) if late or is_open_late else {}
-        costs = [_describe_lateness(settings, due, version, left, owner) for version in late]
-        has_late_days = is_open_late and owner is not None and settings.lateness.late_days
-        summaries.append(
-            DeadlineSummary(
-                name=deadline.name,
-                deadline_at=own.at,
-                closes_at=own.closes,
-                extension_reason=own.extension.reason if own.extension and is_extended else None,
-                counting=tuple(version.version_ref for version in counting),
-                unchecked=tuple(
-                    version.version_ref
-                    for version in unchecked
-                    if version.owner_id in team and version in picker.pick([*accepted, version], due)
-                ),
-                late_until=own.last if is_open_late else None,
-                lateness=", ".join(costs) or None,
-                late_days_left=max(0, left[owner or 0]) if has_late_days else None,
-            )
+        may_count = [
+            version
+            for version in unchecked
+            if version.owner_id in team and version in picker.pick([*accepted, version], due)
+        ]
+        summary = DeadlineSummary(
+            name=deadline.name,
+            deadline_at=own_end.at,
+            closes_at=own_end.closes,
+            extension_reason=own_end.extension.reason if own_end.extension and is_extended else None,
+            counting=tuple(version.version_ref for version in counting),
+            unchecked=tuple(version.version_ref for version in may_count),
         )
+        summaries.append(_add_lateness(connection, settings, summary, due, counting, owner))
     return tuple(summaries)
 
 
+def _add_lateness(
+    connection: Connection,
+    settings: LadderSettings,
+    summary: DeadlineSummary,
+    due: DeadlineLookup,
+    counting: Sequence[store.Version],
+    owner: int | None,
+) -> DeadlineSummary:
+    """Return a user's summary with what late versions cost that count, and until when one may come if none counts."""
+    own_end = due(owner)
+    is_open_late = not counting and own_end.last != own_end.closes
+    late = [version for version in counting if due(version.owner_id).days_late(version.received_at)]
+    if not (late or is_open_late):
+        return summary
+    days_left = remaining_late_days(connection, settings, summary.name)
+    costs = [_describe_lateness(settings, due, version, days_left, owner) for version in late]
+    has_late_days = is_open_late and owner is not None and settings.lateness.late_days
+    return replace(
+        summary,
+        late_until=own_end.last if is_open_late else None,
+        lateness=", ".join(costs) or None,
+        late_days_left=max(0, days_left[owner or 0]) if has_late_days else None,
+    )
+
+
 def _describe_lateness(
-    settings: LadderSettings, due: DeadlineLookup, version: store.Version, left: Mapping[int, int], reader: int | None
+    settings: LadderSettings,
+    due: DeadlineLookup,
+    version: store.Version,
+    days_left: Mapping[int, int],
+    reader: int | None,
 ) -> str:
     """Return what the lateness of a version costs, such as "a late penalty of 10 %"; "" without a cost.
 
-    left: the late days that each user has left. reader: the user whose late days aren't named as theirs.
+    days_left: the late days that each user has left. reader: the user whose late days aren't named as theirs.
     """
-    own = due(version.owner_id)
-    policy, spent = settings.lateness, own.late_days_spent(version.received_at, left[version.owner_id])
-    days = own.days_late(version.received_at) - spent
-    percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * days)
-    whose = "" if version.owner_id == reader else f" of {version.login}"
-    costs = [f"{format_count(spent, 'late day')}{whose} spent"] if spent else []
-    return " and ".join([*costs, f"a late penalty of {percent:g} %"] if percent else costs)
+    end, policy = due(version.owner_id), settings.lateness
+    spent = end.late_days_spent(version.received_at, days_left[version.owner_id])
+    penalized_days = end.days_late(version.received_at) - spent
+    percent = min(policy.max_penalty_percent, policy.penalty_percent_per_day * penalized_days)
+    costs = []
+    if spent:
+        whose = "" if version.owner_id == reader else f" of {version.login}"
+        costs.append(f"{format_count(spent, 'late day')}{whose} spent")
+    if percent:
+        costs.append(f"a late penalty of {percent:g} %")
+    return " and ".join(costs)
 
 
 def find_grace_deadline(connection: Connection, settings: LadderSettings, owner: int, timestamp: float) -> str | None:
     """Return the name of the deadline in whose grace period a user submits at this time, None outside of any."""
     extensions = store.extensions_in_force(connection)
-    dues = ((each.name, effective_deadlines(extensions, settings, each)(owner)) for each in settings.deadlines)
-    return next((name for name, due in dues if due.at < timestamp <= due.closes), None)
+    for deadline in settings.deadlines:
+        end = effective_deadlines(extensions, settings, deadline)(owner)
+        if end.at < timestamp <= end.closes:
+            return deadline.name
+    return None
 
 
 class VersionPicker:
@@ -236,34 +266,38 @@ def remaining_late_days(
     Late days are spent automatically, in the order of the deadlines. without: the name of a deadline that is ignored,
     together with the late days spent on extensions of it.
     """
-    left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
+    days_left: defaultdict[int, int] = defaultdict(lambda: settings.lateness.late_days)
     extensions = store.extensions_in_force(connection)
     for extension in extensions:
-        left[extension.user_id] -= 0 if extension.deadline == without else extension.late_days
+        if extension.deadline != without:
+            days_left[extension.user_id] -= extension.late_days
     versions = store.accepted_versions(connection) if settings.lateness.late_days else []
     picker = VersionPicker(connection)
-    for deadline in sorted(settings.deadlines, key=lambda each: (each.at, each.name)):
+    for deadline in sorted(settings.deadlines, key=lambda deadline: (deadline.at, deadline.name)):
         if deadline.name == before:
             break
+        if deadline.name == without:
+            continue
         due = effective_deadlines(extensions, settings, deadline)
-        for version in picker.pick(versions, due) if deadline.name != without else ():
+        for version in picker.pick(versions, due):
             owner = version.owner_id
-            left[owner] -= due(owner).late_days_spent(version.received_at, left[owner])
-    return left
+            days_left[owner] -= due(owner).late_days_spent(version.received_at, days_left[owner])
+    return days_left
 
 
 def list_counting_versions(connection: Connection, settings: LadderSettings) -> CountingVersions:
     """Return what counts of each user at each deadline; users without a version that counts are left out."""
     extensions, accepted = store.extensions_in_force(connection), store.accepted_versions(connection)
     picker = VersionPicker(connection)
-    found = defaultdict[tuple[str, str], list[str]](list)
+    texts_by_user = defaultdict[tuple[str, str], list[str]](list)
     for deadline in settings.deadlines:
         due = effective_deadlines(extensions, settings, deadline)
-        left = remaining_late_days(connection, settings, deadline.name)
-        for each in picker.pick(accepted, due):
-            costs = _describe_lateness(settings, due, each, left, each.owner_id)
-            found[deadline.name, each.login].append(f"{each.version_ref}{costs and f' with {costs}'}")
-    return {key: ", ".join(sorted(texts)) for key, texts in found.items()}
+        days_left = remaining_late_days(connection, settings, deadline.name)
+        for version in picker.pick(accepted, due):
+            costs = _describe_lateness(settings, due, version, days_left, version.owner_id)
+            text = f"{version.version_ref} with {costs}" if costs else version.version_ref
+            texts_by_user[deadline.name, version.login].append(text)
+    return {key: ", ".join(sorted(texts)) for key, texts in texts_by_user.items()}
 
 
 def require_confirmation(
@@ -312,7 +346,7 @@ def pending_versions(
         return waiting
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
     picker, accepted = VersionPicker(connection), store.accepted_versions(connection)
-    return [each for each in waiting if each in picker.pick([*accepted, each], due)]
+    return [version for version in waiting if version in picker.pick([*accepted, version], due)]
 
 
 def describe_extended_users(
@@ -346,18 +380,25 @@ def find_check_problem(
     Extensions don't delay this.
     """
     if deadline is not None and now <= deadline.closes:
-        minutes = int((deadline.closes - now) / 60) + 1
-        left = format_count(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
-        left = left if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
-        return f"the deadline {deadline.name} closes in {left}.\nWait until then."
+        time_left = _format_time_left(deadline.closes - now)
+        return f"the deadline {deadline.name} closes in {time_left}.\nWait until then."
     waiting = pending_versions(connection, settings, deadline, now)
     if waiting:
+        arent = "versions aren't" if len(waiting) > 1 else "version isn't"
         version_refs = ", ".join(escape_control(version.version_ref) for version in waiting[:5])
-        runs = store.has_live_runner(connection)
-        return f"{len(waiting)} version{'s aren' if len(waiting) > 1 else ' isn'}'t checked yet ({version_refs}).\n" + (
-            "Wait until their checks have ended." if runs else f"Check them: arena ladder run {folder} --until idle"
-        )
+        advice = f"Check them: arena ladder run {folder} --until idle"
+        if store.has_live_runner(connection):
+            advice = "Wait until their checks have ended."
+        return f"{len(waiting)} {arent} checked yet ({version_refs}).\n{advice}"
     return None
+
+
+def _format_time_left(seconds: float) -> str:
+    """Return a time in whole minutes, begun ones included, or in ended hours from 2 h on, or in days from 2 days on."""
+    minutes = int(seconds / 60) + 1
+    if minutes < 120:
+        return format_count(minutes, "minute")
+    return f"{minutes // 60} hours" if minutes < 2 * 24 * 60 else f"{minutes // (24 * 60)} days"
 
 
 @transaction
@@ -383,15 +424,19 @@ def extend_deadline(
     """
     settings = ladder.settings
     deadline = settings.deadline(name)
-    if (until is None) + (days is None) != 1 and (until, days, late_days > 0) != (None, None, True):
+    has_end, has_both_ends = until is not None or days is not None, until is not None and days is not None
+    if has_both_ends or not (has_end or late_days > 0):
         raise LadderError("an extension needs exactly one new end.\nGive a time, a number of days, or only late days.")
     due = deadline.at.timestamp()
-    at = due + DAY_S * (late_days if days is None else days) if until is None else parse_time(settings, until, name)
-    if at <= due:
+    if until is not None:
+        extended_until = parse_time(settings, until, name)
+    else:
+        extended_until = due + DAY_S * (late_days if days is None else days)
+    if extended_until <= due:
         raise LadderError(f"the deadline {name} is {format_deadline_time(due, deadline)}.\nGive a time after it.")
     user = get_user(connection, login)
     _require_late_days(connection, settings, user, name, late_days)
-    new = store.Extension(user.id, name, at, late_days, reason)
+    new = store.Extension(user.id, name, extended_until, late_days, reason)
     return _put_extension(ladder, connection, new, deadline, actor, confirmed)
 
 
@@ -402,10 +447,10 @@ def _require_late_days(
     login = escape_control(user.login)
     if user.staff:
         raise LadderError(f"{login} is staff, and staff has no deadlines.\nName another user.")
-    left = remaining_late_days(connection, settings, without=name)[user.id]
-    if late_days > left:
+    days_left = remaining_late_days(connection, settings, without=name)[user.id]
+    if late_days > days_left:
         raise LadderError(
-            f"{login} has {format_count(max(0, left), 'late day')} left, not {late_days}.\nGive fewer late days."
+            f"{login} has {format_count(max(0, days_left), 'late day')} left, not {late_days}.\nGive fewer late days."
         )
 
 
@@ -423,16 +468,14 @@ def _put_extension(
     ladder: Ladder, connection: Connection, new: store.Extension, deadline: Deadline, actor: str, confirmed: bool
 ) -> bool:
     """Store an extension with an audit entry; return False if it is in force already."""
-    key = (new.user_id, new.deadline)
-    old = next((each for each in store.extensions_in_force(connection) if (each.user_id, each.deadline) == key), None)
-    if ((None, 0) if old is None else (old.extended_until, old.late_days)) == (new.extended_until, new.late_days):
+    old_terms: tuple[float | None, int] = (None, 0)
+    for extension in store.extensions_in_force(connection):
+        if (extension.user_id, extension.deadline) == (new.user_id, new.deadline):
+            old_terms = extension.extended_until, extension.late_days
+    if old_terms == (new.extended_until, new.late_days):
         return False
-    time = "no extension"
-    if new.extended_until is not None:
-        time = f"extended until {format_deadline_time(new.extended_until, deadline)}"
-    spent = f" for {format_count(new.late_days, 'late day')}" if new.late_days else ""
-    reason = f"{new.deadline}, {time}{spent}: {new.reason}"
     before = list_counting_versions(connection, ladder.settings)
+    reason = f"{new.deadline}, {_describe_extension(new, deadline)}: {new.reason}"
     store.log_action(connection, store.AuditEntry(actor, "extend", reason, ladder.clock(), user_id=new.user_id))
     store.insert_extension(connection, new)
     own = effective_deadline(ladder.settings, deadline, new)
@@ -440,3 +483,13 @@ def _put_extension(
     notices = [describe_past_end("The extension", own.at, deadline)] if is_past else []
     require_confirmation(before, list_counting_versions(connection, ladder.settings), notices, confirmed)
     return True
+
+
+def _describe_extension(extension: store.Extension, deadline: Deadline) -> str:
+    """Return an extension as text, such as "extended until 3 Dec 2026 12:00 +01:00 for 2 late days"."""
+    text = "no extension"
+    if extension.extended_until is not None:
+        text = f"extended until {format_deadline_time(extension.extended_until, deadline)}"
+    if extension.late_days:
+        text += f" for {format_count(extension.late_days, 'late day')}"
+    return text

@@ -65,15 +65,18 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
     owner = None if viewer.login is None else store.find_user(connection, viewer.login)
     if owner is None:
         return None
-    known = viewer.mates | {owner.login}
-    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in known}
-    listed = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
-    listed.sort(key=lambda bot: bot.owner_id != owner.id)
-    of = {bot.name: None if bot.owner_id == owner.id else team[bot.login].name for bot in listed}
-    result = AccountPage(
+    party = viewer.mates | {owner.login}
+    team = {each.login: each for each in list_teams(context).items if each.left_at is None and each.login in party}
+    bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id or bot.login in team]
+    bots.sort(key=lambda bot: bot.owner_id != owner.id)
+    summaries = []
+    for bot in bots:
+        teammate = None if bot.owner_id == owner.id else team[bot.login].name
+        summaries.append(hide_fields(_summarize_own_bot(context, bot, teammate), viewer, bot.login))
+    page = AccountPage(
         summarize_user(connection, owner, viewer),
         tuple(team.values()),
-        tuple(hide_fields(_summarize_own_bot(context, bot, of[bot.name]), viewer, bot.login) for bot in listed),
+        tuple(summaries),
         tuple(row for row in list_credentials(context, owner.login).items if row.valid),
         viewer.session,
         due,
@@ -81,7 +84,7 @@ def view_account(context: ViewContext, due: tuple[DeadlineSummary, ...] = ()) ->
         store.last_release_at(connection),
         may_change_team(connection, owner),
     )
-    return hide_fields(result, viewer, owner.login)
+    return hide_fields(page, viewer, owner.login)
 
 
 def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | None) -> OwnBotSummary:
@@ -89,10 +92,11 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | Non
     connection = context.connection
     versions = store.versions_of(connection, bot.id)
     newest = versions[-1]
-    decided = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
-    last = decided[-1] if decided else None
-    text = store.find_latest_snapshot(connection)
-    rows = () if text is None else Standings.from_json(text).items
+    decisions = store.list_audit_entries(connection, bot.id, actions=("activate", "auto_disable", "disable"))
+    last = decisions[-1] if decisions else None
+    snapshot = store.find_latest_snapshot(connection)
+    rows = () if snapshot is None else Standings.from_json(snapshot).items
+    matches = list_matches(context, bot=bot.id, limit=5).items
     return OwnBotSummary(
         bot.name,
         of,
@@ -102,7 +106,7 @@ def _summarize_own_bot(context: ViewContext, bot: store.BotRecord, of: str | Non
         newest.rejection_reason,
         None if last is None or last.action == "activate" else last.reason,
         next((hide_fields(row, context.viewer) for row in rows if row.version == bot.active_version_id), None),
-        next((line for line in list_matches(context, bot=bot.id, limit=5).items if line.outcome == store.PLAYED), None),
+        next((match for match in matches if match.outcome == store.PLAYED), None),
         next(iter(list_lost_games(context, bot, 1, with_causes=False)), None),
         store.find_next_round_s(connection),
     )

@@ -12,12 +12,13 @@ adds no second entry to the audit log, so a command can be repeated.
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
+from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy import URL, Connection
@@ -72,11 +73,30 @@ class CreatedLadder:
     commitment: str
 
 
+_T = TypeVar("_T")
+
+
+class ResultCache:
+    """The newest results of slow computations, which threads share: while one computes, the others wait."""
+
+    def __init__(self) -> None:
+        self._results: dict[Hashable, tuple[object, Any]] = {}
+        self._lock = Lock()
+
+    def get_or_compute(self, key: Hashable, state: object, compute: Callable[[], _T]) -> _T:
+        """Return the result of a key, computed again if the state that it depends on isn't the same any more."""
+        with self._lock:
+            if key not in self._results or self._results[key][0] != state:
+                self._results[key] = state, compute()
+            result: _T = self._results[key][1]
+            return result
+
+
 class Ladder:
     """An open ladder, to be closed by the caller.
 
     path: its folder. database: its open database. play: the fixed format of its matches. clock: returns seconds
-    since 1970; it can be replaced.
+    since 1970; it can be replaced. results: what pages computed and show again.
     """
 
     def __init__(self, path: Path, database: store.Database, play: LadderFormat, key: bytes) -> None:
@@ -84,6 +104,7 @@ class Ladder:
         self.database = database
         self.play = play
         self.clock: Callable[[], float] = time.time
+        self.results = ResultCache()
         self._key = key
         self._settings = LadderSettings()
 
@@ -269,7 +290,6 @@ def require_sandbox(ladder: Ladder) -> None:
 
 
 _P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 def transaction(body: Callable[Concatenate[Connection, "Ladder", _P], _T]) -> "Callable[Concatenate[Ladder, _P], _T]":

@@ -203,30 +203,32 @@ class LadderRunner:
     ) -> runner_events.CheckFinished | None:
         """Do `_save_check` in a transaction; return the event, None if the result came a second time."""
         now, reason = self.ladder.clock(), None if check.passed else rejection_reason(check.steps)
-        built = None
+        built_digest = None
         if check.built is not None and check.bot is not None:
-            built = check.bot.digest
-            store.insert_archive(connection, built, check.bot.file, check.built)
-        if not store.finish_check(
+            built_digest = check.bot.digest
+            store.insert_archive(connection, built_digest, check.bot.file, check.built)
+        is_first_result = store.finish_check(
             connection,
             version,
             [serialize_step(step) for step in check.steps],
             reason=reason,
             command=None if check.bot is None else check.bot.argv,
-            built_digest=built,
+            built_digest=built_digest,
             timestamp=now,
             language=check.language,
-        ):
+        )
+        if not is_first_result:
             return None
-        seats, played = self.ladder.play.seats, check.played
-        if played is not None and len(set(store.versions_in_match(connection, played.match))) == seats:
-            store.save_match(connection, played, now)
+        if check.played is not None:
+            participants = set(store.versions_in_match(connection, check.played.match))
+            if len(participants) == self.ladder.play.seats:
+                store.save_match(connection, check.played, now)
         store.cancel_queued_matches(connection, "the check had ended before", now, version, (store.QUALIFYING,))
-        this = store.get_version_by_id(connection, version)
-        is_activated = reason is None and activation.should_be_activated(connection, this)
+        checked = store.get_version_by_id(connection, version)
+        is_activated = reason is None and activation.should_be_activated(connection, checked)
         if is_activated:
-            activation.begin_playing(connection, this, store.LADDER_ACTOR, "accepted", now)
-        return runner_events.CheckFinished(this.version_ref, reason, is_activated)
+            activation.begin_playing(connection, checked, store.LADDER_ACTOR, "accepted", now)
+        return runner_events.CheckFinished(checked.version_ref, reason, is_activated)
 
     # --- every few seconds
 

@@ -7,6 +7,7 @@ couldn't be compared.
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -396,22 +397,33 @@ def parse_settings(text: str, path: Path) -> LadderSettings:
     try:
         settings = LadderSettings.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
-        text = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "string_pattern_mismatch" and first["loc"][-1] == "name":  # a regular expression is no help
-            text = "use 1 to 40 letters, digits, - and _, without spaces"
-        raise LadderError(f"{path}: {where}{text}.\ndocs/reference/ladder-toml.md lists all settings.") from None
-    for what, names in (
-        ("deadlines", [deadline.name for deadline in settings.deadlines]),
-        ("baselines", [baseline.name for baseline in settings.baselines]),
-    ):
-        for name in names:
-            if names.count(name) > 1:
-                raise LadderError(f'{path}: name: two {what} are called "{name}".\nGive each a different name.')
-    grace = {"grace_minutes": settings.lateness.grace_minutes}
-    those = (each if each.grace_minutes is not None else each.model_copy(update=grace) for each in settings.deadlines)
-    return settings.model_copy(update={"deadlines": tuple(those)})
+        problem = _describe_validation_error(error)
+        raise LadderError(f"{path}: {problem}.\ndocs/reference/ladder-toml.md lists all settings.") from None
+    _require_different_names(path, "deadlines", [deadline.name for deadline in settings.deadlines])
+    _require_different_names(path, "baselines", [baseline.name for baseline in settings.baselines])
+    default = {"grace_minutes": settings.lateness.grace_minutes}
+    deadlines = tuple(
+        deadline.model_copy(update=default) if deadline.grace_minutes is None else deadline
+        for deadline in settings.deadlines
+    )
+    return settings.model_copy(update={"deadlines": deadlines})
+
+
+def _describe_validation_error(error: ValidationError) -> str:
+    """Return the first problem as text, after its place in the file."""
+    first = error.errors()[0]
+    location = f"{'.'.join(map(str, first['loc']))}: " if first["loc"] else ""
+    text = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch" and first["loc"][-1] == "name":  # a regular expression is no help
+        text = "use 1 to 40 letters, digits, - and _, without spaces"
+    return f"{location}{text}"
+
+
+def _require_different_names(path: Path, kind: str, names: Sequence[str]) -> None:
+    """Raise LadderError if two items of a kind, such as "deadlines", have the same name."""
+    for name in names:
+        if names.count(name) > 1:
+            raise LadderError(f'{path}: name: two {kind} are called "{name}".\nGive each a different name.')
 
 
 def new_settings(url: str) -> str:

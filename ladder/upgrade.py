@@ -66,12 +66,12 @@ def upgrade_ladder(
 
 def _require_alone(database: store.Database, report: Callable[[str], object], silent_s: float) -> None:
     """Raise LadderError if another process uses the ladder. It waits `silent_s` for heartbeats from other machines."""
-    before: dict[str, int] = {}
+    before: dict[str, int] = {}  # the first seen heartbeats, by runner
     until = time.monotonic() + silent_s
     while True:
         live, connections = database.read_with_retry(lambda connection: _list_users(connection, database.application))
-        known = {runner.id: before.get(runner.id, runner.heartbeat) for runner in live}
-        beating = [each for each in live if store.is_on_this_machine(each) or each.heartbeat != known[each.id]]
+        first = {runner.id: before.get(runner.id, runner.heartbeat) for runner in live}
+        beating = [each for each in live if store.is_on_this_machine(each) or each.heartbeat != first[each.id]]
         if beating or connections:
             names = [*map(_describe, beating), *connections]
             raise LadderError(
@@ -81,7 +81,7 @@ def _require_alone(database: store.Database, report: Callable[[str], object], si
             return
         if not before:  # they are on other machines
             report(f"waiting up to {silent_s:g} s for a heartbeat of {'; '.join(map(_describe, live))}")
-        before |= known
+        before |= first
         time.sleep(_POLL_S)
 
 

@@ -26,6 +26,7 @@ from arena.referee.process import BoundedLog
 from arena.review import CostlyDecision, UnknownRulesError, lost_games, review_game
 from arena.run import Job, MatchOutput, OutOfSpaceError, Worker, WorkItem, play_work_item, require_suitable_machine
 from arena.sandbox import (
+    Sandbox,
     SandboxChoice,
     SandboxError,
     cleanup_all_stale,
@@ -151,8 +152,13 @@ class _VersionCheck:
 
     def add_step(self, step: checks.CheckStep) -> None:
         """Add the next step and report it, without a build's log, which is only in the result."""
-        text, advice = (words.replace(f"{self.scratch}/", "") for words in (step.message, step.advice))
-        step = replace(step, number=len(self.steps) + 1, message=text, advice=advice, log=_shorten(step.log))
+        step = replace(
+            step,
+            number=len(self.steps) + 1,
+            message=step.message.replace(f"{self.scratch}/", ""),
+            advice=step.advice.replace(f"{self.scratch}/", ""),
+            log=_shorten(step.log),
+        )
         self.steps.append(step)
         report_progress(replace(step, log=b""))
 
@@ -176,30 +182,11 @@ class _VersionCheck:
 
     def check(self, path: Path) -> bots.Bot | None:
         """Run the steps of `arena check`; return the loaded and built bot, None if that failed."""
-        match_settings, timing = self.job.settings, self.job.settings.timing
         work, boxes = self.scratch / "@check", self.scratch / "@boxes"  # bot names have no "@"
         work.mkdir()
         boxes.mkdir()
         with closing(make_sandbox(self.job.choice, boxes)) as sandbox:
-            settings = checks.CheckSettings(
-                sandbox=sandbox,
-                choice=self.job.choice,
-                scratch=work,
-                match_settings=match_settings,
-                rules=(match_settings.rules,),
-                hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
-                timeouts=checks.Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
-                seats=self.job.seats,
-                build_s=self.job.build_s,
-                leave_s=_LEAVE_S,
-                enough_s=_ENOUGH_S,
-                endurance_s=self.job.endurance_s,
-                pause_s=checks.PAUSE_S,
-                root=self.scratch,
-                on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
-            )
-            check = checks.BotCheck(settings)
-            self.quoted = settings.quoted
+            check = checks.BotCheck(self.make_check_settings(sandbox, work))
             try:
                 for step in chain(check.steps_before_run(f"./{path.relative_to(self.scratch)}"), check.steps_of_run()):
                     if step.severity is checks.Severity.NOW:
@@ -210,15 +197,33 @@ class _VersionCheck:
                 if isinstance(error, OSError) and error.errno not in _OF_FILES:
                     raise
                 text = f"the bot's files can't be read: {getattr(error, 'strerror', None) or repr(error)}"
-                self.add_step(
-                    checks.CheckStep(
-                        check.step,
-                        checks.Severity.FAIL,
-                        text,
-                        advice="give the files short names with ordinary characters",
-                    )
-                )
+                advice = "give the files short names with ordinary characters"
+                self.add_step(checks.CheckStep(check.step, checks.Severity.FAIL, text, advice=advice))
         return getattr(check, "bot", None)
+
+    def make_check_settings(self, sandbox: Sandbox, work: Path) -> checks.CheckSettings:
+        """Return the settings of `arena check`, with the ladder's times, but no less than other matches need.
+
+        work: an empty folder for the check's files.
+        """
+        job, timing = self.job, self.job.settings.timing
+        return checks.CheckSettings(
+            sandbox=sandbox,
+            choice=job.choice,
+            scratch=work,
+            match_settings=job.settings,
+            rules=(job.settings.rules,),
+            hello_s=max(_MIN_MOVE_S, timing.start_ms / 1000),
+            timeouts=checks.Timeouts(max(_MIN_MOVE_S, timing.limit_ms / 1000), timing.bank_ms / 1000),
+            seats=job.seats,
+            build_s=job.build_s,
+            leave_s=_LEAVE_S,
+            enough_s=_ENOUGH_S,
+            endurance_s=job.endurance_s,
+            pause_s=checks.PAUSE_S,
+            root=self.scratch,
+            on_build=lambda bot: self.report_begin("build", " ".join(bot.build or ())),
+        )
 
     def pack_build(self, bot: bots.Bot) -> bytes | None:
         """Return the archive of the built files; None, after adding a failed step, if they can't be stored."""
@@ -240,17 +245,18 @@ class _VersionCheck:
     def qualify(self, bot: bots.PortableBot, archive: bytes, checked: bots.Bot) -> referee.PlayedMatch:
         """Play one match against the reference bots, and add its step."""
         job = self.job
-        others = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
-        table = [bot]
-        for slot, (other, _) in enumerate(others, 1):
-            repeated = any(other.name == each.name for each in table)
-            table.append(replace(other, name=f"{other.name} ({slot})") if repeated else other)
+        opponents = list(islice(cycle(job.references or ((bot, archive),)), job.seats - 1))
         folder = self.scratch / "@cache"
         folder.mkdir()
         cache = bots.BotCache(folder)
-        for held, files in ((bot, archive), *others):
-            cache.put(held, io.BytesIO(files))
-        names = tuple(each.name for each in table)
+        for cached_bot, files in ((bot, archive), *opponents):
+            cache.put(cached_bot, io.BytesIO(files))
+        table = [bot]
+        for slot, (opponent, _) in enumerate(opponents, 1):
+            if any(opponent.name == other.name for other in table):
+                opponent = replace(opponent, name=f"{opponent.name} ({slot})")
+            table.append(opponent)
+        names = tuple(player.name for player in table)
         rows = seat_orders(job.seats, job.match_games, keyed_shuffle(job.key, "seats"))
         spec = referee.MatchSpec(job.match, job.key, names, rows, job.settings)
         self.report_begin("qualifying match", f"{format_count(len(rows), 'game')} against {', '.join(names[1:])}")
@@ -264,44 +270,59 @@ class _VersionCheck:
     ) -> checks.CheckStep:
         """Return the step of the match: its result, and the version's first fault with its sample."""
         record = referee.read_record(played.record)
-        games, won = len(record.games), sum(result.winner == result.seats.index(names[0]) for result in played.results)
-        text = f"{format_count(games, 'game')} against {', '.join(names[1:])}: won {won}"
-        faults = _faults_by_game(record)
-        if not faults:
+        games = format_count(len(record.games), "game")
+        won = sum(result.winner == result.seats.index(names[0]) for result in played.results)
+        text = f"{games} against {', '.join(names[1:])}: won {won}"
+        faults_by_game = _faults_by_game(record)
+        if not faults_by_game:
             return checks.CheckStep("qualifying match", checks.Severity.OK, f"{text}, without a fault")
-        lost = sum(
-            any(referee.FAULTS[fault.code].consequence is referee.Consequence.FORFEIT for fault in of)
-            for of in faults.values()
+        faults = list(chain.from_iterable(faults_by_game.values()))
+        sample = next(
+            (each for each in played.fault_samples if (each.bot, each.code) == (names[0], faults[0].code)), None
         )
-        first = next(fault for of in faults.values() for fault in of)
-        sample = next((each for each in played.fault_samples if (each.bot, each.code) == (names[0], first.code)), None)
-        stderr = _last_lines(self.quoted(data) for bot, _, data in played.logs if bot == names[0])
-        help = checks.diagnose_fault(
-            checks.FaultContext(
-                first.code,
-                first.detail,
-                b"" if sample is None else sample.sent,
-                None if sample is None else sample.got,
-                b"\n".join(stderr),
-                self.job.choice.name,
-                checked.argv,
-                checked.path.is_file(),
-                referee.Facts() if sample is None else referee.Facts(**dict(sample.facts)),
-            )
-        )
-        count = sum(
-            fault.count for of in faults.values() for fault in of if not referee.FAULTS[fault.code].is_consequence
-        )
-        what = f"the bot forfeited {lost} of {format_count(games, 'game')}" if lost else f"{text}, with faults: {count}"
+        logs = (data.replace(f"{self.scratch}/".encode(), b"") for bot, _, data in played.logs if bot == names[0])
+        stderr = _last_lines(logs)
+        help = self.diagnose(faults[0], sample, stderr, checked)
+        forfeited = sum(any(map(_is_forfeit, game_faults)) for game_faults in faults_by_game.values())
+        if forfeited:
+            text = f"the bot forfeited {forfeited} of {games}"
+        else:
+            count = sum(fault.count for fault in faults if not referee.FAULTS[fault.code].is_consequence)
+            text = f"{text}, with faults: {count}"
         return checks.CheckStep(
             "qualifying match",
-            checks.Severity.FAIL if lost else checks.Severity.NOTE,
-            f"{what}; {help.message}",
+            checks.Severity.FAIL if forfeited else checks.Severity.NOTE,
+            f"{text}; {help.message}",
             advice=help.advice,
             sent=None if sample is None else sample.sent,
             received=None if sample is None else sample.got,
             stderr=stderr,
         )
+
+    def diagnose(
+        self,
+        fault: referee.Fault,
+        sample: referee.StoredFaultSample | None,
+        stderr: tuple[bytes, ...],
+        checked: bots.Bot,
+    ) -> checks.Diagnosis:
+        """Return the help for a fault of the match. stderr: the last lines that the bot wrote."""
+        context = checks.FaultContext(
+            fault.code,
+            fault.detail,
+            stderr=b"\n".join(stderr),
+            sandbox=self.job.choice.name,
+            argv=checked.argv,
+            is_single_file=checked.path.is_file(),
+        )
+        if sample is not None:
+            facts = referee.Facts(**dict(sample.facts))
+            context = replace(context, sent=sample.sent, received=sample.got, facts=facts)
+        return checks.diagnose_fault(context)
+
+
+def _is_forfeit(fault: referee.Fault) -> bool:
+    return referee.FAULTS[fault.code].consequence is referee.Consequence.FORFEIT
 
 
 def _shorten(log: bytes) -> bytes:

@@ -3,7 +3,9 @@
 The events are those that the bot's own seat received, so a list is for the bot's owner and team alone.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from arena.referee import GameResult, Record, RecordError, read_record
 from arena.replay import describe_turn
@@ -37,30 +39,25 @@ def list_lost_games(context: ViewContext, bot: BotRecord, limit: int, with_cause
     """
     if not context.viewer.can("cards:view", bot.login):
         return ()
-    found: list[LostGame] = []
+    games: list[LostGame] = []
     for match in list_newest_matches(context.connection, bot.id, MATCHES_READ, context.sealed_finals):
-        lost = [
-            (result, seat, turn)
-            for result in reversed(match_results(context.connection, match))
-            for seat, turn in result.eliminated
-            if result.seats[seat].rpartition("@")[0] == bot.name
-        ][: limit - len(found)]
-        record = _find_record(context, match) if lost and with_causes else None
-        found += [
-            LostGame(
-                match,
-                result.game,
-                result.seats[seat],
-                seat,
-                turn,
-                None if result.winner is None else result.seats[result.winner],
-                None if record is None else _describe_elimination(record, result, seat, turn),
-            )
-            for result, seat, turn in lost
-        ]
-        if len(found) == limit:
+        eliminations = list(islice(_list_eliminations(context, bot, match), limit - len(games)))
+        record = _find_record(context, match) if eliminations and with_causes else None
+        for result, seat, turn in eliminations:
+            winner = None if result.winner is None else result.seats[result.winner]
+            cause = None if record is None else _describe_elimination(record, result, seat, turn)
+            games.append(LostGame(match, result.game, result.seats[seat], seat, turn, winner, cause))
+        if len(games) == limit:
             break
-    return tuple(hide_fields(each, context.viewer, bot.login) for each in found)
+    return tuple(hide_fields(game, context.viewer, bot.login) for game in games)
+
+
+def _list_eliminations(context: ViewContext, bot: BotRecord, match: int) -> Iterator[tuple[GameResult, int, int]]:
+    """Yield (result, seat, turn) for each time that a bot was eliminated in a match, the last game first."""
+    for result in reversed(match_results(context.connection, match)):
+        for seat, turn in result.eliminated:
+            if result.seats[seat].rpartition("@")[0] == bot.name:
+                yield result, seat, turn
 
 
 def _find_record(context: ViewContext, match: int) -> Record | None:

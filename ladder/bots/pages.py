@@ -69,20 +69,16 @@ def view_bot_style(context: ViewContext, version: int, owner: str, field: FieldS
     style, viewer = store.get_play_style(context.connection, version), context.viewer
     if not style.matches:
         return None
-    public: Mapping[str, float] = field.public if field else {}
-    hidden: Mapping[str, float] = (field.hidden if field else None) or {}
-    whole = BotStyle(
+    public_means: Mapping[str, float] = field.public if field else {}
+    hidden_means: Mapping[str, float] = (field.hidden if field else None) or {}
+    public = (StyleNumber(name, *counts, public_means.get(name)) for name, counts in style.public.items())
+    hidden = (HiddenNumber(name, *counts, hidden_means.get(name)) for name, counts in style.hidden.items())
+    bot_style = BotStyle(
         style.matches,
-        tuple(
-            hide_fields(StyleNumber(name, *cases, public.get(name)), viewer, owner)
-            for name, cases in style.public.items()
-        ),
-        tuple(
-            hide_fields(HiddenNumber(name, *cases, hidden.get(name)), viewer, owner)
-            for name, cases in style.hidden.items()
-        ),
+        tuple(hide_fields(number, viewer, owner) for number in public),
+        tuple(hide_fields(number, viewer, owner) for number in hidden),
     )
-    return hide_fields(whole, viewer, owner)
+    return hide_fields(bot_style, viewer, owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,80 +200,97 @@ class BuildLog:
 
 
 def view_bot(
-    context: ViewContext, name: str, wanted: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
+    context: ViewContext, name: str, number: int | None = None, last: int = 10, due: tuple[DeadlineSummary, ...] = ()
 ) -> BotPage | None:
-    """Return a bot's page for the viewer, None if no bot has the name, or no version the number `wanted`.
+    """Return a bot's page for the viewer, None if no bot has the name, or no version the number.
 
-    last: the maximum number of recent matches. due: the deadlines for this bot and viewer.
+    number: of the selected version, None for the newest. last: the maximum number of recent matches. due: the deadlines
+    for this bot and viewer.
     """
     connection, viewer = context.connection, context.viewer
-    known = store.find_bot(connection, name)
-    versions = [] if known is None else store.versions_of(connection, known.id)
-    asked = next((version for version in reversed(versions) if wanted in (None, version.number)), None)
-    if known is None or asked is None:
+    bot = store.find_bot(connection, name)
+    versions = [] if bot is None else store.versions_of(connection, bot.id)
+    selected = next((version for version in reversed(versions) if number in (None, version.number)), None)
+    if bot is None or selected is None:
         return None
-    number = {version.id: version.number for version in versions}
-    playing = known.active_version_id or asked.id
-    text = store.find_latest_snapshot(connection)
-    standings = None if text is None else Standings.from_json(text)
-    row = (
-        None
-        if standings is None
-        else next((row for row in standings.items if row.version == known.active_version_id), None)
-    )
-    rates = {} if row is None or row.win_rate_adjusted is None else {name: row.win_rate_adjusted.value}
-    blocked = list_blocked_permissions(connection, known)
+    numbers = {version.id: version.number for version in versions}
+    playing = bot.active_version_id or selected.id
+    snapshot = store.find_latest_snapshot(connection)
+    standings = None if snapshot is None else Standings.from_json(snapshot)
+    row = None if standings is None else _find_row(standings, bot.active_version_id)
+    blocked = list_blocked_permissions(connection, bot)
     reports = None  # which need the records, so not for viewers that may not see them
-    if viewer.can_view(BotPage, "fault_reports", known.login):
-        reports = _list_fault_reports(context, [each for each in versions if each.is_active or each is asked])
-    whole = BotPage(
-        bot=known.name,
-        pseudonym=known.pseudonym,
-        owner=known.login,
-        is_reference=known.is_reference,
-        standing=None if row is None else hide_fields(row, viewer, known.login),
+    if viewer.can_view(BotPage, "fault_reports", bot.login):
+        reported = [version for version in versions if version.is_active or version is selected]
+        reports = _list_fault_reports(context, reported)
+    page = BotPage(
+        bot=bot.name,
+        pseudonym=bot.pseudonym,
+        owner=bot.login,
+        is_reference=bot.is_reference,
+        standing=None if row is None else hide_fields(row, viewer, bot.login),
         ranked_total=0 if standings is None else len(standings.items),
         fair_win_rate=None if standings is None else standings.fair_win_rate,
-        trend=(compute_trends(connection, rates, context.now) if rates else {}).get(name, Trend()),
+        trend=_compute_trend(context, name, row),
         limit_ms=context.limit_ms,
-        throttle_reason=None if known.is_reference else _throttle_reason(context, known.active_version_id),
-        versions=_list_versions(context, known, versions),
-        checks=VersionCheckView(
-            asked.number, list_check_steps(connection, asked.id), store.get_build_log(connection, asked.id) != b""
-        ),
+        throttle_reason=None if bot.is_reference else _throttle_reason(context, bot.active_version_id),
+        versions=_list_versions(context, bot, versions),
+        checks=_view_check(connection, selected),
         fault_reports=reports,
-        lost_games=list_lost_games(context, known, MAX_LOST_GAMES),
-        costly_decisions=_list_costly_decisions(connection, list(number)),
-        opponents=_list_opponents(context, known, versions),
-        recent_matches=list_matches(context, bot=known.id, limit=last).items if last else (),
+        lost_games=list_lost_games(context, bot, MAX_LOST_GAMES),
+        costly_decisions=_list_costly_decisions(connection, list(numbers)),
+        opponents=_list_opponents(context, bot, versions),
+        recent_matches=list_matches(context, bot=bot.id, limit=last).items if last else (),
         head_to_head=list_opponents(context, playing),
         wins_by_seat=seat_win_rates(context, playing),
-        play_style=view_bot_style(context, playing, known.login, None if standings is None else standings.play_style),
-        rating_history=tuple(
-            DailyRating(
-                row["day"],
-                number[row["version"]],
-                read_estimate(row, "rating"),
-                read_estimate(row, "win_rate_adjusted"),
-            )
-            for row in store.rating_history_of(connection, list(number))
-        ),
-        audit_log=_list_decisions(context, known, number),
+        play_style=view_bot_style(context, playing, bot.login, None if standings is None else standings.play_style),
+        rating_history=_list_daily_ratings(connection, numbers),
+        audit_log=_list_decisions(context, bot, numbers),
         deadlines=due,
-        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, known.login) and name not in blocked),
+        permissions=tuple(name for name in _OWN_PERMISSIONS if viewer.can(name, bot.login) and name not in blocked),
         next_round_s=store.find_next_round_s(connection),
         revision=context.revision,
     )
-    return hide_fields(whole, viewer, known.login)
+    return hide_fields(page, viewer, bot.login)
+
+
+def _find_row(standings: Standings, version: int | None) -> StandingsRow | None:
+    return next((row for row in standings.items if row.version == version), None)
+
+
+def _compute_trend(context: ViewContext, name: str, row: StandingsRow | None) -> Trend:
+    """Return the trend of a bot's adjusted win rate, an empty one without a rate. row: of the standings."""
+    if row is None or row.win_rate_adjusted is None:
+        return Trend()
+    trends = compute_trends(context.connection, {name: row.win_rate_adjusted.value}, context.now)
+    return trends.get(name, Trend())
+
+
+def _view_check(connection: Connection, version: store.Version) -> VersionCheckView:
+    has_build_log = store.get_build_log(connection, version.id) != b""
+    return VersionCheckView(version.number, list_check_steps(connection, version.id), has_build_log)
+
+
+def _list_daily_ratings(connection: Connection, numbers: Mapping[int, int]) -> tuple[DailyRating, ...]:
+    """Return a point for each day on which one of these versions was rated. numbers: of versions, by id."""
+    return tuple(
+        DailyRating(
+            row["day"], numbers[row["version"]], read_estimate(row, "rating"), read_estimate(row, "win_rate_adjusted")
+        )
+        for row in store.rating_history_of(connection, list(numbers))
+    )
 
 
 def _list_versions(
     context: ViewContext, bot: store.BotRecord, versions: Sequence[store.Version]
 ) -> tuple[BotVersion, ...]:
     """Return a bot's versions with their totals, in order of number."""
-    connection, sealed, ids = context.connection, context.sealed_finals, [version.id for version in versions]
-    rated, played = (store.total_matches(connection, ids, sealed, which) for which in (True, False))
-    kinds, barred = store.count_faults(connection, ids, sealed), store.barred_versions(connection, bot.id)
+    connection, sealed = context.connection, context.sealed_finals
+    ids = [version.id for version in versions]
+    rated_totals = store.total_matches(connection, ids, sealed, True)
+    totals = store.total_matches(connection, ids, sealed, False)
+    faults = store.count_faults(connection, ids, sealed)
+    blocked_reasons = store.barred_versions(connection, bot.id)
     rows = (
         BotVersion(
             number=version.number,
@@ -285,13 +298,13 @@ def _list_versions(
             is_active=version.is_active,
             submitted_at=version.submitted_at,
             received_at=version.received_at,
-            rated_matches=rated[version.id],
-            all_matches=played[version.id],
-            faults=kinds[version.id],
+            rated_matches=rated_totals[version.id],
+            all_matches=totals[version.id],
+            faults=faults[version.id],
             digest=version.digest,
             reason=version.rejection_reason,
             checked_at=version.checked_at,
-            blocked_reason=barred.get(version.id),
+            blocked_reason=blocked_reasons.get(version.id),
             submitted_by=None if version.submitted_by is None else display_actor(context, version.submitted_by),
         )
         for version in versions
@@ -319,36 +332,40 @@ def _list_opponents(context: ViewContext, bot: store.BotRecord, versions: Sequen
     """Return the names of the active bots, then the version refs of a bot's own other accepted versions."""
     if not context.viewer.can("bot:challenge", bot.login):
         return ()
-    names = (each.name for each in store.all_bots(context.connection) if each.active_version_id and each.id != bot.id)
-    own = (each.version_ref for each in reversed(versions) if each.status == store.ACCEPTED and not each.is_active)
-    return (*names, *own)
+    bots = store.all_bots(context.connection)
+    names = (other.name for other in bots if other.active_version_id and other.id != bot.id)
+    accepted = (version for version in reversed(versions) if version.status == store.ACCEPTED)
+    return (*names, *(version.version_ref for version in accepted if not version.is_active))
 
 
 def _throttle_reason(context: ViewContext, version: int | None) -> str | None:
     """Return why an active version plays less often than others, None if it doesn't."""
-    spent = [] if version is None else store.recent_usage(context.connection, version, RECENT_MATCHES)
-    if not is_slow(spent, context.limit_ms):
+    usage = [] if version is None else store.recent_usage(context.connection, version, RECENT_MATCHES)
+    if not is_slow(usage, context.limit_ms):
         return None
+    took = f"{mean_response_us(usage) / 1000:.0f} ms a move on average in its last {len(usage)} rated matches"
     return (
-        "the bot plays only in every second round, because it is slow: it took "
-        f"{mean_response_us(spent) / 1000:.0f} ms "
-        f"a move on average in its last {len(spent)} rated matches, more than {SLOW_TIME_SHARE:.0%} of the time per "
-        "move "
-        f"({context.limit_ms} ms)"
+        f"the bot plays only in every second round, because it is slow: it took {took}, "
+        f"more than {SLOW_TIME_SHARE:.0%} of the time per move ({context.limit_ms} ms)"
     )
+
+
+def _find_newest_decision(page: BotPage, *actions: str) -> DecisionSummary | None:
+    return next((entry for entry in reversed(page.audit_log or ()) if entry.action in actions), None)
 
 
 def inactive_reason(page: BotPage) -> str:
     """Return, for its owner, why no version of a bot plays: by the latest decision, else by the newest check."""
-    for out, back, state in (("suspend", "unsuspend", "is suspended"), ("leave", "return", "left the course")):
-        of_owner = [act for act in page.audit_log or () if act.action in (out, back)]
-        if of_owner and of_owner[-1].action == out:
-            return f"the owner {state}: {of_owner[-1].reason}"
-    decided = [act for act in page.audit_log or () if act.action in ("activate", "auto_disable", "disable")]
-    last = decided[-1] if decided else None
-    if last is not None and last.action in ("auto_disable", "disable"):
-        word = "auto-disabled" if last.action == "auto_disable" else "disabled"
-        return f"the bot is {word}: {last.reason}"
+    newest_suspension = _find_newest_decision(page, "suspend", "unsuspend")
+    if newest_suspension is not None and newest_suspension.action == "suspend":
+        return f"the owner is suspended: {newest_suspension.reason}"
+    newest_withdrawal = _find_newest_decision(page, "leave", "return")
+    if newest_withdrawal is not None and newest_withdrawal.action == "leave":
+        return f"the owner left the course: {newest_withdrawal.reason}"
+    newest_choice = _find_newest_decision(page, "activate", "auto_disable", "disable")
+    if newest_choice is not None and newest_choice.action != "activate":
+        state = "auto-disabled" if newest_choice.action == "auto_disable" else "disabled"
+        return f"the bot is {state}: {newest_choice.reason}"
     newest = page.versions[-1]
     if newest.status == "rejected":
         return f"no active version: version {newest.number} is rejected: {newest.reason or ''}"

@@ -12,11 +12,14 @@ import subprocess
 import sys
 import tarfile
 from collections import Counter
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Any
+
+from sqlalchemy import Connection
 
 from arena import with_extra
 from arena.bots import shipped_files
@@ -48,42 +51,46 @@ def find_similar_versions(ladder: Ladder, compare: bool = True) -> SimilarityRep
     if copydetect isn't installed, or the comparison exceeds its limits.
     """
     with ladder.database.read() as connection:
-        playing = store.active_versions(connection)
-        stored = store.list_archives(connection)
-        known = (
-            each
-            for each in (*store.accepted_versions(connection), *playing)
-            if (each.digest, each.single_file_name or "") in stored
-        )
-        newest = {each.bot: each for each in known if not each.is_reference}
+        active = store.active_versions(connection)
+        archives = store.list_archives(connection)
+        newest = {
+            version.bot: version
+            for version in (*store.accepted_versions(connection), *active)
+            if (version.digest, version.single_file_name or "") in archives and not version.is_reference
+        }
         versions = sorted(newest.values(), key=lambda version: version.version_ref)
         if not compare:
             return SimilarityReport(len(versions), None, ())
-        read = [_read_source(store.get_archive(connection, each.digest, each.single_file_name)) for each in versions]
-        given = [
-            _read_source(store.get_archive(connection, each.digest, each.single_file_name))[:2]
-            for each in playing
-            if each.is_reference
-        ]
-    programs = [(version.party, *source[:2]) for version, source in zip(versions, read, strict=True)]
-    kinds = {kind for _, kind, _ in programs}
-    ours = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in kinds]
-    found = _compare(programs, ours + given)
-    pairs = []
-    for sides in found["pairs"]:
-        (percent, one), (less, other) = sorted(zip(sides[2:], sides[:2], strict=True), reverse=True)
-        if percent >= MIN_SIMILARITY_PERCENT:
-            one, other = versions[one], versions[other]
-            pairs.append(SimilarityPair(one.version_ref, one.login, percent, other.version_ref, other.login, less))
-    unread = [
-        f"{each.version_ref}: {name} isn't compared"
-        for each, row in zip(versions, read, strict=True)
-        for name in row[2]
-    ]
-    unread += [f"{versions[number].version_ref} can't be read, or takes too long" for number in found["skipped"]]
-    unread += [f"{versions[number].version_ref} has no code of its own" for number in found["common"]]
+        sources = [_read_source(_get_archive(connection, version)) for version in versions]
+        references = [version for version in active if version.is_reference]
+        common = [_read_source(_get_archive(connection, version))[:2] for version in references]
+    programs = [(version.party, name, text) for version, (name, text, _) in zip(versions, sources, strict=True)]
+    names = {name for name, _, _ in sources}
+    shipped = [(f"a{path.suffix}", path.read_text("utf-8")) for path in shipped_files() if f"a{path.suffix}" in names]
+    comparison = _compare(programs, shipped + common)
+    pairs = [_make_pair(versions, *sides) for sides in comparison["pairs"]]
+    pairs = [pair for pair in pairs if pair.overlap_percent >= MIN_SIMILARITY_PERCENT]
     pairs.sort(key=lambda pair: (-pair.overlap_percent, -pair.other_overlap_percent, pair.version))
+    unread = []
+    for version, (_, _, omitted) in zip(versions, sources, strict=True):
+        unread += [f"{version.version_ref}: {name} isn't compared" for name in omitted]
+    for number in comparison["skipped"]:
+        unread.append(f"{versions[number].version_ref} can't be read, or takes too long")
+    for number in comparison["common"]:
+        unread.append(f"{versions[number].version_ref} has no code of its own")
     return SimilarityReport(len(versions), tuple(pairs), tuple(unread))
+
+
+def _make_pair(
+    versions: Sequence[store.Version], first: int, second: int, first_percent: float, second_percent: float
+) -> SimilarityPair:
+    """Return the pair of two versions, by index; the one of which more is in the other stands first."""
+    if (second_percent, second) > (first_percent, first):
+        first, second, first_percent, second_percent = second, first, second_percent, first_percent
+    version, other = versions[first], versions[second]
+    return SimilarityPair(
+        version.version_ref, version.login, first_percent, other.version_ref, other.login, second_percent
+    )
 
 
 def align_sources(ladder: Ladder, one: str, other: str) -> list[tuple[str, str, str]]:
@@ -103,22 +110,29 @@ def align_sources(ladder: Ladder, one: str, other: str) -> list[tuple[str, str, 
     return rows
 
 
+def _get_archive(connection: Connection, version: store.Version) -> bytes:
+    return store.get_archive(connection, version.digest, version.single_file_name)
+
+
 def _read_source(archive: bytes) -> tuple[str, str, list[str]]:
     """Return a file name with the most frequent extension, all source texts joined, and the names of omitted files."""
-    texts, endings, left_out, free = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
+    texts, sizes, omitted, free_bytes = [], Counter({".py": 0}), [], MAX_SOURCE_BYTES
     with tarfile.open(fileobj=io.BytesIO(archive)) as entries:
-        for entry in sorted((each for each in entries if each.isreg()), key=lambda each: (each.size, each.name)):
+        files = [entry for entry in entries if entry.isreg()]
+        for entry in sorted(files, key=lambda entry: (entry.size, entry.name)):
             path = PurePosixPath(entry.name)
             file = entries.extractfile(entry)
             if file is None or path.suffix.lower() not in _ENDINGS:
                 continue  # data, a document, a program
-            if _OTHERS & set(path.parts[:-1]) or entry.size > free or b"\0" in (data := file.read()):
-                left_out.append(entry.name)
+            is_left_out = bool(_OTHERS & set(path.parts[:-1])) or entry.size > free_bytes
+            data = b"" if is_left_out else file.read()
+            if is_left_out or b"\0" in data:
+                omitted.append(entry.name)
                 continue
-            free -= entry.size
-            endings[path.suffix.lower()] += entry.size
+            free_bytes -= entry.size
+            sizes[path.suffix.lower()] += entry.size
             texts.append(data.decode("utf-8-sig", "replace"))
-    return f"a{endings.most_common(1)[0][0]}", "\n".join(texts), left_out
+    return f"a{sizes.most_common(1)[0][0]}", "\n".join(texts), omitted
 
 
 def _compare(programs: list[tuple[int, str, str]], common: list[tuple[str, str]]) -> Any:

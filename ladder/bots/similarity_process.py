@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, starmap
 from typing import Any
 
 GRAM_CHARS = 25  # characters of reduced text for each fingerprint: shorter matches are coincidences
@@ -46,24 +46,31 @@ def compare_programs(programs: Sequence[tuple[str, str, str]], common: Sequence[
     import numpy as np
     from copydetect.utils import winnow
 
-    given = np.unique(np.concatenate([hash_grams("a.py", ""), *(hash_grams(*each) for each in common)]))
+    common_hashes = np.unique(np.concatenate([hash_grams("a.py", ""), *starmap(hash_grams, common)]))
     prints: dict[int, tuple[Any, Any]] = {}  # each program's hashes, and their offsets in the reduced text
     for number, (_, kind, text) in enumerate(programs):
         signal.setitimer(signal.ITIMER_PROF, MAX_PROGRAM_CPU_S)
         with suppress(Exception):  # a timeout, or a lexer's error on untrusted text
-            hashes, places = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
-            own = ~np.isin(hashes, given)
-            prints[number] = hashes[own], places[own]
+            hashes, offsets = winnow(hash_grams(kind, text), WINNOWING_WINDOW, remove_duplicates=False)
+            is_own = ~np.isin(hashes, common_hashes)
+            prints[number] = hashes[is_own], offsets[is_own]
         signal.setitimer(signal.ITIMER_PROF, 0)
     pairs = []
-    for a, b in combinations(prints, 2):
-        (one, there), (other, here) = prints[a], prints[b]
-        same = count_covered_chars(there[np.isin(one, other)]), count_covered_chars(here[np.isin(other, one)])
-        least = 1 if programs[a][2] == programs[b][2] else MIN_COMMON_CHARS
-        if programs[a][0] != programs[b][0] and min(same) >= least:
-            pairs.append((a, b, 100 * same[0] / count_covered_chars(there), 100 * same[1] / count_covered_chars(here)))
+    for first, second in combinations(prints, 2):
+        (first_owner, _, first_text), (second_owner, _, second_text) = programs[first], programs[second]
+        if first_owner == second_owner:
+            continue
+        (first_hashes, first_offsets), (second_hashes, second_offsets) = prints[first], prints[second]
+        first_shared = count_covered_chars(first_offsets[np.isin(first_hashes, second_hashes)])
+        second_shared = count_covered_chars(second_offsets[np.isin(second_hashes, first_hashes)])
+        min_chars = 1 if first_text == second_text else MIN_COMMON_CHARS
+        if min(first_shared, second_shared) >= min_chars:
+            first_percent = 100 * first_shared / count_covered_chars(first_offsets)
+            second_percent = 100 * second_shared / count_covered_chars(second_offsets)
+            pairs.append((first, second, first_percent, second_percent))
     skipped = [number for number in range(len(programs)) if number not in prints]
-    return {"pairs": pairs, "skipped": skipped, "common": [number for number in prints if not prints[number][0].size]}
+    without_own_text = [number for number, (hashes, _) in prints.items() if not hashes.size]
+    return {"pairs": pairs, "skipped": skipped, "common": without_own_text}
 
 
 def _raise_timeout(*_: object) -> None:

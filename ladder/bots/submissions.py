@@ -104,30 +104,42 @@ def submit_folder(ladder: Ladder, folder: Path, received: float | None, by: str)
     The contents become a version of the user's only bot; a first bot is named after the pseudonym. Raises LadderError
     without subfolders, OSError if the folder can't be read. received: Unix time; None: now.
     """
-    found = BulkSubmission({}, {})
     with ladder.database.read() as connection:
         owners = store.all_users(connection)
         ids = list_signed_up(connection, owners)
         signed_up = {user.login for user in owners if user.id in ids}
-    for each in sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(".")):
-        held = [path for path in each.iterdir() if not path.name.startswith(".")]
+    result = BulkSubmission({}, {})
+    for subfolder in _list_visible(folder):
+        if not subfolder.is_dir():
+            continue
+        login = subfolder.name
         try:
-            if any(path.is_symlink() for path in (each, *held)):
-                raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
-            if each.name in signed_up:
-                raise LadderError(f"{escape_control(each.name)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
-            path = held[0] if len(held) == 1 else each
-            found.accepted[each.name] = submit_bot(
-                ladder, path, each.name, name=None, received=received, by=by, after_pseudonym=True
+            path = _find_submitted_path(subfolder)
+            if login in signed_up:
+                raise LadderError(f"{escape_control(login)} {SIGNED_UP}.\nInstead, {TAKE_OVER_FIRST}.")
+            result.accepted[login] = submit_bot(
+                ladder, path, login, name=None, received=received, by=by, after_pseudonym=True
             )
         except (BotError, LadderError) as error:
-            found.rejected[each.name] = str(error)
-    if not (found.accepted or found.rejected):
+            result.rejected[login] = str(error)
+    if not (result.accepted or result.rejected):
         raise LadderError(
             f"{escape_control(folder)} has no subfolders.\n"
             "Put each user's files into a subfolder with the login as its name."
         )
-    return found
+    return result
+
+
+def _find_submitted_path(subfolder: Path) -> Path:
+    """Return the only file or folder in a user's subfolder, else the subfolder. Raises LadderError for a symlink."""
+    contents = _list_visible(subfolder)
+    if any(path.is_symlink() for path in (subfolder, *contents)):
+        raise LadderError("the folder is or contains a symbolic link.\nCopy the files there.")
+    return contents[0] if len(contents) == 1 else subfolder
+
+
+def _list_visible(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def _get_only_bot_name(connection: Connection, login: str) -> str:
@@ -153,23 +165,17 @@ def _store_submission(
     owner, party = acting.id, store.get_party(connection, acting)
     bots = [] if new.name else bots_in_quota(connection, party)
     name = new.name or (bots[0].name if len(bots) == 1 else normalize_bot_name(bundle.name))
-    known = find_bot_ignoring_case(connection, name)
-    _require_own_name(connection, acting, name, known, settings)
-    versions = [] if known is None else store.versions_of(connection, known.id)
+    old_bot = find_bot_ignoring_case(connection, name)
+    _require_own_name(connection, acting, name, old_bot, settings)
+    versions = [] if old_bot is None else store.versions_of(connection, old_bot.id)
     same = _find_same(versions, new, received)
     if same is not None:
         return _accept_duplicate(connection, new, same, owner, now)
-    most = settings.quotas.max_submissions_per_day
-    today = store.count_submissions_since(connection, party, now - now % DAY_S)
-    if new.received_at is None and today >= most:
-        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
-        allowed = format_count(most, "version")
-        raise LadderError(
-            f"{describe_party(new.login, party)} has submitted {today} of {allowed} allowed today.\n"
-            f"Try again in {wait} h."
-        )
-    called, number = known.name if known else name, 1 + len(versions)
-    bot = store.get_or_create_bot(connection, called, owner, now)
+    remaining = None
+    if new.received_at is None:
+        remaining = _take_from_quota(connection, settings, new.login, party, now)
+    stored_name, number = old_bot.name if old_bot else name, 1 + len(versions)
+    bot = store.get_or_create_bot(connection, stored_name, owner, now)
     store.insert_archive(connection, bundle.digest, bundle.file, bundle.archive)
     version = store.add_version(
         connection,
@@ -183,28 +189,43 @@ def _store_submission(
     if new.received_at is not None:
         _note_received(connection, new, bot, version, owner, now)
     return AcceptedSubmission(
-        version_ref=f"{called}@{number}",
-        name=called,
+        version_ref=f"{stored_name}@{number}",
+        name=stored_name,
         number=number,
         version=version,
         duplicate=False,
-        late_for=find_grace_deadline(connection, settings, known.owner_id if known else owner, received),
-        remaining=most - today - 1 if new.received_at is None else None,
+        late_for=find_grace_deadline(connection, settings, old_bot.owner_id if old_bot else owner, received),
+        remaining=remaining,
         disabled_reason=store.disabled_versions(connection).get(version),
         received_at=received,
     )
 
 
+def _take_from_quota(
+    connection: Connection, settings: LadderSettings, login: str, party: Collection[int], now: float
+) -> int:
+    """Return how many versions a party may still submit today after this one. Raises LadderError if none is left."""
+    max_versions = settings.quotas.max_submissions_per_day
+    today = store.count_submissions_since(connection, party, now - now % DAY_S)
+    if today >= max_versions:
+        wait = time.strftime("%H:%M", time.gmtime(DAY_S - now % DAY_S))
+        allowed = format_count(max_versions, "version")
+        raise LadderError(
+            f"{describe_party(login, party)} has submitted {today} of {allowed} allowed today.\nTry again in {wait} h."
+        )
+    return max_versions - today - 1
+
+
 def _require_own_name(
-    connection: Connection, user: store.User, name: str, known: store.BotRecord | None, settings: LadderSettings
+    connection: Connection, user: store.User, name: str, bot: store.BotRecord | None, settings: LadderSettings
 ) -> None:
-    """Raise LadderError unless a user may submit under a name. known: the bot that has it, None for a new bot."""
+    """Raise LadderError unless a user may submit under a name. bot: that has the name, None for a new one."""
     viewer = replace(make_viewer(connection, user), staff=False)  # staff, too, names the owner
-    if known is not None and not viewer.can("bot:submit", known.login):
+    if bot is not None and not viewer.can("bot:submit", bot.login):
         raise LadderError(f'the bot "{escape_control(name)}" belongs to another user.\n{_NAMING}')
     party = store.get_party(connection, user)
-    if known is not None:
-        require_unsuspended(connection, known)
+    if bot is not None:
+        require_unsuspended(connection, bot)
     elif is_pseudonym(connection, name, party):
         raise LadderError(f'"{escape_control(name)}" is the pseudonym of another user.\n{_NAMING}')
     else:
@@ -236,19 +257,15 @@ def _accept_duplicate(
 
 def _find_same(versions: Sequence[store.Version], submission: Submission, received: float) -> store.Version | None:
     """Return the version with the same files: the current one at that time, the next, or one whose time staff set."""
-    order = sorted(versions, key=lambda version: (version.received_at, version.number))
-    before = [version for version in order if version.received_at <= received]
-    near = [*before[-1:], *order[len(before) :][:1]]
-    late = [version for version in reversed(order) if version.received_at != version.submitted_at]
+    by_time = sorted(versions, key=lambda version: (version.received_at, version.number))
+    before = [version for version in by_time if version.received_at <= received]
+    after = by_time[len(before) :]
+    corrected = [version for version in reversed(by_time) if version.received_at != version.submitted_at]
     files = (submission.bundle.digest, submission.bundle.file)
-    return next(
-        (
-            each
-            for each in (*near, *late)
-            if (each.digest, each.single_file_name) == files and not each.is_check_abandoned
-        ),
-        None,
-    )
+    for version in (*before[-1:], *after[:1], *corrected):
+        if (version.digest, version.single_file_name) == files and not version.is_check_abandoned:
+            return version
+    return None
 
 
 def _note_received(connection: Connection, new: Submission, bot: int, version: int, owner: int, now: float) -> None:
@@ -265,32 +282,37 @@ def get_remaining_quota(ladder: Ladder, context: ViewContext, login: str | None 
     owner = None if login is None else store.find_user(connection, login)
     party = {} if owner is None else store.get_party(connection, owner)
     bots = bots_of_party(connection, party)
-    out = owner is None or owner.suspended or owner.withdrawn
-    begins = context.now - context.now % DAY_S
-    today = store.count_submissions_since(connection, party, begins)
+    day_begin = context.now - context.now % DAY_S
+    today = store.count_submissions_since(connection, party, day_begin)
+    is_out = owner is None or owner.suspended or owner.withdrawn  # no submission is accepted
+    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, is_out)
+    if is_out:
+        due = tuple(replace(deadline, late_until=None, late_days_left=None) for deadline in due)
     quotas = settings.quotas
-    due = deadlines_of_user(connection, settings, None if owner is None else owner.id, out)
-    if out:  # no submission is accepted
-        due = tuple(replace(each, late_until=None, late_days_left=None) for each in due)
-    result = RemainingQuota(
+    disablings = ((bot, find_disabling(connection, bot)) for bot in bots)
+    quota = RemainingQuota(
         bots=tuple(bot.name for bot in bots),
         suggested_name="-".join(owner.pseudonym.split()) if owner and not bots else None,
         can_add_bot=len(bots_in_quota(connection, party)) < quotas.max_bots_per_user,
         remaining=max(0, quotas.max_submissions_per_day - today),
         limit=quotas.max_submissions_per_day,
-        resets_at=begins + DAY_S,
+        resets_at=day_begin + DAY_S,
         max_upload_mb=quotas.max_upload_mb,
         deadlines=due,
-        disabled_bots=tuple(
-            (bot.name, entry.reason) for bot in bots if (entry := find_disabling(connection, bot)) is not None
-        ),
-        owners=tuple(
-            (each.login, each.name)
-            for each in (store.all_users(connection) if context.viewer.staff else ())
-            if not (each.staff or each.suspended or each.withdrawn or each.waiting)
-        ),
+        disabled_bots=tuple((bot.name, entry.reason) for bot, entry in disablings if entry is not None),
+        owners=_list_possible_owners(connection) if context.viewer.staff else (),
     )
-    return hide_fields(result, context.viewer, login)
+    return hide_fields(quota, context.viewer, login)
+
+
+def _list_possible_owners(connection: Connection) -> tuple[tuple[str, str], ...]:
+    """Return (login, name) of each user for whom staff may submit."""
+    users = store.all_users(connection)
+    return tuple(
+        (user.login, user.name)
+        for user in users
+        if not (user.staff or user.suspended or user.withdrawn or user.waiting)
+    )
 
 
 def deadlines_of_bot(ladder: Ladder, context: ViewContext, name: str) -> tuple[DeadlineSummary, ...]:

@@ -66,30 +66,36 @@ def submit(
     with open_ladder_or_exit(folder) as ladder:
         received = None if at is None else parse_time(ladder.settings, at)
         if source is not None:
-            found = bots.submit_folder(ladder, source, received, actor)
-            _report(found, as_json)
-            sys.exit(bool(found.rejected))
+            result = bots.submit_folder(ladder, source, received, actor)
+            _print_bulk_submission(result, as_json)
+            sys.exit(bool(result.rejected))
         assert bot is not None
         assert login is not None
-        taken = bots.submit_bot(ladder, find_sample(str(bot)) or bot, login, name=name, received=received, by=actor)
+        path = find_sample(str(bot)) or bot
+        accepted = bots.submit_bot(ladder, path, login, name=name, received=received, by=actor)
     if as_json:
-        print_json(taken)
+        print_json(accepted)
         return
-    print_submission(taken.version_ref, taken.duplicate, taken.remaining, taken.late_for, taken.disabled_reason)
+    print_submission(
+        accepted.version_ref, accepted.duplicate, accepted.remaining, accepted.late_for, accepted.disabled_reason
+    )
     if received is not None:
-        print_note(f"time of submission: {format_local_time(taken.received_at)}")
-    print_note(f"see its check: arena ladder bot {folder} {taken.name}")
+        print_note(f"time of submission: {format_local_time(accepted.received_at)}")
+    print_note(f"see its check: arena ladder bot {folder} {accepted.name}")
 
 
-def _report(found: bots.BulkSubmission, as_json: bool) -> None:
+def _print_bulk_submission(result: bots.BulkSubmission, as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(result)
         return
-    for login, taken in found.accepted.items():
-        more = ", submitted before" if taken.duplicate else ""
-        more += "" if taken.late_for is None else f", late for {taken.late_for}"
-        print_text(f"{escape_control(login)}: {escape_control(taken.version_ref)}{more}")
-    for login, reason in found.rejected.items():
+    for login, accepted in result.accepted.items():
+        text = f"{escape_control(login)}: {escape_control(accepted.version_ref)}"
+        if accepted.duplicate:
+            text += ", submitted before"
+        if accepted.late_for is not None:
+            text += f", late for {accepted.late_for}"
+        print_text(text)
+    for login, reason in result.rejected.items():
         print_note(f"{login}: rejected: {reason}")
 
 

@@ -203,13 +203,13 @@ def format_cell(name: str, value: Any) -> str:
     if isinstance(value, DecisionSummary):
         return f"{format_time(value.created_at)} {escape_control(f'{describe_decision(value)}: {value.reason}')}"
     if isinstance(value, dict):
-        return ", ".join(
-            f"{escape_control(key)} {text}" for key, each in value.items() if (text := format_cell("", each))
-        )
+        texts = {key: format_cell("", item) for key, item in value.items()}
+        return ", ".join(f"{escape_control(key)} {text}" for key, text in texts.items() if text)
     if is_dataclass(value):
         return format_cell("", {field.name: getattr(value, field.name) for field in fields(value)})
     if isinstance(value, tuple):
-        return (" " if value and isinstance(value[0], int) else ", ").join(format_cell("", each) for each in value)
+        separator = " " if value and isinstance(value[0], int) else ", "
+        return separator.join(format_cell("", item) for item in value)
     return escape_control(str(value))
 
 
@@ -223,7 +223,7 @@ _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
 def _format_parts(view: Any) -> Iterator[RenderableType]:
     """Yield the short values of a view, then its lists and nested views, then how to print the rest of a list."""
     values = {field.name: getattr(view, field.name) for field in fields(view) if field.name != "revision"}
-    rest = values.pop("next_cursor", None)
+    next_cursor = values.pop("next_cursor", None)
     long = {name: value for name, value in values.items() if _is_long(value)}
     for name, value in values.items():
         if name not in long and (text := format_cell(name, value)):
@@ -231,16 +231,16 @@ def _format_parts(view: Any) -> Iterator[RenderableType]:
     for name, value in long.items():
         if parts := list(_long_parts(value)):
             yield from parts if name == "items" else (f"\n{name}:", *parts)
-    if rest is not None:
-        yield f"\nmore: --after {rest}"
+    if next_cursor is not None:
+        yield f"\nmore: --after {next_cursor}"
 
 
 def _long_parts(value: Any) -> Iterator[RenderableType]:
     if not isinstance(value, tuple):
         yield from _format_parts(value)
     elif type(value[0]) in _LINES:
-        for each in value:
-            yield from _LINES[type(each)](each)
+        for item in value:
+            yield from _LINES[type(item)](item)
     else:
         yield _table(value)
 
@@ -255,12 +255,12 @@ def _table(rows: Sequence[Any]) -> RenderableType:
     """Return rows as a table without empty columns."""
     names = [field.name for field in fields(rows[0])]
     cells = {name: [format_cell(name, getattr(row, name)) for row in rows] for name in names}
-    kept = [name for name in names if any(cells[name])]
-    numbers = {
-        name for name in kept if isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
-    }
-    columns = [Column(name, name in numbers, None if name in numbers else 12) for name in kept]
-    return make_table(columns, list(zip(*(cells[name] for name in kept), strict=True)))
+    filled = [name for name in names if any(cells[name])]
+    columns = []
+    for name in filled:
+        is_number = isinstance(getattr(rows[0], name), (int, float)) and not name.endswith(_TIME_SUFFIXES)
+        columns.append(Column(name, is_number, None if is_number else 12))
+    return make_table(columns, list(zip(*(cells[name] for name in filled), strict=True)))
 
 
 def copy_version(folder: Path, given: str) -> tuple[str, str]:

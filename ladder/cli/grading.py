@@ -219,26 +219,26 @@ def show(
     as_json: bool,
 ) -> None:
     """Print grades as CSV, with the measured values, lateness and reasons."""
-    if sum(each is not None for each in (final, deadline, release)) > 1:
+    if [final, deadline, release].count(None) < 2:
         usage_error("--final, --deadline and --release can't be combined.\nGive one of them.")
     with open_ladder_or_exit(folder) as ladder:
         if release is None:
-            current = grading.get_grades(ladder, actor, final, deadline)
+            page = grading.get_grades(ladder, actor, final, deadline)
         else:
             with ladder.database.read() as connection:
-                current = grading.get_published_grades(connection, release).grades
+                page = grading.get_published_grades(connection, release).grades
     if login is None:
-        _print_grades(folder, current, form, as_json)
+        _print_grades(folder, page, form, as_json)
         return
-    grade = next((grade for grade in current.grades if grade.user.login == login), None)
+    grade = next((grade for grade in page.grades if grade.user.login == login), None)
     if grade is None:
         usage_error(f'the ladder has no user "{login}" with a grade.\nList its users: arena ladder users list {folder}')
     if grade.open_until is not None:
-        print_note(grading.describe_open_grades(replace(current, grades=(grade,))))
+        print_note(grading.describe_open_grades(replace(page, grades=(grade,))))
     if as_json:
         print_json(grade)
     elif release is None or grade.open_until is None:
-        _print_grade(current, grade)
+        _print_grade(page, grade)
 
 
 @grades.command("release")

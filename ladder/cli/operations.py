@@ -227,10 +227,7 @@ def run(
             exported = RunnerMetrics(service)
             with nullcontext() if metrics is None else serve_metrics(exported.registry, metrics) as url:
                 log.info(f"running {folder} as process {os.getpid()}{f', metrics at {url}' if url else ''}")
-                if others := service.other_runners():
-                    text = f"other runners play this ladder, too: {', '.join(others)}"
-                    advice = "with SQLite they wait for each other's writes; PostgreSQL is made for several runners"
-                    log.info(text) if ladder.database.sqlite is None else log.warn(f"{text}; {advice}")
+                _log_other_runners(service, log)
                 asked = _stop_on_signal(service)
                 try:
                     status = _run_to_end(
@@ -243,6 +240,17 @@ def run(
     sys.exit(status)
 
 
+def _log_other_runners(service: LadderRunner, log: Journal) -> None:
+    others = service.other_runners()
+    if not others:
+        return
+    text = f"other runners play this ladder, too: {', '.join(others)}"
+    if service.ladder.database.sqlite is None:
+        log.info(text)
+    else:
+        log.warn(f"{text}; with SQLite they wait for each other's writes; PostgreSQL is made for several runners")
+
+
 def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Path | None) -> Tls | None:
     """Return the files of a cluster's certificates. Exits with 2 if some are missing."""
     paths = (ca, cert, key)
@@ -250,8 +258,10 @@ def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Pa
         usage_error(
             "--tls-ca, --tls-cert and --tls-key work only with --scheduler.\nAdd --scheduler, or leave them out."
         )
+    if not any(paths):
+        return None
     if ca is None or cert is None or key is None:
-        return usage_error("TLS requires --tls-ca, --tls-cert and --tls-key.\nGive all three.") if any(paths) else None
+        usage_error("TLS requires --tls-ca, --tls-cert and --tls-key.\nGive all three.")
     return Tls(ca, cert, key)
 
 
@@ -281,22 +291,29 @@ def _run_to_end(
     asked: Callable[[], bool],
     alone: bool,
 ) -> int:
-    """Run the service to its end; return the exit code. `alone`: no other machine plays."""
-    played, in_vain, failed, said = 0, 0, False, False
-    reason: str | None = None  # no match is played
+    """Run the service to its end; return the exit code.
 
-    def line() -> str:
+    asked: returns whether a signal came. alone: no other machine plays.
+    """
+    played = failed_in_row = 0
+    has_failed = has_announced_stop = False
+    idle_reason: str | None = None  # why no match can be played
+
+    def describe_progress() -> str:
         games = format_count(played * service.ladder.play.match_games, "game")
         return f"{format_count(played, 'match', 'es')}, {games}; {service.summary()}"
 
-    def live() -> RenderableType:
-        return Text(line())
+    def draw_progress() -> RenderableType:
+        return Text(describe_progress())
 
-    with show_progress(live, line, say=log.info, say_s=STATUS_S) as redraw, closing(service.events()) as events:
+    with (
+        show_progress(draw_progress, describe_progress, say=log.info, say_s=STATUS_S) as redraw,
+        closing(service.events()) as events,
+    ):
         for event in events:
             metrics.count(event)
-            if asked() and not said:
-                said = True
+            if asked() and not has_announced_stop:
+                has_announced_stop = True
                 log.info("stopping after the matches in progress; send the signal again to stop immediately")
             _log_event(event, log, verbose)
             if as_json and not isinstance(event, Idle):
@@ -304,24 +321,25 @@ def _run_to_end(
                 print_json(runner_events.RunnerEventEntry(kind, service.ladder.clock(), event))
             match event:
                 case runner_events.MatchFinished(new=new):
-                    played, in_vain = played + new, 0
+                    played += new
+                    failed_in_row = 0
                 case runner_events.CheckFinished():
-                    in_vain = 0
-                case runner_events.WorkerRefused() if alone and not failed:
-                    failed = True
+                    failed_in_row = 0
+                case runner_events.WorkerRefused() if alone and not has_failed:
+                    has_failed = True
                     service.stop()
                 case runner_events.AttemptFailed() | runner_events.WorkerRefused():
-                    in_vain += 1
+                    failed_in_row += 1
                 case Idle() if not service.queue.running and service.queue.empty:
-                    before, reason = reason, service.queue.no_match_reason()
-                    if reason not in (None, before):
-                        log.warn(f"no matches can be played: {reason}")
+                    old_reason, idle_reason = idle_reason, service.queue.no_match_reason()
+                    if idle_reason not in (None, old_reason):
+                        log.warn(f"no matches can be played: {idle_reason}")
             redraw()
-            if in_vain >= MAX_FAILED_ATTEMPTS and not failed:
-                failed = True
+            if failed_in_row >= MAX_FAILED_ATTEMPTS and not has_failed:
+                has_failed = True
                 log.error(f"stopping: {MAX_FAILED_ATTEMPTS} attempts failed in a row on this machine; run arena doctor")
                 service.stop()
-    return 1 if failed else 0
+    return 1 if has_failed else 0
 
 
 def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -> None:
@@ -331,21 +349,21 @@ def _log_event(event: runner_events.RunnerUpdate, log: Journal, verbose: bool) -
             log.info("finished" if new else "was finished before", match=id)
         case runner_events.CheckFinished(version_ref, reason, plays):
             state = "and active" if plays else "but not active: the bot is disabled or has a newer version"
-            fit = f"accepted, {state}"
-            log.info(fit if reason is None else f"rejected: {reason}", version=version_ref)
-        case runner_events.VersionAutoDisabled(version_ref, why):
-            log.warn(f"auto-disabled: {why}", version=version_ref)
+            result = f"accepted, {state}" if reason is None else f"rejected: {reason}"
+            log.info(result, version=version_ref)
+        case runner_events.VersionAutoDisabled(version_ref, reason):
+            log.warn(f"auto-disabled: {reason}", version=version_ref)
         case runner_events.AttemptFailed(id, is_check, reason, abandoned):
-            what = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
-            log.warn(what, **{"check" if is_check else "match": id})
+            text = f"attempt failed{', abandoned' if abandoned else ''}: {reason}"
+            log.warn(text, **{"check" if is_check else "match": id})
         case runner_events.WorkerRefused(reason):
             log.warn(f"a worker refused to start: {reason}")
         case runner_events.WorkerExcluded(worker, reason):
             log.warn(f"excluded from matches: {reason}", worker=worker)
-        case runner_events.DependencyLost(what):
-            log.warn(what)
-        case runner_events.DependencyRestored(what):
-            log.info(what)
+        case runner_events.DependencyLost(text):
+            log.warn(text)
+        case runner_events.DependencyRestored(text):
+            log.info(text)
         case runner_events.ClockBehind(seconds):
             log.warn(
                 f"this machine's clock is {seconds:.0f} s behind the database's newest entry; run arena ladder doctor"

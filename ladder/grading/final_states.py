@@ -1,7 +1,6 @@
 """Show finals: their progress and, once revealed, their results and keys."""
 
-from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -95,41 +94,47 @@ def list_suspended(connection: Connection) -> set[int]:
 def summarize_final(connection: Connection, final: store.Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
     """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
     matches = store.list_final_matches(connection, final.id)
-    causes = Counter(match.outcome for match in matches if match.status == store.ENDED)
-    shown = [match.id for match in matches if match.outcome == store.PLAYED and final.shows_results]
+    played = [match for match in matches if match.status == store.ENDED and match.outcome == store.PLAYED]
+    abandoned = [match for match in matches if match.status == store.ENDED and match.outcome != store.PLAYED]
+    pending = len(matches) - len(played) - len(abandoned)
+    featured_match = max((match.id for match in played), default=None) if final.shows_results else None
+    interval_s = store.find_match_interval(connection) if pending else None
     versions = store.get_versions_by_id(connection, final.versions)
     suspended = list_suspended(connection)
-    champion = next((each for each in versions if each.id == final.champion and each.owner_id not in suspended), None)
-    pending = sum(match.status != store.ENDED for match in matches)
-    state = "revealed" if final.revealed else "complete" if not pending else "playing"
-    if pending and final.extra_rounds:
-        state = DECIDING
-    elif pending == len(matches):
-        state = "queued"
     sees_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host
-    interval_s = store.find_match_interval(connection) if pending else None
-    return FinalState(
+    state = FinalState(
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
         versions=tuple(version.version_ref for version in versions),
         games_per_version=final.games_per_version,
         matches=len(matches),
-        played=causes[store.PLAYED],
+        played=len(played),
         pending=pending,
-        state=state,
+        state=_name_state(final, pending, len(matches)),
         remaining_s=None if interval_s is None else interval_s * pending,
         abandoned=tuple(
-            (match.id, (match.reason if sees_reason else None) or str(match.outcome))
-            for match in matches
-            if match.status == store.ENDED and match.outcome != store.PLAYED
+            (match.id, (match.reason if sees_reason else None) or str(match.outcome)) for match in abandoned
         ),
         is_open=final.is_open,
         deadline_at=final.deadline_at,
-        void=tuple(match.id for match in matches if match.outcome == store.PLAYED and not match.is_rated),
+        void=tuple(match.id for match in played if not match.is_rated),
         extra_rounds=len(final.extra_rounds),
         max_extra_rounds=final.max_extra_rounds,
-        featured_match=max(shown, default=None),
-        champion=None if champion is None else champion.version_ref,
-        champion_owner=None if champion is None else name_owner(champion, viewer),
+        featured_match=featured_match,
     )
+    for version in versions:
+        if version.id == final.champion and version.owner_id not in suspended:
+            return replace(state, champion=version.version_ref, champion_owner=name_owner(version, viewer))
+    return state
+
+
+def _name_state(final: store.Final, pending: int, matches: int) -> str:
+    """Return the name of a final's state. pending: how many of its matches haven't ended."""
+    if pending and final.extra_rounds:
+        return DECIDING
+    if pending == matches:
+        return "queued"
+    if final.revealed:
+        return "revealed"
+    return "playing" if pending else "complete"

@@ -12,13 +12,12 @@ import os
 import re
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from threading import Lock
 
 from sqlalchemy import Connection
 
@@ -39,7 +38,7 @@ from ladder.grading.final_states import (
 )
 from ladder.ladder import Ladder, transaction
 from ladder.permissions import STAFF_VIEWER, Viewer
-from ladder.settings import Deadline, LadderError
+from ladder.settings import Deadline, LadderError, LadderSettings
 from ladder.standings import Evaluation, evaluate_versions, standings_for_reader
 from ladder.standings.computation import Standings, StandingsRow
 from ladder.view_context import ViewContext
@@ -115,40 +114,59 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     settings, now = ladder.settings, ladder.clock()
     with ladder.database.read() as connection:
         if deadline is None:
-            used = {final.deadline_at for final in store.all_finals(connection)}
-            open_ones = [each for each in settings.deadlines if each.at.timestamp() not in used]
-            open_ones.sort(key=lambda each: (each.closes >= now, abs(each.closes - now)))
-            deadline = open_ones[0].name if open_ones else ""
+            deadline = _propose_deadline(connection, settings, now)
         due = settings.deadline(deadline) if deadline else None
         versions = deadlines.deadline_versions(connection, settings, due)
         open_to = deadlines.describe_extended_users(connection, settings, due, now)
         problem = deadlines.find_check_problem(connection, settings, due, now, ladder.path)
         interval_s = store.find_match_interval(connection)
-    matches = 0
     versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
+    matches = 0
     try:
         matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
     except LadderError as error:
         problem = problem or str(error)
-    bots = {version.name for version in versions}
     warnings = [f"The final doesn't wait for extensions: {open_to}. {_EXTENDED}"] if open_to else []
-    if due is not None and due.closes <= now < (last := deadlines.effective_deadline(settings, due).last):
-        late = deadlines.format_deadline_time(last, due)
-        warnings.append(
-            f"The final doesn't wait for late submissions, which users without a version may make until {late}."
-        )
+    warnings += _warn_of_late_submissions(settings, due, now)
     if left_out:
         warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")
-    for each in settings.baselines:
-        if each.beats is not None and each.beats not in bots:
-            warnings.append(f"The baseline \"{each.name}\" can't be met: {each.beats} doesn't play in this final.")
-        if each.min_games is not None and each.min_games > games:
-            warnings.append(
-                f'The baseline "{each.name}" may not be met: it needs {format_count(each.min_games, "game")}.'
-            )
+    warnings += _warn_of_baselines(settings, {version.name for version in versions}, games)
     duration_s = None if interval_s is None else interval_s * matches
     version_refs = tuple(version.version_ref for version in versions)
     return FinalPreview(deadline, games, version_refs, matches, duration_s, problem, tuple(warnings))
+
+
+def _propose_deadline(connection: Connection, settings: LadderSettings, now: float) -> str:
+    """Return the name of the last deadline that is over and has no final, else of the next one; "" without one."""
+    used = {final.deadline_at for final in store.all_finals(connection)}
+    unused = [deadline for deadline in settings.deadlines if deadline.at.timestamp() not in used]
+    nearest = min(unused, key=lambda deadline: (deadline.closes >= now, abs(deadline.closes - now)), default=None)
+    return "" if nearest is None else nearest.name
+
+
+def _warn_of_late_submissions(settings: LadderSettings, due: Deadline | None, now: float) -> list[str]:
+    """Return a warning while late versions of a deadline, which is over, may still come."""
+    if due is None:
+        return []
+    last = deadlines.effective_deadline(settings, due).last
+    if not due.closes <= now < last:
+        return []
+    late = deadlines.format_deadline_time(last, due)
+    return [f"The final doesn't wait for late submissions, which users without a version may make until {late}."]
+
+
+def _warn_of_baselines(settings: LadderSettings, bots: Collection[str], games: int) -> list[str]:
+    """Return a warning for each baseline that the final of these bots, with `games` of each, can't or may not meet."""
+    warnings = []
+    for baseline in settings.baselines:
+        if baseline.beats is not None and baseline.beats not in bots:
+            warnings.append(
+                f"The baseline \"{baseline.name}\" can't be met: {baseline.beats} doesn't play in this final."
+            )
+        if baseline.min_games is not None and baseline.min_games > games:
+            needed = format_count(baseline.min_games, "game")
+            warnings.append(f'The baseline "{baseline.name}" may not be met: it needs {needed}.')
+    return warnings
 
 
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
@@ -165,31 +183,35 @@ def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalSt
     final = store.find_final(context.connection, name)
     if final is None:
         return None
-    state = replace(
-        summarize_final(context.connection, final, context.viewer), isolated=context.isolated, revision=context.revision
-    )
+    state = summarize_final(context.connection, final, context.viewer)
+    state = replace(state, isolated=context.isolated, revision=context.revision)
     state = _add_due_round(ladder, context.connection, state)
     if not final.shows_results:
         return state
-    measured = _evaluate_final(ladder, context.connection, final)
-    standings = standings_for_reader(context, _rank_participants(measured.standings))
+    evaluation = _evaluate_final(ladder, context.connection, final)
+    standings = standings_for_reader(context, _rank_participants(evaluation.standings))
     state = replace(state, standings=standings)
-    if not final.revealed:
-        return state
+    return _add_podium(context, final, state, standings) if final.revealed else state
+
+
+def _add_podium(context: ViewContext, final: store.Final, state: FinalState, standings: Standings) -> FinalState:
+    """Return a revealed final's state with its podium, and the matches that decided between the first two."""
     best = _list_podium(context.connection, standings)
-    podium, owners = tuple(row for row, _ in best), tuple(name_owner(version, context.viewer) for _, version in best)
-    decisive: list[int] = []
-    if len(podium) > 1:
-        decisive = store.list_decisive_matches(context.connection, final.id, podium[0].version, podium[1].version)
-    return replace(state, podium=podium, podium_owners=owners, decisive_matches=tuple(decisive))
+    rows = tuple(row for row, _ in best)
+    owners = tuple(name_owner(version, context.viewer) for _, version in best)
+    decisive: Sequence[int] = ()
+    if len(rows) > 1:
+        first, second = rows[0].version, rows[1].version
+        decisive = store.list_decisive_matches(context.connection, final.id, first, second)
+    return replace(state, podium=rows, podium_owners=owners, decisive_matches=tuple(decisive))
 
 
 def list_final_states(
     ladder: Ladder, context: ViewContext, after: str | None = None, limit: int | None = None
 ) -> FinalList:
     """Return up to `limit` finals after the one named `after`, without their standings."""
-    found = list_finals(context, after, limit)
-    return replace(found, items=tuple(_add_due_round(ladder, context.connection, each) for each in found.items))
+    page = list_finals(context, after, limit)
+    return replace(page, items=tuple(_add_due_round(ladder, context.connection, state) for state in page.items))
 
 
 def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) -> FinalState:
@@ -199,22 +221,17 @@ def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) ->
     return replace(state, state=DECIDING) if is_due else state
 
 
-_evaluations: dict[tuple[Path, int], tuple[object, Evaluation]] = {}  # by final, of these matches
-_evaluating = Lock()
-
-
 def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) -> Evaluation:
     """Return a final's results, while it is played of each hundredth part of its matches, since pages ask often."""
     matches = store.list_final_matches(connection, final.id)
-    rated: object = [match.id for match in matches if match.is_rated]
+    state: object = [match.id for match in matches if match.is_rated]
     if any(match.outcome is None for match in matches):
-        rated = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
-    with _evaluating:
-        known, measured = _evaluations.get((ladder.path, final.id), (None, None))
-        if measured is None or known != rated:
-            measured = evaluate_versions(ladder, connection, _versions(connection, final), final.id)
-            _evaluations[ladder.path, final.id] = rated, measured
-    return measured
+        state = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
+    return ladder.results.get_or_compute(
+        ("final", final.id),
+        state,
+        lambda: evaluate_versions(ladder, connection, _list_versions(connection, final), final.id),
+    )
 
 
 def _rank_participants(standings: Standings) -> Standings:
@@ -267,14 +284,16 @@ def _plan_extra_round(
         return final, []
     rows = _rank_participants(_evaluate_final(ladder, connection, final).standings).items
     tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
+    if len(tied) < 2:
+        return final, []
     order = [*tied, *(row for row in rows if row not in tied)]
-    versions = _versions(connection, final)
-    for count in range(len(tied), len(rows) + 1 if len(tied) > 1 else 0):
+    versions = _list_versions(connection, final)
+    for count in range(len(tied), len(rows) + 1):
         bots = tuple(sorted(final.versions.index(row.version) for row in order[:count]))
         extended = replace(final, extra_rounds=(*final.extra_rounds, bots))
         with suppress(ValueError):  # too few owners
-            tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
-            return extended, [[final.versions[bot] for bot in table.bots] for table in tables]
+            new_tables = _plan_of(ladder, extended, versions).plan().tables[len(matches) :]
+            return extended, [[final.versions[bot] for bot in table.bots] for table in new_tables]
     return final, []
 
 
@@ -304,7 +323,7 @@ def reveal_final_results(
     extend_finals(ladder)
     with ladder.database.read() as connection:
         ended = _get_ended_final(connection, name, ladder.path)
-        measured = evaluate_versions(ladder, connection, _versions(connection, ended), ended.id)
+        measured = evaluate_versions(ladder, connection, _list_versions(connection, ended), ended.id)
         podium = _list_podium(connection, measured.standings)
     if not (ended.revealed or viewer.can("final:create")):
         raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
@@ -347,24 +366,33 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
                 f"the final {name} isn't revealed yet.\nReveal it: arena ladder final reveal {ladder.path} {name}"
             )
         matches = store.list_final_matches(connection, final.id)
-        planned = _plan_of(ladder, final, _versions(connection, final), [match.id for match in matches])
+        planned = _plan_of(ladder, final, _list_versions(connection, final), [match.id for match in matches])
     make_empty_folder(folder, "--out DIR")
-    records = folder / "records"
-    records.mkdir()
-    missing = []
-    with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
-        for match in matches:
-            text = store.find_record(connection, match.id)
-            if text is None:
-                missing.append(match.plan_index)
-            else:
-                (records / record_file_name(match.plan_index)).write_text(text, encoding="utf-8")
-                results.writelines(result.to_line() for result in game_results(read_record(text)))
+    missing = _write_records(ladder, {match.id: match.plan_index for match in matches}, folder)
     count = len(matches) - len(missing)
     ending = {"ended": count, "abandoned": missing}
     (folder / "final.json").write_text(json.dumps(planned.to_json() | ending, indent=2) + "\n", "utf-8")
     shutil.copyfile(get_commitment_file(ladder, name), folder / "published.txt")
     return count
+
+
+def _write_records(ladder: Ladder, plan_indices: Mapping[int, int], folder: Path) -> list[int]:
+    """Write the records of a final, and results.jsonl, into a folder; return the plan indices of missing records.
+
+    plan_indices: by match id, in the order of the plan.
+    """
+    records = folder / "records"
+    records.mkdir()
+    missing = []
+    with ladder.database.read() as connection, (folder / "results.jsonl").open("x", encoding="utf-8") as results:
+        for match, plan_index in plan_indices.items():
+            text = store.find_record(connection, match)
+            if text is None:
+                missing.append(plan_index)
+                continue
+            (records / record_file_name(plan_index)).write_text(text, encoding="utf-8")
+            results.writelines(result.to_line() for result in game_results(read_record(text)))
+    return missing
 
 
 def number_owners(versions: Sequence[store.Version]) -> list[int]:
@@ -373,8 +401,8 @@ def number_owners(versions: Sequence[store.Version]) -> list[int]:
     Reference bots have different numbers.
     """
     parties = [("bot", version.bot) if version.is_reference else ("owner", version.party) for version in versions]
-    numbers = {who: number for number, who in enumerate(dict.fromkeys(parties))}
-    return [numbers[who] for who in parties]
+    numbers = {party: number for number, party in enumerate(dict.fromkeys(parties))}
+    return [numbers[party] for party in parties]
 
 
 def get_commitment_file(ladder: Ladder, name: str) -> Path:
@@ -421,8 +449,8 @@ def _leave_out_surplus(
             if max(counts.values(), default=0) < 2:
                 return list(versions), []  # _plan_tables says why these can't play
             largest = max(counts, key=lambda number: counts[number])
-            surplus = max((version.bot, at) for at, version in enumerate(playing) if numbers[at] == largest)[1]
-            left_out.append(playing.pop(surplus))
+            indices = [index for index, number in enumerate(numbers) if number == largest]
+            left_out.append(playing.pop(max(indices, key=lambda index: (playing[index].bot, index))))
 
 
 def _describe_left_out(versions: Sequence[store.Version]) -> str:
@@ -440,13 +468,12 @@ def _plan_tables(
     try:
         return planned, [table.bots for table in planned.plan().tables]
     except ValueError as error:
-        [(most, _)] = Counter(final.owner_groups).most_common(1)
-        theirs = ", ".join(
-            version.version_ref for version, owner in zip(versions, final.owner_groups, strict=True) if owner == most
-        )
+        [(largest, _)] = Counter(final.owner_groups).most_common(1)
+        owned = zip(versions, final.owner_groups, strict=True)
+        version_refs = ", ".join(version.version_ref for version, group in owned if group == largest)
         raise LadderError(
-            f"these {len(versions)} versions can't play a final: {error}.\n"
-            f"Bots of one owner or team never meet: {escape_control(theirs)}. Disable one, or wait for other bots."
+            f"these {len(versions)} versions can't play a final: {error}.\nBots of one owner or team never meet: "
+            f"{escape_control(version_refs)}. Disable one, or wait for other bots."
         ) from None
 
 
@@ -536,5 +563,5 @@ def _get_ended_final(connection: Connection, name: str, folder: Path) -> store.F
     return final
 
 
-def _versions(connection: Connection, final: store.Final) -> list[store.Version]:
+def _list_versions(connection: Connection, final: store.Final) -> list[store.Version]:
     return [store.get_version_by_id(connection, version) for version in final.versions]

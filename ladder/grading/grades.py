@@ -15,13 +15,7 @@ from ladder import store
 from ladder.grading.baselines import describe_baseline_result, evaluate_baseline, failed_baseline_result
 from ladder.grading.finals import reveal_final_results
 from ladder.grading.gradebook import Grade, Grades
-from ladder.grading.grading_inputs import (
-    CandidateVersion,
-    EarlierMeasurement,
-    GradingInputs,
-    UserGradingInputs,
-    collect_grading_inputs,
-)
+from ladder.grading.grading_inputs import CandidateVersion, GradingInputs, UserGradingInputs, collect_grading_inputs
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
@@ -69,30 +63,31 @@ def compute_grades_from(ladder: Ladder, connection: Connection, inputs: GradingI
     """Compute grades from stored inputs; the result is always exactly the same."""
     versions = {version.id: version for version in store.get_versions_by_id(connection, inputs.chosen)}
 
-    def measure(each: GradingInputs | EarlierMeasurement) -> tuple[Evaluation, dict[str, store.Version]]:
-        chosen = store.get_versions_by_id(connection, each.chosen)
-        fit = store.get_versions_by_id(connection, each.fit)
-        measured = evaluate_versions(ladder, connection, chosen, inputs.final, fit, each.moment)
-        return measured, {version.name: version for version in chosen}
+    results: dict[int, tuple[Evaluation, dict[str, store.Version]]] = {}  # by version, with the compared ones by name
+    games = 0  # of the newest measurement, which is the last one
+    for measurement in inputs.list_measurements():
+        chosen = store.get_versions_by_id(connection, measurement.chosen)
+        fit = store.get_versions_by_id(connection, measurement.fit)
+        measured = evaluate_versions(ladder, connection, chosen, inputs.final, fit, measurement.moment)
+        results |= dict.fromkeys(measurement.versions, (measured, {version.name: version for version in chosen}))
+        games = measured.standings.games
 
-    newest = measure(inputs)
-    results = dict.fromkeys(inputs.chosen, newest)
-    for each in inputs.earlier:
-        results |= dict.fromkeys(each.versions, measure(each))
-    rows = tuple(
-        max(
-            (
-                _make_grade(user_inputs, each, versions[each.version], inputs, *results[each.version])
-                for each in user_inputs.candidates
-            ),
+    def choose_grade(user_inputs: UserGradingInputs) -> Grade:
+        """Return the best grade of a user's candidates, by points, then by the adjusted win rate."""
+        grades = (
+            _make_grade(user_inputs, candidate, versions[candidate.version], inputs, *results[candidate.version])
+            for candidate in user_inputs.candidates
+        )
+        return max(
+            grades,
             key=lambda grade: (grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0),
             default=_make_empty_grade(user_inputs, inputs),
         )
-        for user_inputs in inputs.people
-    )
+
     possible = sum(baseline.points for baseline in inputs.baselines)
-    names = tuple(each.name for each in inputs.baselines)
-    isolates, games = ladder.play.sandbox.isolates, newest[0].standings.games
+    names = tuple(baseline.name for baseline in inputs.baselines)
+    rows = tuple(map(choose_grade, inputs.people))
+    isolates = ladder.play.sandbox.isolates
     return Grades(inputs.title, inputs.scope, possible, names, rows, inputs.waiting, isolates, games)
 
 

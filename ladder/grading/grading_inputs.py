@@ -4,7 +4,7 @@ They are stored with a release, so that later changes don't affect it, and the s
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -56,16 +56,24 @@ class UserGradingInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierMeasurement:
-    """A measurement that still holds for `versions`: their own rated matches are the same since, or no longer count.
+class Measurement:
+    """A measurement of `versions`, among the graded ones. All are ids of versions, but for the moment.
 
-    chosen, fit, moment: as in `GradingInputs`.
+    chosen: the versions that are compared. fit: those whose matches enter. moment: limits the matches that count.
     """
 
     versions: tuple[int, ...]
     chosen: tuple[int, ...]
     fit: tuple[int, ...]
     moment: store.HistoryPoint
+
+    def restrict_to(self, versions: Iterable[int]) -> "Measurement":
+        """Return the same measurement, used for these versions only."""
+        return replace(self, versions=tuple(versions))
+
+    def digest_matches(self, connection: Connection) -> dict[int, tuple[int, int]]:
+        """Return a digest of each version's own rated matches then, as `store.digest_own_matches` does."""
+        return store.digest_own_matches(connection, self.versions, self.moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,13 @@ class GradingInputs:
     waiting: tuple[str, ...]
     moment: store.HistoryPoint
     rating_model: int = 1
-    earlier: tuple[EarlierMeasurement, ...] = ()
+    earlier: tuple[Measurement, ...] = ()
+
+    def list_measurements(self) -> tuple[Measurement, ...]:
+        """Return the earlier measurements, then the newest one, of all other graded versions."""
+        measured_earlier = {version for measurement in self.earlier for version in measurement.versions}
+        newest_versions = tuple(version for version in self.chosen if version not in measured_earlier)
+        return *self.earlier, Measurement(newest_versions, self.chosen, self.fit, self.moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +135,7 @@ class _GradingScope:
     """The versions that count for a final, for a deadline or now, and what applies to each user.
 
     limit: the deadline, also that of a final. due: None without a deadline. able: users that may submit, by id.
+    counting: the versions of each user, by id, without those of suspended users.
     """
 
     def __init__(
@@ -131,62 +146,91 @@ class _GradingScope:
         final: store.Final | None,
         limit: Deadline | None,
     ) -> None:
-        self.connection, self.now, self.final = connection, now, final
-        self.due: deadlines.DeadlineLookup | None = None
+        self.connection, self.settings, self.now, self.final = connection, settings, now, final
         if final is None:
+            self.limit = limit
             self.text = "now" if limit is None else f"deadline {limit.name}"
             self.chosen = deadlines.deadline_versions(connection, settings, limit)
             self.waiting = deadlines.pending_versions(connection, settings, limit, now)
-            teams_at = now if limit is None else limit.at.timestamp()
         else:
-            self.text, self.waiting = f"final {final.name}", []
-            teams_at = final.created_at if final.deadline_at is None else final.deadline_at
+            self.limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
+            self.text = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
-            limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
-            if limit is None and final.deadline_at is not None:  # the deadline in ladder.toml was changed
-                own = deadlines.PersonalDeadline(final.deadline_at, final.versions_until, final.versions_until)
-                self.due = lambda owner: own
-        if limit is not None:
-            self.due = deadlines.effective_deadlines(store.extensions_in_force(connection), settings, limit)
-        self.limit, self.teams = limit, store.teammates_at(connection, teams_at)
-        self.left = deadlines.remaining_late_days(connection, settings, "" if limit is None else limit.name)
-        everyone = store.all_users(connection)
-        self.owners = [owner for owner in everyone if not (owner.staff or owner.withdrawn or owner.waiting)]
-        suspended = {owner.id for owner in self.owners if owner.suspended}
-        self.able = {owner.id for owner in self.owners} - suspended
-        self.standing = defaultdict(list)
+            self.waiting = []
+        self.due = self._find_personal_deadlines()
+        teams_at = self.deadline_at
+        if teams_at is None:
+            teams_at = now if final is None else final.created_at
+        self.teams = store.teammates_at(connection, teams_at)
+        before = "" if self.limit is None else self.limit.name
+        self.late_days_left = deadlines.remaining_late_days(connection, settings, before)
+        users = store.all_users(connection)
+        self.owners = [user for user in users if not (user.staff or user.withdrawn or user.waiting)]
+        suspended = {user.id for user in self.owners if user.suspended}
+        self.able = {user.id for user in self.owners} - suspended
+        self.counting = defaultdict[int, list[store.Version]](list)
         for version in self.chosen:
             if not version.is_reference and version.owner_id not in suspended:
-                self.standing[version.owner_id].append(version)
+                self.counting[version.owner_id].append(version)
+
+    @property
+    def deadline_at(self) -> float | None:
+        """The common deadline, as Unix time; None without one."""
+        if self.limit is not None:
+            return self.limit.at.timestamp()
+        return None if self.final is None else self.final.deadline_at
+
+    def _find_personal_deadlines(self) -> deadlines.DeadlineLookup | None:
+        """Return the end of the deadline by user; None without a deadline."""
+        if self.limit is not None:
+            extensions = store.extensions_in_force(self.connection)
+            return deadlines.effective_deadlines(extensions, self.settings, self.limit)
+        if self.final is None or self.final.deadline_at is None:
+            return None
+        closes = self.final.versions_until  # the deadline in ladder.toml was changed
+        end = deadlines.PersonalDeadline(self.final.deadline_at, closes, closes)
+        return lambda owner: end
 
     def collect_user_inputs(self, owner: store.User) -> UserGradingInputs:
         """Return the candidate versions of a user and their team, with the user's deadline."""
-        due = self.due
-        own_due = None if due is None else due(owner.id)
+        own_due = None if self.due is None else self.due(owner.id)
         members = () if owner.suspended else sorted(self.teams.get(owner.id, {owner.id}))
         candidates = tuple(
-            _make_candidate(
-                version, None if due is None else due(version.owner_id), self.left[version.owner_id], member == owner.id
-            )
-            for member in members
-            for version in self.standing[member]
+            self._make_candidate(version, member == owner.id) for member in members for version in self.counting[member]
         )
-        ends: list[float] = []
-        if due is not None and not (self.final is not None and candidates):  # a final's versions are frozen
-            may = self.able.intersection(members)
-            ends = [due(each).closes if candidates else due(each).last for each in may]
-        extension, until = (None, self.now) if own_due is None else (own_due.extension, own_due.last)
-        spent = max((each.spent for each in candidates if each.own), default=0)
+        spent = max((candidate.spent for candidate in candidates if candidate.own), default=0)
+        nothing = ""
+        if not candidates:
+            until = self.now if own_due is None else own_due.last
+            nothing = _explain_missing_version(self.connection, owner, until, self.final)
+        extension = None if own_due is None else own_due.extension
         return UserGradingInputs(
             user=summarize_user(self.connection, owner, STAFF_VIEWER),
             candidates=candidates,
-            nothing="" if candidates else _explain_missing_version(self.connection, owner, until, self.final),
+            nothing=nothing,
             deadline_at=None if own_due is None else own_due.at,
             extended_until=None if extension is None else extension.extended_until,
             extended="" if own_due is None or self.limit is None else _extension_text(own_due, self.limit),
-            left=max(0, self.left[owner.id]) - spent,
-            open_until=max((end for end in ends if end > self.now), default=None),
+            left=max(0, self.late_days_left[owner.id]) - spent,
+            open_until=self._find_open_until(members, bool(candidates)),
         )
+
+    def _make_candidate(self, version: store.Version, own: bool) -> CandidateVersion:
+        if self.due is None:
+            return CandidateVersion(version.id, None, 0, 0, own)
+        due = self.due(version.owner_id)
+        spent = due.late_days_spent(version.received_at, self.late_days_left[version.owner_id])
+        hours_late = max(0.0, version.received_at - due.at) / 3600
+        return CandidateVersion(version.id, hours_late, due.days_late(version.received_at), spent, own)
+
+    def _find_open_until(self, members: Sequence[int], has_candidates: bool) -> float | None:
+        """Return until when a later version of one of these users may count instead, None if none may."""
+        is_frozen = self.final is not None and has_candidates  # a final's versions don't change
+        if self.due is None or is_frozen:
+            return None
+        dues = map(self.due, self.able.intersection(members))
+        ends = (due.closes if has_candidates else due.last for due in dues)
+        return max((end for end in ends if end > self.now), default=None)
 
 
 def collect_grading_inputs(
@@ -204,18 +248,15 @@ def collect_grading_inputs(
     require_baseline_bots(connection, settings.baselines)
     scope = _GradingScope(connection, settings, now, final, limit)
     moment = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
-    fit = tuple(version.id for version in store.accepted_versions(connection)) if final is None else ()
-    closed = () if final is not None else _list_closed_measurements(scope, fit, moment)
-    earlier = (
-        ()
-        if limit is None or final is not None
-        else _list_earlier_measurements(connection, settings, limit.name, moment, closed)
-    )
-    limit = scope.limit
+    fit: tuple[int, ...] = ()
+    earlier: tuple[Measurement, ...] = ()
+    if final is None:  # a final is measured by its own matches alone
+        fit = tuple(version.id for version in store.accepted_versions(connection))
+        earlier = _list_earlier_measurements(scope, fit, moment)
     return GradingInputs(
         title=settings.grades.gradebook_column,
         scope=scope.text,
-        deadline_at=limit.at.timestamp() if limit is not None else None if final is None else final.deadline_at,
+        deadline_at=scope.deadline_at,
         final=None if final is None else final.id,
         baselines=settings.baselines,
         penalty_percent_per_day=settings.lateness.penalty_percent_per_day,
@@ -230,77 +271,84 @@ def collect_grading_inputs(
     )
 
 
+def _list_earlier_measurements(
+    scope: _GradingScope, fit: tuple[int, ...], moment: store.HistoryPoint
+) -> tuple[Measurement, ...]:
+    """Return the measurements that the versions of a deadline keep; none without a deadline.
+
+    First those of its newest release that still hold, then the closed ones of the other versions.
+    """
+    if scope.limit is None:
+        return ()
+    closed = _list_closed_measurements(scope, fit, moment)
+    held = _list_held_measurements(scope, moment, closed)
+    held_versions = {version for measurement in held for version in measurement.versions}
+    others = [each.restrict_to(version for version in each.versions if version not in held_versions) for each in closed]
+    return tuple(measurement for measurement in (*held, *others) if measurement.versions)
+
+
 def _list_closed_measurements(
     scope: _GradingScope, fit: tuple[int, ...], moment: store.HistoryPoint
-) -> tuple[EarlierMeasurement, ...]:
+) -> list[Measurement]:
     """Return the measurements of versions whose hours after the deadline, or after its late days, are over.
 
     Each is among the versions whose hours ended by then, so that later ones don't change it.
     """
     if scope.due is None or scope.limit is None or scope.limit.measured_hours is None:
-        return ()
+        return []
     ends = {}
     for version in scope.chosen:
         due = scope.due(None if version.is_reference else version.owner_id)
         in_time = version.is_reference or version.received_at <= due.closes
         ends[version.id] = (due.closes if in_time else due.last) + 3600 * scope.limit.measured_hours
-    return tuple(
-        EarlierMeasurement(
-            tuple(version for version in ends if ends[version] == end),
-            tuple(version for version in ends if ends[version] <= end),
-            fit,
-            replace(moment, end_sequence=store.last_end_number(scope.connection, end)),
-        )
-        for end in sorted(set(ends.values()))
-        if end <= scope.now
-    )
+    measurements = []
+    for end in sorted(set(ends.values())):
+        if end <= scope.now:
+            versions = tuple(version for version in ends if ends[version] == end)
+            chosen = tuple(version for version in ends if ends[version] <= end)
+            end_moment = replace(moment, end_sequence=store.last_end_number(scope.connection, end))
+            measurements.append(Measurement(versions, chosen, fit, end_moment))
+    return measurements
 
 
-def _list_earlier_measurements(
-    connection: Connection,
-    settings: LadderSettings,
-    deadline: str,
-    moment: store.HistoryPoint,
-    closed: tuple[EarlierMeasurement, ...],
-) -> tuple[EarlierMeasurement, ...]:
-    """Return the measurements of the newest release of a deadline that still hold, then the closed ones of the others.
+def _list_held_measurements(
+    scope: _GradingScope, moment: store.HistoryPoint, closed: Iterable[Measurement]
+) -> list[Measurement]:
+    """Return the measurements of the newest release of the scope's deadline, each for the versions that it holds for.
 
-    A measurement holds for a version while its own matches are the same, and the bots of all baselines are in it.
+    It holds for a version while its own matches are the same, until the moment or that of its closed measurement, and
+    the bots of all baselines are in it.
     """
-    releases = [each for each in store.all_releases(connection) if each.scope == ("deadline", deadline)]
-    last = StoredRelease.of(releases[-1]).inputs if releases else None
-    if last is None or last.rating_model != RATING_MODEL:
-        return closed
-    measured_earlier = {version for each in last.earlier for version in each.versions}
-    measured_then = tuple(version for version in last.chosen if version not in measured_earlier)
-    required_bots = {each.beats for each in settings.baselines if each.beats is not None}
-    digests = store.digest_own_matches(connection, last.chosen, moment)
-    for each in closed:
-        digests = {version: digest for version, digest in digests.items() if version not in each.versions}
-        digests |= store.digest_own_matches(connection, each.versions, each.moment)
-    kept = []
-    for each in (*last.earlier, EarlierMeasurement(measured_then, last.chosen, last.fit, last.moment)):
-        names = {version.name for version in store.get_versions_by_id(connection, each.chosen)}
-        if required_bots <= names:
-            old = store.digest_own_matches(connection, each.versions, each.moment)
-            kept.append(_restrict(each, [id for id in each.versions if id in old and old[id] == digests.get(id)]))
-    done = {version for each in kept for version in each.versions}
-    kept += [_restrict(each, [version for version in each.versions if version not in done]) for each in closed]
-    return tuple(each for each in kept if each.versions)
+    connection = scope.connection
+    inputs = _find_released_inputs(connection, scope.text)
+    if inputs is None or inputs.rating_model != RATING_MODEL:
+        return []
+    digests = store.digest_own_matches(connection, inputs.chosen, moment)
+    for measurement in closed:
+        for version in measurement.versions:
+            digests.pop(version, None)
+        digests |= measurement.digest_matches(connection)
+    required_bots = {baseline.beats for baseline in scope.settings.baselines if baseline.beats is not None}
+    held = []
+    for measurement in inputs.list_measurements():
+        bots = {version.name for version in store.get_versions_by_id(connection, measurement.chosen)}
+        if required_bots <= bots:
+            old_digests = measurement.digest_matches(connection)
+            same = [version for version in measurement.versions if _is_same(version, old_digests, digests)]
+            held.append(measurement.restrict_to(same))
+    return held
 
 
-def _restrict(measurement: EarlierMeasurement, versions: Iterable[int]) -> EarlierMeasurement:
-    return replace(measurement, versions=tuple(versions))
+def _is_same(version: int, old: Mapping[int, object], new: Mapping[int, object]) -> bool:
+    return version in old and old[version] == new.get(version)
 
 
-def _make_candidate(
-    version: store.Version, due: deadlines.PersonalDeadline | None, left: int, own: bool
-) -> CandidateVersion:
-    if due is None:
-        return CandidateVersion(version.id, None, 0, 0, own)
-    hours_late = max(0.0, version.received_at - due.at) / 3600
-    days, spent = due.days_late(version.received_at), due.late_days_spent(version.received_at, left)
-    return CandidateVersion(version.id, hours_late, days, spent, own)
+def _find_released_inputs(connection: Connection, scope: str) -> GradingInputs | None:
+    """Return the inputs of the newest release of a scope, such as "deadline first"; None without one."""
+    for release in reversed(store.all_releases(connection)):
+        if " ".join(release.scope) == scope:
+            return StoredRelease.of(release).inputs
+    return None
 
 
 def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
@@ -313,27 +361,26 @@ def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
 def _explain_missing_version(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
     """Return the reason why no version of a user counts, by the newest one received until `until`, a Unix time."""
     bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
-    disabled = store.disabled_versions(connection)
     versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
-    in_time = sorted(
-        (version for version in versions if version.received_at <= until),
-        key=lambda version: (version.received_at, version.id),
-    )
     if not versions:
         return "no version was submitted"
+    in_time = [version for version in versions if version.received_at <= until]
     if not in_time:
         return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
-    last = in_time[-1]
-    out = store.lockout_reason(connection, owner)
-    if out is not None:
-        return escape_control(out)
-    if last.id in disabled:
-        return f"{escape_control(last.name)} is disabled: {escape_control(disabled[last.id])}"
-    if last.rejection_reason is not None:
-        return f"{escape_control(last.version_ref)} didn't pass its check: {escape_control(last.rejection_reason)}"
-    if final is not None and last.status == store.ACCEPTED:
-        late = "was submitted after the versions of the final {} were chosen"
-        why = late if last.received_at > final.created_at else "isn't among the versions of the final {}"
-        return f"{escape_control(last.version_ref)} {why.format(final.name)}"
-    state = "doesn't play" if last.status in (store.ACCEPTED, store.REJECTED) else "is queued for its check"
-    return f"{escape_control(last.version_ref)} {state}"
+    lockout = store.lockout_reason(connection, owner)
+    if lockout is not None:
+        return escape_control(lockout)
+    newest = max(in_time, key=lambda version: (version.received_at, version.id))
+    version_ref = escape_control(newest.version_ref)
+    disabled = store.disabled_versions(connection)
+    if newest.id in disabled:
+        return f"{escape_control(newest.name)} is disabled: {escape_control(disabled[newest.id])}"
+    if newest.rejection_reason is not None:
+        return f"{version_ref} didn't pass its check: {escape_control(newest.rejection_reason)}"
+    if newest.status not in (store.ACCEPTED, store.REJECTED):
+        return f"{version_ref} is queued for its check"
+    if final is None or newest.status == store.REJECTED:
+        return f"{version_ref} doesn't play"
+    if newest.received_at > final.created_at:
+        return f"{version_ref} was submitted after the versions of the final {final.name} were chosen"
+    return f"{version_ref} isn't among the versions of the final {final.name}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -47,7 +47,7 @@ class _Draft:
     """A release that isn't stored yet. same: the scopes whose grades it replaces."""
 
     release: store.Release
-    kept: StoredRelease
+    content: StoredRelease
     same: set[_Scope]
 
 
@@ -79,8 +79,8 @@ def _draft_release(
         _require_new_release(connection, name, same, reason)
         if deadline is not None:
             deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
-    kept = StoredRelease(reason or "released", *compute_grades(ladder, actor, final, deadline, moment=moment))
-    return _Draft(store.Release(name, of, at, actor, kept.to_json()), kept, same)
+    content = StoredRelease(reason or "released", *compute_grades(ladder, actor, final, deadline, moment=moment))
+    return _Draft(store.Release(name, of, at, actor, content.to_json()), content, same)
 
 
 def preview_release(
@@ -92,7 +92,7 @@ def preview_release(
     """
     draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline)
     with ladder.database.read() as connection:
-        return _publish(connection, draft.release, draft.kept), draft.kept.inputs.moment
+        return _publish(connection, draft.release, draft.content), draft.content.inputs.moment
 
 
 def release_grades(
@@ -113,7 +113,7 @@ def release_grades(
     name is taken or invalid, a reason is missing, or users may still submit.
     """
     draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline, moment=moment)
-    new, kept, grades = draft.release, draft.kept, draft.kept.grades
+    new, content, grades = draft.release, draft.content, draft.content.grades
     if not incomplete and (open_ones := describe_open_grades(grades)):
         hint = "Release" if grades.of_final else "Wait for them, or release"
         raise LadderError(f"{open_ones}.\n{hint} the other grades: --incomplete")
@@ -123,7 +123,7 @@ def release_grades(
             return  # ours, whose answer was lost
         _require_new_release(connection, name, draft.same, reason)
         store.insert_release(connection, new)
-        text = f"{name}, {grades.scope}: {kept.reason}"
+        text = f"{name}, {grades.scope}: {content.reason}"
         store.log_action(connection, store.AuditEntry(actor, "release", text, new.created_at))
 
     ladder.database.write(act)
@@ -132,13 +132,13 @@ def release_grades(
 
 
 def _require_new_release(connection: Connection, name: str, same: set[_Scope], reason: str | None) -> None:
-    known = store.all_releases(connection)
-    if any(each.name == name for each in known):
+    releases = store.all_releases(connection)
+    if any(release.name == name for release in releases):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
-    before = [each for each in known if each.scope in same]
-    if before and not reason:
+    earlier = [release for release in releases if release.scope in same]
+    if earlier and not reason:
         raise LadderError(
-            f'grades of the {" ".join(before[-1].scope)} were released before, as "{before[-1].name}".\n'
+            f'grades of the {" ".join(earlier[-1].scope)} were released before, as "{earlier[-1].name}".\n'
             "Give a reason, which all users see."
         )
 
@@ -151,23 +151,23 @@ def _list_same_scopes(connection: Connection, settings: LadderSettings, of: _Sco
 
 
 def _find(connection: Connection, name: str) -> store.Release:
-    known = store.all_releases(connection)
-    match = next((each for each in known if each.name == name), None)
-    if match is None:
-        names = ", ".join(each.name for each in known) or "none"
+    releases = {release.name: release for release in store.all_releases(connection)}
+    if name not in releases:
+        names = ", ".join(releases) or "none"
         raise LadderError(f'the ladder has no release "{escape_control(name)}".\nIts releases: {names}')
-    return match
+    return releases[name]
 
 
 def list_release_summaries(connection: Connection, viewer: Viewer = STAFF_VIEWER) -> tuple[ReleaseSummary, ...]:
     """Return the releases, the newest first. Only staff sees all their reasons."""
-    lines = (_line(each, StoredRelease.of(each), viewer) for each in store.all_releases(connection)[::-1])
-    return tuple(line if viewer.staff else replace(line, reason=None) for line in lines)
+    newest_first = reversed(store.all_releases(connection))
+    summaries = (_summarize_release(release, StoredRelease.of(release), viewer) for release in newest_first)
+    return tuple(summary if viewer.staff else replace(summary, reason=None) for summary in summaries)
 
 
-def _line(release: store.Release, kept: StoredRelease, viewer: Viewer) -> ReleaseSummary:
+def _summarize_release(release: store.Release, content: StoredRelease, viewer: Viewer) -> ReleaseSummary:
     return hide_fields(
-        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, kept.reason),
+        ReleaseSummary(release.name, " ".join(release.scope), release.created_at, release.created_by, content.reason),
         viewer,
     )
 
@@ -179,30 +179,39 @@ def get_published_grades(
 
     Raises LadderError if a release doesn't exist.
     """
-    found = _find(connection, name)
-    return _publish(connection, found, StoredRelease.of(found), viewer, since)
+    release = _find(connection, name)
+    return _publish(connection, release, StoredRelease.of(release), viewer, since)
 
 
 def _publish(
     connection: Connection,
     release: store.Release,
-    kept: StoredRelease,
+    content: StoredRelease,
     viewer: Viewer = STAFF_VIEWER,
     since: str | None = None,
 ) -> PublishedGrades:
     """Return a release, stored or not yet, as `get_published_grades` does."""
-    now, known = _logins_now(connection), store.all_releases(connection)
-    before = [
-        each for each in known[: known.index(release) if release in known else None] if each.scope == release.scope
-    ]
-    before = before[-1:] if since is None else [_find(connection, since)]
+    logins = _logins_now(connection)
+    previous = _find_previous(connection, release) if since is None else _find(connection, since)
     changes = None
-    if before:
-        changes = _compare_releases(connection, before[0], StoredRelease.of(before[0]), release, kept)
-        rows = tuple(row for row in changes.items if viewer.can("grades:read", now[row.user.login]))
+    if previous is not None:
+        changes = _compare_releases(connection, previous, StoredRelease.of(previous), release, content)
+        rows = tuple(row for row in changes.items if viewer.can("grades:read", logins[row.user.login]))
         changes = replace(changes, items=rows)
-    grades = tuple(grade for grade in kept.grades.grades if viewer.can("grades:read", now[grade.user.login]))
-    return PublishedGrades(_line(release, kept, viewer), replace(kept.grades, grades=grades), changes)
+    grades = tuple(grade for grade in content.grades.grades if viewer.can("grades:read", logins[grade.user.login]))
+    summary = _summarize_release(release, content, viewer)
+    return PublishedGrades(summary, replace(content.grades, grades=grades), changes)
+
+
+def _find_previous(connection: Connection, release: store.Release) -> store.Release | None:
+    """Return the newest release of the same scope before a release, which may not be stored yet; None without one."""
+    previous = None
+    for other in store.all_releases(connection):
+        if other == release:
+            break
+        if other.scope == release.scope:
+            previous = other
+    return previous
 
 
 def _logins_now(connection: Connection) -> dict[str | None, str]:
@@ -223,24 +232,29 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     Raises LadderError if the release doesn't exist or has another rating model.
     """
     with ladder.database.read() as connection:
-        kept = StoredRelease.of(_find(connection, name))
-        if kept.inputs.rating_model != RATING_MODEL:
+        stored = StoredRelease.of(_find(connection, name))
+        if stored.inputs.rating_model != RATING_MODEL:
             raise LadderError(
                 f'"{name}" was computed with the rating model of an older arena.\n'
                 "To compute it again, restore a backup with that arena: docs/howto/operate/upgrade.md"
             )
-        again = replace(kept, grades=compute_grades_from(ladder, connection, kept.inputs))
-    one, two = (json.loads(each.to_json())["grades"] for each in (kept, again))
-    differences = [
-        f"{key}: stored {one[key]}, recomputed {two[key]}" for key in one if key != "grades" and one[key] != two[key]
-    ]
-    for old, new in zip(one["grades"], two["grades"], strict=True):
-        differences += [
-            f"{old['user']['login']}, {key}: stored {old[key]}, recomputed {new[key]}"
-            for key in old
-            if old[key] != new[key] and (key, old[key]) != ("reason", store.ERASED)
-        ]
+        recomputed = replace(stored, grades=compute_grades_from(ladder, connection, stored.inputs))
+    old, new = (json.loads(content.to_json())["grades"] for content in (stored, recomputed))
+    old_grades, new_grades = old.pop("grades"), new.pop("grades")
+    differences = [f"{key}: {text}" for key, text in _list_differences(old, new)]
+    for old_grade, new_grade in zip(old_grades, new_grades, strict=True):
+        login = old_grade["user"]["login"]
+        if old_grade["reason"] == store.ERASED:
+            new_grade["reason"] = store.ERASED
+        differences += [f"{login}, {key}: {text}" for key, text in _list_differences(old_grade, new_grade)]
     return ReproducedRelease(name, not differences, tuple(differences))
+
+
+def _list_differences(stored: dict[str, Any], recomputed: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return (key, both values as text) for each key whose values differ."""
+    return [
+        (key, f"stored {stored[key]}, recomputed {recomputed[key]}") for key in stored if stored[key] != recomputed[key]
+    ]
 
 
 def _compare_releases(
@@ -258,12 +272,14 @@ def _compare_releases(
     old_inputs, new_inputs = by_login(before.inputs.people), by_login(after.inputs.people)
     rows = []
     for login in dict.fromkeys(chain(old_grades, new_grades)):
-        one, two = old_grades.get(login), new_grades.get(login)
-        had, has = (inputs[login].extended if login in inputs else "" for inputs in (old_inputs, new_inputs))
-        changes = tuple(_describe_owner_changes(one, two, had, has))
+        old_grade, new_grade = old_grades.get(login), new_grades.get(login)
+        old_extension = old_inputs[login].extended if login in old_inputs else ""
+        new_extension = new_inputs[login].extended if login in new_inputs else ""
+        changes = tuple(_describe_owner_changes(old_grade, new_grade, old_extension, new_extension))
         if changes:
-            user = (two or one).user  # type: ignore[union-attr]  # one of both has the login
-            old_points, new_points = (None if grade is None else grade.graded_points for grade in (one, two))
+            user = (new_grade or old_grade).user  # type: ignore[union-attr]  # one of both has the login
+            old_points = None if old_grade is None else old_grade.graded_points
+            new_points = None if new_grade is None else new_grade.graded_points
             rows.append(GradeChange(user, old_points, new_points, changes))
     return GradeChanges(old.name, new.name, tuple(_list_changes(connection, before, after)), tuple(rows))
 
@@ -273,11 +289,13 @@ def _list_changes(connection: Connection, before: StoredRelease, after: StoredRe
     old, new = before.inputs, after.inputs
     if old.scope != new.scope:
         yield f"grades of the {new.scope}, not of the {old.scope}"
-    had, has = ({each.name: each for each in inputs.baselines} for inputs in (old, new))
-    for name in dict.fromkeys(chain(had, has)):
-        if had.get(name) != has.get(name):
-            now, earlier = (describe_baseline(each.get(name)) for each in (has, had))
-            yield f'the baseline "{name}": now {now}, before {earlier}'
+    old_baselines = {baseline.name: baseline for baseline in old.baselines}
+    new_baselines = {baseline.name: baseline for baseline in new.baselines}
+    for name in dict.fromkeys(chain(old_baselines, new_baselines)):
+        old_baseline, new_baseline = old_baselines.get(name), new_baselines.get(name)
+        if old_baseline != new_baseline:
+            change = f"now {describe_baseline(new_baseline)}, before {describe_baseline(old_baseline)}"
+            yield f'the baseline "{name}": {change}'
     if old.penalty_percent_per_day != new.penalty_percent_per_day:
         yield f"{new.penalty_percent_per_day:g} % deducted a day, {old.penalty_percent_per_day:g} before"
     if old.max_penalty_percent != new.max_penalty_percent:
@@ -288,8 +306,9 @@ def _list_changes(connection: Connection, before: StoredRelease, after: StoredRe
         yield f"the deadline is {_time(new.deadline_at)}, {_time(old.deadline_at)} before"
     if before.grades.games != after.grades.games:
         yield f"{after.grades.games} games count, {before.grades.games} before"
-    void_before, void = (store.voided_matches(connection, inputs.moment.audit_id) for inputs in (old, new))
-    for label, matches in (("void since", void - void_before), ("no longer void", void_before - void)):
+    old_void = store.voided_matches(connection, old.moment.audit_id)
+    new_void = store.voided_matches(connection, new.moment.audit_id)
+    for label, matches in (("void since", new_void - old_void), ("no longer void", old_void - new_void)):
         if matches:
             yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
 
@@ -298,51 +317,57 @@ def _time(timestamp: float | None) -> str:
     return "none" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _describe_owner_changes(one: Grade | None, two: Grade | None, had: str, has: str) -> Iterator[str]:
-    """Yield the reasons why a user's grade has changed; nothing if it hasn't. had, has: the extension then and now."""
-    if one is None or two is None:
-        yield "new: had no grade before" if one is None else "removed: has no grade now"
-        return
-    if two.open_until is not None:
-        if one.open_until is None:
-            yield "may submit again: has no grade now"
-        return
-    if one.open_until is not None:
+def _describe_owner_changes(
+    old: Grade | None, new: Grade | None, old_extension: str, new_extension: str
+) -> Iterator[str]:
+    """Yield the reasons why a user's grade has changed; nothing if it hasn't. The extensions are texts, maybe empty."""
+    if new is None:
+        yield "removed: has no grade now"
+    elif old is None:
+        yield "new: had no grade before"
+    elif new.open_until is None:
+        yield from _describe_grade_changes(old, new, old_extension, new_extension)
+    elif old.open_until is None:
+        yield "may submit again: has no grade now"
+
+
+def _describe_grade_changes(old: Grade, new: Grade, old_extension: str, new_extension: str) -> Iterator[str]:
+    """Yield the changes of a grade that the user has now, as `_describe_owner_changes` does."""
+    if old.open_until is not None:
         yield "could still submit before"
-    if one.version != two.version:
-        yield f"{two.version or 'no version'} counts, {one.version or 'no version'} before"
-    if two.version is None and one.reason != two.reason:
-        yield f"{two.reason}; before: {one.reason}"
-    if one.version and two.version:
-        yield from _describe_baseline_changes(one, two)
-    if one.late_penalty != two.late_penalty:
-        yield f"{two.late_penalty:g} points deducted for lateness, {one.late_penalty:g} before"
-    if one.late_days_spent != two.late_days_spent:
-        yield f"{format_count(two.late_days_spent, 'late day')} spent, {one.late_days_spent} before"
-    if had != has:
-        yield f"{has or 'no extension'}; before: {had or 'no extension'}"
-    elif (
-        one.points_before_penalty != two.points_before_penalty
-        and one.version == two.version
-        and _passed(one) == _passed(two)
-    ):
+    if old.version != new.version:
+        yield f"{new.version or 'no version'} counts, {old.version or 'no version'} before"
+    if new.version is None and old.reason != new.reason:
+        yield f"{new.reason}; before: {old.reason}"
+    if old.version and new.version:
+        yield from _describe_baseline_changes(old, new)
+    if old.late_penalty != new.late_penalty:
+        yield f"{new.late_penalty:g} points deducted for lateness, {old.late_penalty:g} before"
+    if old.late_days_spent != new.late_days_spent:
+        yield f"{format_count(new.late_days_spent, 'late day')} spent, {old.late_days_spent} before"
+    has_same_passes = old.version == new.version and _passed(old) == _passed(new)
+    if old_extension != new_extension:
+        yield f"{new_extension or 'no extension'}; before: {old_extension or 'no extension'}"
+    elif has_same_passes and old.points_before_penalty != new.points_before_penalty:
         yield "the points of a passed baseline have changed"
 
 
-def _describe_baseline_changes(one: Grade, two: Grade) -> Iterator[str]:
+def _describe_baseline_changes(old_grade: Grade, new_grade: Grade) -> Iterator[str]:
     """Yield in words each baseline that is passed in only one of a user's two grades."""
-    had, has = ({each.baseline: each for each in grade.baselines} for grade in (one, two))
-    for name in dict.fromkeys(chain(has, had)):
-        old, new = had.get(name), has.get(name)
+    old_marks = {mark.baseline: mark for mark in old_grade.baselines}
+    new_marks = {mark.baseline: mark for mark in new_grade.baselines}
+    for name in dict.fromkeys(chain(new_marks, old_marks)):
+        old, new = old_marks.get(name), new_marks.get(name)
+        old_passed, new_passed = old is not None and old.passed, new is not None and new.passed
+        if old_passed == new_passed:
+            continue
         if new is None:
-            if old is not None and old.passed:
-                yield f"{name}: passed before, and no baseline any more"
+            yield f"{name}: passed before, and no baseline any more"
         elif old is None:
-            if new.passed:
-                yield f"{name}: passed, {new.explanation}; a new baseline"
-        elif old.passed != new.passed:
-            now, was = ("passed", "not passed") if new.passed else ("not passed", "passed")
-            yield f"{name}: {now}, {new.explanation}; before {was}, {old.explanation}"
+            yield f"{name}: passed, {new.explanation}; a new baseline"
+        else:
+            now, before = ("passed", "not passed") if new_passed else ("not passed", "passed")
+            yield f"{name}: {now}, {new.explanation}; before {before}, {old.explanation}"
 
 
 def _passed(grade: Grade) -> list[str]:

@@ -63,19 +63,23 @@ def find_collusion(
     if fit.posterior is None or not fit.win_rates.known:
         return ()
     sums = _PairSums(fit, fit.posterior, author)
-    given, together = sums.tail_probabilities(sums.style_variances())
+    one_way, together = sums.tail_probabilities(sums.style_variances())
     tests = TESTS_PER_PAIR * max(1, len(sums.matches))
     rows: list[CollusionFinding] = []
-    for kind, probabilities in enumerate((*given, together)):
+    for kind, probabilities in enumerate((*one_way, together)):
         for pair in np.flatnonzero(probabilities * tests < level):
             order = [1, 0] if kind == 1 else [0, 1]
-            one, other = sums.bots[pair, order].tolist()
-            won, fair = sums.wins[pair, order].tolist(), sums.expected[pair, order].tolist()
-            games, matches = int(sums.games[pair]), int(sums.matches[pair])
-            p = float(probabilities[pair] * tests)
-            rows.append(
-                CollusionFinding((one, other), kind < 2, games, matches, (won[0], won[1]), (fair[0], fair[1]), p)
+            first, second = order
+            finding = CollusionFinding(
+                bots=(int(sums.bots[pair, first]), int(sums.bots[pair, second])),
+                one_way=kind < 2,
+                games=int(sums.games[pair]),
+                matches=int(sums.matches[pair]),
+                wins=(float(sums.wins[pair, first]), float(sums.wins[pair, second])),
+                expected=(float(sums.expected[pair, first]), float(sums.expected[pair, second])),
+                p=float(probabilities[pair] * tests),
             )
+            rows.append(finding)
     return tuple(sorted(rows, key=lambda row: (row.p, row.bots)))
 
 
@@ -93,13 +97,13 @@ class _PairSums:
         self._decided = won.sum(1)
         self._names, self._size = names[tables], int(names.max()) + 1
         self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
-        one, other = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
-        known, places, count = np.unique((one * self._size + other).T, return_inverse=True, return_counts=True)
-        is_tested = (count >= MIN_PAIR_MATCHES) & (known // self._size != known % self._size)
+        first, second = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
+        keys, indices, counts = np.unique((first * self._size + second).T, return_inverse=True, return_counts=True)
+        is_tested = (counts >= MIN_PAIR_MATCHES) & (keys // self._size != keys % self._size)
         number = np.where(is_tested, np.cumsum(is_tested) - 1, -1)
-        self._places = number[places].reshape(len(self._seats), -1)  # (pairs of seats, M)
-        self.bots = np.stack([known[is_tested] // self._size, known[is_tested] % self._size], axis=1)
-        self.matches = count[is_tested]
+        self._places = number[indices].reshape(len(self._seats), -1)  # (pairs of seats, M)
+        self.bots = np.stack([keys[is_tested] // self._size, keys[is_tested] % self._size], axis=1)
+        self.matches = counts[is_tested]
         self.games = self._sum(lambda a, b: fit.matches.games)
         self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
         fair = self._chance * self._decided[:, None]

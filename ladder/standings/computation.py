@@ -186,24 +186,23 @@ def compute_standings(
     predecessors: by version, the one before it of the same bot, if their strengths are linked. forfeits, faults: by
     version. timestamp: Unix time. start: that of an earlier fit. ranks_references: they have ranks, too.
     """
-    place = {each.id: number for number, each in enumerate(contestants)}
-    active = [number for number, each in enumerate(contestants) if each.is_active]
+    index = {version.id: bot for bot, version in enumerate(contestants)}
+    active = [bot for bot, version in enumerate(contestants) if version.is_active]
+    references = [bot for bot in active if contestants[bot].is_reference]
     field = RatedField(
         bots=len(contestants),
-        predecessors={place[version]: place[before] for version, before in predecessors.items()},
-        anchors=[number for number in active if contestants[number].is_reference],
+        predecessors={index[version]: index[before] for version, before in predecessors.items()},
+        anchors=references,
         active=active,
-        unranked=[] if ranks_references else [number for number in active if contestants[number].is_reference],
+        unranked=[] if ranks_references else references,
     )
     fit = rating.rate(matches, field, start)
-    order = sorted(
-        active,
-        key=lambda number: (
-            not fit.strengths[number].games,
-            -round(fit.strengths[number].rating.value, _DIGITS),
-            contestants[number].version_ref,
-        ),
-    )
+
+    def make_sort_key(bot: int) -> tuple[bool, float, str]:
+        strength = fit.strengths[bot]
+        return not strength.games, -round(strength.rating.value, _DIGITS), contestants[bot].version_ref
+
+    order = sorted(active, key=make_sort_key)
     rows = (
         _make_row(position, contestants[bot], fit.strengths[bot], forfeits, faults)
         for position, bot in enumerate(order, 1)

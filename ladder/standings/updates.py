@@ -7,6 +7,7 @@ same. The results of rated matches are kept in memory as columns.
 `evaluate_versions` computes the standings of chosen versions from chosen matches, for finals and grades.
 """
 
+import math
 import time
 from array import array
 from collections import Counter, defaultdict
@@ -77,7 +78,7 @@ class StandingsUpdater:
     def __init__(self, ladder: "Ladder") -> None:
         self._ladder = ladder
         self._start: Floats | None = None
-        self._known: tuple[object, ...] | None = None
+        self._state: tuple[object, ...] | None = None  # what `standings` were computed from
         self._voids = 0
         self._findings: computation.CollusionReport | None = None
         self._style: computation.FieldStyle | None = None
@@ -93,59 +94,58 @@ class StandingsUpdater:
 
     def update(self) -> int:
         """Update and store the standings if matches or versions have changed; return their number of games."""
-        database, now = self._ladder.database, self._ladder.clock()
-
-        def read(connection: Connection) -> list[store.Version]:
-            voids = store.last_audit_id(connection, ("void", "unvoid"))
-            if voids != self._voids or self._incomplete:
-                self._seats = RatedResultColumns()
-                self._voids = voids
-            self._incomplete = True
-            for seats in store.rated_seats(connection, self._seats.ended):
-                self._seats.add(seats)
-            contestants = store.accepted_versions(connection)
-            self._incomplete = False
-            return contestants
-
-        contestants = database.read_with_retry(read)
-        known = (self._seats.ended, self._voids, tuple((each.id, each.is_active) for each in contestants))
-        if known != self._known or self.standings is None:
-            self._compute(contestants, now)
-            self._known = known
-            assert self.standings is not None
-            day, text = time.strftime("%Y-%m-%d", time.gmtime(now)), self.standings.to_json()
-            ended = self._seats.ended
-            points = [row.to_columns() for row in self.standings.items]
-            database.write(lambda connection: store.save_snapshot(connection, day, now, ended, text, points))
-        assert self.standings is not None
+        now = self._ladder.clock()
+        contestants = self._ladder.database.read_with_retry(self._read_new_results)
+        state = (self._seats.ended, self._voids, tuple((version.id, version.is_active) for version in contestants))
+        if state != self._state or self.standings is None:
+            self.standings = self._compute(contestants, now)
+            self._state = state
+            self._save(self.standings, now)
         return self.standings.games
 
-    def _compute(self, contestants: list[store.Version], now: float) -> None:
-        """Fit all matches of the contestants into `standings`. now: the time that the standings show.
+    def _read_new_results(self, connection: Connection) -> list[store.Version]:
+        """Read the results since the last call, or all if matches were voided since; return the accepted versions."""
+        voids = store.last_audit_id(connection, ("void", "unvoid"))
+        if voids != self._voids or self._incomplete:
+            self._seats = RatedResultColumns()
+            self._voids = voids
+        self._incomplete = True
+        for seats in store.rated_seats(connection, self._seats.ended):
+            self._seats.add(seats)
+        contestants = store.accepted_versions(connection)
+        self._incomplete = False
+        return contestants
+
+    def _save(self, standings: computation.Standings, now: float) -> None:
+        day, text = time.strftime("%Y-%m-%d", time.gmtime(now)), standings.to_json()
+        ended = self._seats.ended
+        points = [row.to_columns() for row in standings.items]
+        self._ladder.database.write(lambda connection: store.save_snapshot(connection, day, now, ended, text, points))
+
+    def _compute(self, contestants: list[store.Version], now: float) -> computation.Standings:
+        """Return the standings from all matches of the contestants. now: the time that they show.
 
         Collusion and play styles, which are slow, are computed again only when the games have grown by a part.
         """
-        known, matches = self._seats, self._seats.matches(contestants)
-        seats = self._ladder.play.seats
         self.fit = None  # frees its arrays before the next fit
         standings, self.fit = computation.compute_standings(
             contestants,
             find_predecessors(contestants),
-            forfeits=known.forfeits,
-            faults=known.faults,
-            matches=matches,
-            seats=seats,
+            forfeits=self._seats.forfeits,
+            faults=self._seats.faults,
+            matches=self._seats.matches(contestants),
+            seats=self._ladder.play.seats,
             timestamp=now,
             start=self._start,
         )
         if self._findings is None or not 1 <= standings.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = computation.find_collusion_suspects(contestants, self.fit)
-            playing = [each.id for each in contestants if each.is_active]
+            playing = [version.id for version in contestants if version.is_active]
             self._style = self._ladder.database.read_with_retry(
                 lambda connection: mean_field_style(connection, playing, standings.games)
             )
-        self.standings = replace(standings, collusion=self._findings, play_style=self._style)
         self._start = self.fit.start
+        return replace(standings, collusion=self._findings, play_style=self._style)
 
 
 def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> computation.FieldStyle:
@@ -164,13 +164,13 @@ def mean_field_style(connection: Connection, versions: Sequence[int], games: int
 
 def find_predecessors(versions: Sequence[store.Version]) -> dict[int, int]:
     """Return, by version id, the id of the previous version of the same bot in `versions`, if there is one."""
-    before: dict[int, int] = {}
-    found = {}
+    newest: dict[int, int] = {}  # the last seen version of each bot
+    predecessors = {}
     for version in versions:
-        if version.bot in before:
-            found[version.id] = before[version.bot]
-        before[version.bot] = version.id
-    return found
+        if version.bot in newest:
+            predecessors[version.id] = newest[version.bot]
+        newest[version.bot] = version.id
+    return predecessors
 
 
 MAX_ROUNDING = 1e-9  # the largest rounding difference of a rating or win rate between two computations
@@ -213,25 +213,24 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     updater.update()
     assert updater.standings is not None, "update makes it"
     after = updater.standings
-    old, new = (
-        {row.version: hide_fields(row, PUBLIC_VIEWER) for row in standings.items} if standings else {}
-        for standings in (before, after)
-    )
+    old_rows, new_rows = _list_public_rows(before), _list_public_rows(after)
     changes = []
-    largest = 0.0
-    for version in sorted(old.keys() | new.keys()):
-        was, now = (rows.get(version) for rows in (old, new))
-        one = was or now
-        assert one is not None
-        apart = None if was is None or now is None else _measure_difference(was, now)
-        if apart is None or apart > MAX_ROUNDING:
-            changes.append(StandingChange(one.version_ref, was, now))
-        largest = max(largest, apart or 0.0)
+    max_difference = 0.0
+    for version in sorted(old_rows.keys() | new_rows.keys()):
+        old, new = old_rows.get(version), new_rows.get(version)
+        if old is not None and new is not None:
+            difference = _measure_difference(old, new)
+            max_difference = max(max_difference, difference)
+            if difference <= MAX_ROUNDING:
+                continue
+        either = old or new
+        assert either is not None
+        changes.append(StandingChange(either.version_ref, old, new))
     news = 0 if before is None else after.matches - before.matches
-    alike = before is not None and not news and old.keys() == new.keys()
+    is_comparable = before is not None and not news and old_rows.keys() == new_rows.keys()
     return RebuiltStandings(
-        same=largest <= MAX_ROUNDING if alike else None,
-        max_difference=largest if alike else None,
+        same=max_difference <= MAX_ROUNDING if is_comparable else None,
+        max_difference=max_difference if is_comparable else None,
         news=news,
         matches=after.matches,
         games=after.games,
@@ -240,28 +239,33 @@ def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
     )
 
 
-def _measure_difference(one: computation.StandingsRow, other: computation.StandingsRow) -> float:
+def _list_public_rows(standings: computation.Standings | None) -> dict[int, computation.StandingsRow]:
+    """Return the rows by version, as the public sees them."""
+    rows = () if standings is None else standings.items
+    return {row.version: hide_fields(row, PUBLIC_VIEWER) for row in rows}
+
+
+def _list_ends(row: computation.StandingsRow) -> list[float | None]:
+    """Return value, low and high of a row's rating, then of its adjusted win rate, if any."""
+    estimates = [row.rating] if row.win_rate_adjusted is None else [row.rating, row.win_rate_adjusted]
+    return [end for estimate in estimates for end in (estimate.value, estimate.low, estimate.high)]
+
+
+def _measure_difference(row: computation.StandingsRow, other: computation.StandingsRow) -> float:
     """Return the largest difference of two rows' ratings or win rates; infinite if other numbers differ."""
-    pairs = [(one.rating, other.rating)]
-    if one.win_rate_adjusted is not None and other.win_rate_adjusted is not None:
-        pairs.append((one.win_rate_adjusted, other.win_rate_adjusted))
-    elif one.win_rate_adjusted is not other.win_rate_adjusted:
-        return float("inf")
-    if (one.rank_range, one.games, one.matches, one.faults) != (
-        other.rank_range,
-        other.games,
-        other.matches,
-        other.faults,
-    ):
-        return float("inf")
-    ends = [
-        (a, b)
-        for left, right in pairs
-        for a, b in ((left.value, right.value), (left.low, right.low), (left.high, right.high))
-    ]
-    if any((a is None) != (b is None) for a, b in ends):
-        return float("inf")
-    return max(abs(a - b) for a, b in ends if a is not None and b is not None)
+    if (row.win_rate_adjusted is None) != (other.win_rate_adjusted is None):
+        return math.inf
+    counts = (row.rank_range, row.games, row.matches, row.faults)
+    if counts != (other.rank_range, other.games, other.matches, other.faults):
+        return math.inf
+    return max(map(_measure_distance, _list_ends(row), _list_ends(other)))
+
+
+def _measure_distance(number: float | None, other: float | None) -> float:
+    """Return the distance of two numbers: 0 if both are None, infinite if only one is."""
+    if number is None or other is None:
+        return 0.0 if number is other else math.inf
+    return abs(number - other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +306,13 @@ def evaluate_versions(
     ids = {version.id for version in chosen}
     if final is None:
         versions = store.accepted_versions(connection) if fit is None else fit
-        contestants = [replace(each, is_active=each.id in ids) for each in versions]
+        contestants = [replace(version, is_active=version.id in ids) for version in versions]
         predecessors = {id: before for id, before in find_predecessors(versions).items() if id not in ids}
+        kind = store.RATED
     else:
-        contestants, predecessors = [replace(each, is_active=True) for each in chosen], {}
-    kind = store.RATED if final is None else store.FINAL
+        contestants = [replace(version, is_active=True) for version in chosen]
+        predecessors = {}
+        kind = store.FINAL
     seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
     standings, fitted = computation.compute_standings(
         contestants,
@@ -318,5 +324,5 @@ def evaluate_versions(
         timestamp=ladder.clock(),
         ranks_references=final is None,
     )
-    places = {each.id: place for place, each in enumerate(contestants)}
+    places = {version.id: place for place, version in enumerate(contestants)}
     return Evaluation(standings, fitted, store.faulty_games(connection, kind, final, moment), places)

@@ -65,6 +65,7 @@ from ladder.store.finals import (
 )
 from ladder.store.leases import MAX_ATTEMPTS, MAX_LOST_RUNNERS, AttemptCost
 from ladder.store.maintenance import (
+    RunnerLoad,
     abandoned_since,
     clone_from_file,
     clone_to_file,

@@ -6,7 +6,7 @@ other columns of text. Names of bots and teams stay, and so do their rows, match
 import json
 import re
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Column, Connection, Select, delete, func, or_, select, tuple_, update
@@ -101,39 +101,57 @@ def erase_user_rows(connection: Connection, user_id: int, timestamp: float, rena
 
     The caller writes the audit log.
     """
-    everyone = or_(users.c.id == user_id, users.c.merged_into == user_id)
-    known = connection.execute(select(users.c.id, users.c.login, users.c.pseudonym).where(everyone)).all()
-    ids, login = [row.id for row in known], next(row.login for row in known if row.id == user_id)
-    logins = {row.login: _make_login(connection, row.id) for row in known}
+    accounts = or_(users.c.id == user_id, users.c.merged_into == user_id)
+    rows = connection.execute(select(users.c.id, users.c.login, users.c.pseudonym).where(accounts)).all()
+    ids = [row.id for row in rows]
+    new_logins = {row.login: _make_login(connection, row.id) for row in rows}  # by old login
+    new_login = next(new_logins[row.login] for row in rows if row.id == user_id)
     for table in (credentials, chat_messages):
         connection.execute(delete(table).where(table.c.user_id.in_(ids)))
     _delete_files(connection, user_id)
     _close_versions(connection, user_id)
+    _erase_reasons(connection, user_id, ids)
+    _replace_logins_in_reasons(connection, new_logins)
+    for old, new in new_logins.items():
+        _replace_login(connection, old, new)
+    erased: dict[Column[Any], Any] = {column: None for column in _columns("null") if column.table is users}
+    erased |= {users.c.name: users.c.pseudonym, users.c.shows_name: False, users.c.seen_at: None}
+    connection.execute(update(users).where(accounts).values(erased))
+    connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
+    _rename_programs(connection, ids, new_login, rename)
+    _replace_names_in_json(connection, {row.pseudonym: new_logins[row.login] for row in rows}, new_logins)
+    record_event(connection, USERS_CHANGED, timestamp)
+    return new_login
+
+
+def _erase_reasons(connection: Connection, user_id: int, ids: Sequence[int]) -> None:
+    """Erase the reasons about a user's accounts (ids), and about the user's bots."""
     for column in _columns("reason"):
         connection.execute(update(column.table).where(column.table.c.user_id.in_(ids)).values({column: ERASED}))
     own_bots = select(bots.c.id).where(bots.c.owner_id == user_id)
     connection.execute(update(audit_log).where(audit_log.c.bot.in_(own_bots)).values(reason=ERASED))
-    _replace_logins_in_reasons(connection, logins)
-    for old, new in logins.items():
-        of_login = or_(*(events.c.details.startswith(f"{old}{mark}", autoescape=True) for mark in ",:"))
-        connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), of_login))
-        for column in _columns("login"):
-            connection.execute(update(column.table).where(column == old).values({column: new}))
-    erased: dict[Column[Any], Any] = {column: None for column in _columns("null") if column.table is users}
-    erased |= {users.c.name: users.c.pseudonym, users.c.shows_name: False, users.c.seen_at: None}
-    connection.execute(update(users).where(everyone).values(erased))
-    connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
-    _rename_programs(connection, ids, logins[login], rename)
-    replaced = {row.pseudonym: logins[row.login] for row in known}
+
+
+def _replace_login(connection: Connection, old: str, new: str) -> None:
+    """Replace a login in all columns that are one; delete the events of its sign-ins."""
+    of_login = or_(*(events.c.details.startswith(f"{old}{mark}", autoescape=True) for mark in ",:"))
+    connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), of_login))
+    for column in _columns("login"):
+        connection.execute(update(column.table).where(column == old).values({column: new}))
+
+
+def _replace_names_in_json(connection: Connection, users: Mapping[str, str], logins: Mapping[str, str]) -> None:
+    """Remove the names of users from the stored releases and standings; parameters as of `_replace_names`."""
+
+    def replace_names(data: str | bytes) -> str:
+        return json.dumps(_replace_names(json.loads(data), users, logins), ensure_ascii=False)
+
     for id, data in connection.execute(select(grade_releases.c.id, grade_releases.c.data)).all():
-        text = json.dumps(_replace_names(json.loads(zlib.decompress(data)), replaced, logins), ensure_ascii=False)
-        values = {"data": zlib.compress(text.encode(), 9)}
-        connection.execute(update(grade_releases).where(grade_releases.c.id == id).values(values))
-    for day, data in connection.execute(select(standings_snapshots.c.day, standings_snapshots.c.data)).all():
-        text = json.dumps(_replace_names(json.loads(data), replaced, logins), ensure_ascii=False)
-        connection.execute(update(standings_snapshots).where(standings_snapshots.c.day == day).values(data=text))
-    record_event(connection, USERS_CHANGED, timestamp)
-    return logins[login]
+        compressed = zlib.compress(replace_names(zlib.decompress(data)).encode(), 9)
+        connection.execute(update(grade_releases).where(grade_releases.c.id == id).values(data=compressed))
+    snapshots = standings_snapshots
+    for day, data in connection.execute(select(snapshots.c.day, snapshots.c.data)).all():
+        connection.execute(update(snapshots).where(snapshots.c.day == day).values(data=replace_names(data)))
 
 
 def _make_login(connection: Connection, user_id: int) -> str:
@@ -206,19 +224,21 @@ def _replace_names(value: Any, users: Mapping[str, str], logins: Mapping[str, st
     users, logins: their new logins, by pseudonym and by old login.
     """
     if isinstance(value, list):
-        return [_replace_names(each, users, logins) for each in value]
+        return [_replace_names(item, users, logins) for item in value]
     if not isinstance(value, dict):
         return value
-    result = {key: _replace_names(each, users, logins) for key, each in value.items()}
-    new: dict[str, Any] = {}
+    replaced: dict[str, Any] = {}
     login = users.get(str(value.get("pseudonym")))
-    if login is not None:
-        new = {"login": login, "owner": login, "name": value["pseudonym"]}
-        new |= dict.fromkeys(
-            ("email", "student_id", "section", "canvas_id", "moodle_id", "suspension_reason", "withdrawal_reason")
-        )
-    if isinstance(user := value.get("user"), dict) and user.get("pseudonym") in users:
-        new = {key: ERASED for key in ("reason", "nothing", "extended") if value.get(key)}
-    if isinstance(owners := value.get("owners"), list):  # of bots that may favour each other
-        new["owners"] = [logins.get(owner, owner) for owner in owners]
-    return result | {key: each for key, each in new.items() if key in value}
+    if login is not None:  # a user
+        replaced = dict.fromkeys(_ERASED_FIELDS) | {"login": login, "owner": login, "name": value["pseudonym"]}
+    user, owners = value.get("user"), value.get("owners")
+    if isinstance(user, dict) and user.get("pseudonym") in users:  # a grade, or its inputs
+        replaced = {key: ERASED for key in ("reason", "nothing", "extended") if value.get(key)}
+    if isinstance(owners, list):  # of bots that may favour each other
+        replaced["owners"] = [logins.get(owner, owner) for owner in owners]
+    return {
+        key: replaced[key] if key in replaced else _replace_names(item, users, logins) for key, item in value.items()
+    }
+
+
+_ERASED_FIELDS = ("email", "student_id", "section", "canvas_id", "moodle_id", "suspension_reason", "withdrawal_reason")

@@ -107,30 +107,29 @@ def list_match_summaries(
 
     todo: the queued and leased matches are listed instead, in order of id.
     """
-    wanted = select(matches.c.id).where(is_outside_finals(sealed))
+    query = select(matches.c.id).where(is_outside_finals(sealed))
     if bot is not None:
-        own = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
-        wanted = wanted.join(match_players, match_players.c.match == matches.c.id).where(
-            match_players.c.version.in_(own)
-        )
-        wanted = wanted.distinct()  # two versions of a bot may meet in a challenge
+        own_versions = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
+        query = query.join(match_players, match_players.c.match == matches.c.id)
+        query = query.where(match_players.c.version.in_(own_versions))
+        query = query.distinct()  # two versions of a bot may meet in a challenge
     if kind is not None:
-        wanted = wanted.where(matches.c.kind == kind)
+        query = query.where(matches.c.kind == kind)
     if after is not None:
-        wanted = wanted.where(matches.c.id > after if todo else matches.c.id < after)
+        query = query.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
-        wanted = wanted.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
+        query = query.where(matches.c.status.in_((WAITING, LEASED))).order_by(matches.c.id)
     else:
-        began = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # cancelled if its check ended before it
+        has_begun = or_(matches.c.kind != QUALIFYING, matches.c.outcome == PLAYED)  # else its check ended before it
         # Nearly all have ended: without a kind, an index on the status would only make the database sort them.
-        ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
-        wanted = wanted.where(ended, began).order_by(matches.c.id.desc())
-    ids = list(connection.scalars(wanted.limit(limit)))
-    found: dict[int, MatchSummary] = {}
+        has_ended = matches.c.status.not_in((WAITING, LEASED)) if kind is None else matches.c.status == ENDED
+        query = query.where(has_ended, has_begun).order_by(matches.c.id.desc())
+    ids = list(connection.scalars(query.limit(limit)))
+    summaries: dict[int, MatchSummary] = {}
     for start in range(0, len(ids), _MAX_QUERY_IDS):
-        part = ids[start : start + _MAX_QUERY_IDS]
-        found |= {match.id: match for match in _summaries(connection, matches.c.id.in_(part))}
-    return [found[id] for id in ids]
+        chunk = ids[start : start + _MAX_QUERY_IDS]
+        summaries |= {match.id: match for match in _summaries(connection, matches.c.id.in_(chunk))}
+    return [summaries[id] for id in ids]
 
 
 def _summaries(connection: Connection, *conditions: ColumnElement[bool]) -> list[MatchSummary]:

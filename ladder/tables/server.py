@@ -533,36 +533,30 @@ class TableServer:
 
     async def _poll(self) -> None:
         """Check again and again for closed tables, users that may no longer play, and empty tables. It never ends."""
-        frozen = False
+        is_frozen = False
         while True:
-            here = {id: task.result() for id, task in self._hosted.items() if task.done() and not task.exception()}
-            ids = tuple(here)
+            sessions = self._list_hosted()
+            end_reasons = None
             try:
-                end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, ids))
+                end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, tuple(sessions)))
             except store.SchemaError:
                 raise
             except store.DatabaseError as error:
                 self._say(str(error))
-                end_reasons = None
-            now = time.monotonic()
             if end_reasons is not None:
-                frozen = FROZEN_REASON in end_reasons.values()
-            for id, hosted in here.items():
-                if hosted is None:
-                    continue
-                reason = (end_reasons or {}).get(id)
-                hosted.left_at = None if hosted.table.watched else hosted.left_at or now
-                plays = hosted.table.state in ("playing", "between")
+                is_frozen = FROZEN_REASON in end_reasons.values()
+            for id, hosted in sessions.items():
+                hosted.left_at = None if hosted.table.watched else hosted.left_at or time.monotonic()
                 hosted.table.free_deserted()
-                if reason is not None and reason != FROZEN_REASON:
+                reason = _find_end_reason(hosted, (end_reasons or {}).get(id), is_frozen)
+                if reason is not None:
                     self._schedule_end(id, reason)
-                elif frozen and not plays:
-                    self._schedule_end(id, FROZEN_REASON)
-                elif hosted.over:
-                    self._schedule_end(id, "all matches were played")
-                elif hosted.left_at is not None and now - hosted.left_at > IDLE_TIMEOUT_S:
-                    self._schedule_end(id, DESERTED_REASON)
             await asyncio.sleep(EVENT_POLL_S)
+
+    def _list_hosted(self) -> dict[int, HostedSession]:
+        """Return the sessions that this process has claimed, by id."""
+        done = {id: task for id, task in self._hosted.items() if task.done() and not task.exception()}
+        return {id: hosted for id, task in done.items() if (hosted := task.result()) is not None}
 
     def _read_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
         """Return, by id, the reasons why sessions have to end; None without new events. Also record a due heartbeat."""
@@ -578,9 +572,8 @@ class TableServer:
                 return None
             end_reasons = {}
             for session in store.find_sessions(connection, ids):
-                reason = (
-                    session.end_reason if session.status == store.CLOSED else unplayable_reason(connection, session)
-                )
+                is_closed = session.status == store.CLOSED
+                reason = session.end_reason if is_closed else unplayable_reason(connection, session)
                 if reason is not None:
                     end_reasons[session.id] = reason
             self._loop.call_soon_threadsafe(self._keep_lines, store.list_line_ids(connection, ids))
@@ -589,13 +582,12 @@ class TableServer:
 
         return database.read_with_retry(read)
 
-    def _keep_lines(self, kept: dict[int, set[int]]) -> None:
+    def _keep_lines(self, lines_by_session: dict[int, set[int]]) -> None:
         """Remove other lines of chat, which were deleted, from the tables with these ids."""
-        for id, lines in kept.items():
-            task = self._hosted.get(id)
-            hosted = task.result() if task is not None and task.done() and not task.exception() else None
-            if hosted is not None and hosted.table.chat is not None:
-                hosted.table.chat.keep(lines)
+        sessions = self._list_hosted()
+        for id, lines in lines_by_session.items():
+            if id in sessions and (chat := sessions[id].table.chat) is not None:
+                chat.keep(lines)
 
     def _record_heartbeat(self, connection: Connection) -> None:
         """Record this process's heartbeat; end the sessions of dead processes, and those that no player joined."""
@@ -609,6 +601,22 @@ class TableServer:
         for session in store.find_sessions(connection, store.sessions_of_server(connection, None)):
             if session.opened_at < now - UNUSED_TIMEOUT_S:
                 store.end_session(connection, session.id, "no player joined", now)
+
+
+def _find_end_reason(hosted: HostedSession, reason: str | None, is_frozen: bool) -> str | None:
+    """Return the reason why a session has to end now, None if it doesn't. reason: the database's, if any.
+
+    A frozen ladder's games are played to their end.
+    """
+    is_playing = hosted.table.state in ("playing", "between")
+    if reason is not None and reason != FROZEN_REASON:
+        return reason
+    if is_frozen and not is_playing:
+        return FROZEN_REASON
+    if hosted.over:
+        return "all matches were played"
+    is_deserted = hosted.left_at is not None and time.monotonic() - hosted.left_at > IDLE_TIMEOUT_S
+    return DESERTED_REASON if is_deserted else None
 
 
 def serve_tables(ladder: Ladder, say: LogCallback) -> None:

@@ -107,69 +107,69 @@ def list_rulesets(ladder: Ladder) -> list[OfferedRuleset]:
     ]
 
 
-def open_session(ladder: Ladder, wanted: OpenTableRequest, login: str) -> OpenedSession:
-    """Open a table as `wanted`, for the user of a login; return its session, and the tokens of programs' slots.
+def open_session(ladder: Ladder, request: OpenTableRequest, login: str) -> OpenedSession:
+    """Open a table as requested, for the user of a login; return its session, and the tokens of programs' slots.
 
     Raises LadderError for an invalid request, an exceeded quota or a frozen ladder.
     """
-    rules = get_rules(ladder, wanted.rules)
-    own_seats = wanted.has_own_seat + (wanted.program is not None)
-    people_and_programs = own_seats + wanted.user_seats + wanted.program_seats
+    rules = get_rules(ladder, request.rules)
+    own_seats = request.has_own_seat + (request.program is not None)
+    people_and_programs = own_seats + request.user_seats + request.program_seats
     if not people_and_programs:
         raise LadderError("the table would have only bots.\nAdd a player or a remote bot.")
-    problem = rules.problem(len(wanted.bots) + people_and_programs)
+    problem = rules.problem(len(request.bots) + people_and_programs)
     if problem:
         raise LadderError(problem)
     try:
-        program = None if wanted.program is None else normal_name(wanted.program)
+        program = None if request.program is None else normal_name(request.program)
     except ValueError as error:
         raise LadderError(f"{error}.\nGive the remote bot another name.") from None
-    drawn = [secrets.token_urlsafe(24) for _ in range(wanted.program_seats)]
-    session = _insert_session(ladder, replace(wanted, program=program), login, drawn, ladder.clock())
-    return OpenedSession(session, dict(enumerate(drawn, len(wanted.bots) + own_seats + wanted.user_seats)))
+    drawn = [secrets.token_urlsafe(24) for _ in range(request.program_seats)]
+    session = _insert_session(ladder, replace(request, program=program), login, drawn, ladder.clock())
+    return OpenedSession(session, dict(enumerate(drawn, len(request.bots) + own_seats + request.user_seats)))
 
 
 @transaction
 def _insert_session(
-    connection: Connection, ladder: Ladder, wanted: OpenTableRequest, login: str, tokens: Sequence[str], now: float
+    connection: Connection, ladder: Ladder, request: OpenTableRequest, login: str, tokens: Sequence[str], now: float
 ) -> store.TableSession:
     """Insert the session that a user opens at `now`, which also identifies it in a repeated call.
 
     The slots are the bots', the opener's, those of other users, and those of the tokens' programs, in this order.
     """
-    owner, most = get_acting_user(connection, login), ladder.settings.tables
-    known = store.find_session_opened_at(connection, owner.id, now)
-    if known is not None:  # the second call of a function whose commit had no answer
-        return get_session(connection, known)
-    bots = [get_accepted_version(connection, name) for name in wanted.bots]
-    if wanted.program is not None and is_pseudonym(connection, wanted.program, (owner.id,)):
-        raise LadderError(f'"{wanted.program}" is the pseudonym of another user.\nGive the remote bot another name.')
-    _require_may_open(connection, owner, bots, most)
+    owner, settings = get_acting_user(connection, login), ladder.settings.tables
+    opened = store.find_session_opened_at(connection, owner.id, now)
+    if opened is not None:  # the second call of a function whose commit had no answer
+        return get_session(connection, opened)
+    bots = [get_accepted_version(connection, name) for name in request.bots]
+    if request.program is not None and is_pseudonym(connection, request.program, (owner.id,)):
+        raise LadderError(f'"{request.program}" is the pseudonym of another user.\nGive the remote bot another name.')
+    _require_may_open(connection, owner, bots, settings)
     slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
-    if wanted.has_own_seat:
+    if request.has_own_seat:
         slots.append(store.SessionSlot(store.PERSON, login=login, name=owner.pseudonym))
-    if wanted.program is not None:
-        slots.append(store.SessionSlot(store.PROGRAM, login=login, name=wanted.program))
-    slots += [store.SessionSlot(store.PERSON)] * wanted.user_seats
+    if request.program is not None:
+        slots.append(store.SessionSlot(store.PROGRAM, login=login, name=request.program))
+    slots += [store.SessionSlot(store.PERSON)] * request.user_seats
     slots += [_make_program_slot(number, token) for number, token in enumerate(tokens, 1)]
     id = store.insert_session(
         connection,
         owner,
         now,
-        rules=get_rules(ladder, wanted.rules).name,
-        games=wanted.games,
-        move_time_s=wanted.move_time_s,
-        allow_spectators=wanted.allow_spectators,
-        is_public=wanted.is_public,
-        starts_itself=wanted.starts_itself,
+        rules=get_rules(ladder, request.rules).name,
+        games=request.games,
+        move_time_s=request.move_time_s,
+        allow_spectators=request.allow_spectators,
+        is_public=request.is_public,
+        starts_itself=request.starts_itself,
         slots=slots,
-        chat=limit_chat_mode(wanted.chat, most.chat),
+        chat=limit_chat_mode(request.chat, settings.chat),
     )
     return get_session(connection, id)
 
 
 def _require_may_open(
-    connection: Connection, owner: store.User, bots: Sequence[store.Version], most: UserTableSettings
+    connection: Connection, owner: store.User, bots: Sequence[store.Version], settings: UserTableSettings
 ) -> None:
     """Raise LadderError if the ladder is frozen, a bot may not play, or too many tables are open."""
     if store.is_frozen(connection):
@@ -179,10 +179,10 @@ def _require_may_open(
             raise LadderError(f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot.")
     counts = store.count_open_sessions(connection)
     own = counts.get(owner.login, 0)
-    if own >= most.max_per_user and not owner.staff:
+    if own >= settings.max_per_user and not owner.staff:
         raise LadderError(f"you have {format_count(own, 'open table')}, and no more are allowed.\nClose one first.")
-    if sum(counts.values()) >= most.max_total:
-        raise LadderError(f"no more tables than {most.max_total} may be open.\nTry again later.")
+    if sum(counts.values()) >= settings.max_total:
+        raise LadderError(f"no more tables than {settings.max_total} may be open.\nTry again later.")
 
 
 def _make_program_slot(number: int, token: str) -> store.SessionSlot:
@@ -234,28 +234,21 @@ def _find_seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: st
     session = ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
     if session is None:
         return None
-    for by_secret in (True, False):
-        for slot in session.slots:
-            if slot.kind == kind and not slot.is_free:
-                if by_secret and digest is not None and slot.token_sha256 == digest:
-                    return TableAccess(session, slot.number)
-                if not by_secret and login is not None and slot.login == login:
-                    return TableAccess(session, slot.number)
-    return TableAccess(session, None)
+    slots = [slot for slot in session.slots if slot.kind == kind and not slot.is_free]
+    by_secret = [slot.number for slot in slots if digest is not None and slot.token_sha256 == digest]
+    by_login = [slot.number for slot in slots if login is not None and slot.login == login]
+    return TableAccess(session, next(iter([*by_secret, *by_login]), None))
 
 
 def find_table_server(ladder: Ladder, session: store.TableSession) -> store.RunnerRecord | None:
     """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
 
     def read(connection: Connection) -> store.RunnerRecord | None:
-        runners = [
-            each
-            for each in store.list_live_runners(connection, table_servers=True)
-            if store.is_port_on_this_machine(each)
-        ]
+        servers = store.list_live_runners(connection, table_servers=True)
+        servers = [server for server in servers if store.is_port_on_this_machine(server)]
         if session.table_server is not None:
-            return next((runner for runner in runners if runner.id == session.table_server), None)
-        return min(runners, key=lambda runner: len(store.sessions_of_server(connection, runner.id)), default=None)
+            return next((server for server in servers if server.id == session.table_server), None)
+        return min(servers, key=lambda server: len(store.sessions_of_server(connection, server.id)), default=None)
 
     return ladder.database.read_with_retry(read)
 
@@ -277,7 +270,7 @@ def _take_free_slot(
     session, now = get_session(connection, id), ladder.clock()
     if any(slot.token_sha256 == hash_secret(secret) for slot in session.slots):
         return secret  # the second call of a function whose commit had no answer
-    if login is not None and any(slot.kind == store.PERSON and slot.login == login for slot in session.slots):
+    if _has_seat(session, login):
         return None
     invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
     if not (invited or session.is_public or login == session.login):
@@ -322,39 +315,44 @@ def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool 
     def read(connection: Connection) -> list[store.TableSession]:
         return store.find_sessions(connection, store.list_session_ids(connection, ended=False))
 
-    for session in () if invites else ladder.database.read_with_retry(read):
-        seated = login is not None and any(slot.login == login for slot in session.slots if slot.kind == store.PERSON)
-        if session.is_public and not seated and any(slot.is_free for slot in session.slots):
-            try:
-                return session.id, join_table(ladder, session.id, "", login, name)
-            except LadderError:
-                if login is None:  # the name, or no guests
-                    raise
-    others = usual_seats(ladder.play.settings.rules) - 1
+    sessions = [] if invites else ladder.database.read_with_retry(read)
+    for session in sessions:
+        if not session.is_public or _has_seat(session, login) or not any(slot.is_free for slot in session.slots):
+            continue
+        try:
+            return session.id, join_table(ladder, session.id, "", login, name)
+        except LadderError:
+            if login is None:  # the name, or no guests
+                raise
+    opponents = usual_seats(ladder.play.settings.rules) - 1
     if invites:
-        wanted = OpenTableRequest(user_seats=others, starts_itself=False, move_time_s=_INVITED_MOVE_S)
+        request = OpenTableRequest(user_seats=opponents, starts_itself=False, move_time_s=_INVITED_MOVE_S)
     else:
-        refs = [bot.name for bot in list_table_bots(ladder)]
-        if not refs:
+        bots = [bot.name for bot in list_table_bots(ladder)]
+        if not bots:
             raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
-        wanted = OpenTableRequest(bots=draw_bots(refs, others))
+        request = OpenTableRequest(bots=draw_bots(bots, opponents))
     if login is not None:
-        return open_session(ladder, replace(wanted, has_own_seat=True), login).session.id, None
-    return _open_for_guest(ladder, wanted, name)
+        return open_session(ladder, replace(request, has_own_seat=True), login).session.id, None
+    return _open_for_guest(ladder, request, name)
 
 
-def _open_for_guest(ladder: Ladder, wanted: OpenTableRequest, name: str) -> tuple[int, str]:
+def _has_seat(session: store.TableSession, login: str | None) -> bool:
+    return login is not None and any(slot.kind == store.PERSON and slot.login == login for slot in session.slots)
+
+
+def _open_for_guest(ladder: Ladder, request: OpenTableRequest, name: str) -> tuple[int, str]:
     """Open a table of the staff with a seat for a guest, who takes it.
 
     Raises LadderError if guests aren't allowed or have opened too many tables.
     """
     if not ladder.settings.tables.allow_guests:
         raise LadderError("this ladder allows no guests.\nSign in to open a table.")
-    most = ladder.settings.tables.max_total // 2
+    max_tables = ladder.settings.tables.max_total // 2
     counts = ladder.database.read_with_retry(store.count_open_sessions)
-    if counts.get(STAFF_USER.login, 0) >= most:
-        raise LadderError(f"guests have opened {most} tables, and no more are allowed.\nTry again later.")
-    session = open_session(ladder, replace(wanted, user_seats=wanted.user_seats + 1), STAFF_USER.login).session
+    if counts.get(STAFF_USER.login, 0) >= max_tables:
+        raise LadderError(f"guests have opened {max_tables} tables, and no more are allowed.\nTry again later.")
+    session = open_session(ladder, replace(request, user_seats=request.user_seats + 1), STAFF_USER.login).session
     try:
         secret = join_table(ladder, session.id, ladder.invitation_code(session.id), None, name)
     except LadderError:
@@ -474,18 +472,18 @@ def _make_added_slots(
     """
     versions = [get_accepted_version(connection, name) for name in bots]
     total = len(session.slots) - removed + len(bots) + len(places)
-    full = total > max(seat_counts(get_rules(ladder, session.rules)))
-    if session.status == store.CLOSED or full or not all(_may_play(connection, version) for version in versions):
+    is_full = total > max(seat_counts(get_rules(ladder, session.rules)))
+    if session.status == store.CLOSED or is_full or not all(_may_play(connection, version) for version in versions):
         raise LadderError(
             f"table {session.id} has ended or is full, or a bot is suspended.\nSee the page of the table."
         )
     number = 1 + sum(slot.kind == store.PROGRAM for slot in session.slots)
     slots = [store.SessionSlot(store.BOT, version.id) for version in versions]
     for kind in places:
-        person = kind == store.PERSON
-        slots.append(
-            store.SessionSlot(store.PERSON) if person else _make_program_slot(number, secrets.token_urlsafe(24))
-        )
+        if kind == store.PERSON:
+            slots.append(store.SessionSlot(store.PERSON))
+        else:
+            slots.append(_make_program_slot(number, secrets.token_urlsafe(24)))
     return slots
 
 
@@ -497,9 +495,9 @@ def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> s
     secret = secrets.token_urlsafe(24)
 
     def act(connection: Connection) -> None:
-        session = _kept(connection, id, viewer)
-        known = any(each.number == slot and each.has_token for each in session.slots)
-        if session.status == store.CLOSED or not known:
+        session = _get_own_session(connection, id, viewer)
+        has_token = any(each.number == slot and each.has_token for each in session.slots)
+        if session.status == store.CLOSED or not has_token:
             raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
         store.set_slot_secret(connection, id, slot, hash_secret(secret))
 
@@ -512,17 +510,16 @@ def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
 
     Raises LadderError if the viewer may not, or the table has ended.
     """
-    known: list[int] = []
+    renewals: list[int] = []  # at each call of `act`
 
     def act(connection: Connection) -> None:
-        session = _kept(connection, id, viewer)
-        known.append(session.renewals)
+        session = _get_own_session(connection, id, viewer)
+        renewals.append(session.renewals)
         if session.status == store.CLOSED:
             raise LadderError(f"table {id} has ended.\nOpen another table.")
-        if session.renewals == known[0]:  # else the second call of a function whose commit had no answer
-            store.log_action(
-                connection, store.AuditEntry(str(viewer.login), store.RENEWED, f"table {id}", ladder.clock())
-            )
+        if session.renewals == renewals[0]:  # else the second call of a function whose commit had no answer
+            entry = store.AuditEntry(str(viewer.login), store.RENEWED, f"table {id}", ladder.clock())
+            store.log_action(connection, entry)
 
     ladder.database.write(act)
 
@@ -543,14 +540,15 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
     now = ladder.clock()
 
     def act(connection: Connection) -> bool:
-        session = _kept(connection, id, viewer)
+        session = _get_own_session(connection, id, viewer)
         by = "its opener" if viewer.login == session.login else "the staff"
         return store.end_session(connection, id, f"closed by {by}", now)
 
     return ladder.database.write(act)
 
 
-def _kept(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:
+def _get_own_session(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:
+    """Return a session that the viewer manages. Raises LadderError if it doesn't exist, or the viewer may not."""
     session = get_session(connection, id)
     if not viewer.can("table:close", session.login):
         raise LadderError(f"you didn't open table {id}.\nAsk the user that opened it, or the staff.")

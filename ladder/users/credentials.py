@@ -168,20 +168,18 @@ def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
         raise AuthenticationError(
             "the provider sent no verified email for you: verify your email there, and sign in again"
         )
-    owners = [user for user in store.all_users(connection, merged=True) if not user.waiting]
-    ids = {
-        user.merged_into or user.id
-        for user in owners
-        if user.email and fold_ascii_case(user.email) == fold_ascii_case(email)
-    }
-    found = [user for user in owners if user.id in ids]
-    if len(found) != 1:
-        owner = "several users in the roster have" if found else "no user in the roster has"
+    users = [user for user in store.all_users(connection, merged=True) if not user.waiting]
+    with_email = [user for user in users if user.email and fold_ascii_case(user.email) == fold_ascii_case(email)]
+    ids = {user.merged_into or user.id for user in with_email}
+    matching = [user for user in users if user.id in ids]
+    if len(matching) != 1:
+        owner = "several users in the roster have" if matching else "no user in the roster has"
         raise AuthenticationError(f'{owner} the email "{escape_control(email)}": ask the staff')
-    [user] = found
+    [user] = matching
     if user.staff:
         raise AuthenticationError("staff signs in with a link or a password, not at the provider")
-    if any(each.kind == store.OPENID and not each.revoked for each in store.all_credentials(connection, user.login)):
+    credentials = store.all_credentials(connection, user.login)
+    if any(credential.kind == store.OPENID and not credential.revoked for credential in credentials):
         raise AuthenticationError(
             "another account at the provider is linked to you: sign in with that account, or ask the staff"
         )
@@ -247,19 +245,20 @@ def revoke_credential(
     LadderError if the credential doesn't exist, belongs to another user, or is the user's own password or provider
     account.
     """
-    known = store.all_credentials(connection, login)
-    entry = next((each for each in known if each.id == id), None)
+    credentials = store.all_credentials(connection, login)
+    entry = next((credential for credential in credentials if credential.id == id), None)
     # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
     if entry is None or (login is not None and entry.kind in (store.PASSWORD, store.OPENID)):
         place = "your account" if login else f"arena ladder access list {ladder.path}"
         raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
     if entry.revoked:
         return False
-    for each in known:
-        if each.id == id or (each.kind == store.SESSION and each.created_by == f"{entry.kind} {id}"):
-            store.expire_credential(connection, each.id)
-    why = f"{entry.kind} {id}: {reason}"
-    store.log_action(connection, store.AuditEntry(actor, "revoke", why, ladder.clock(), user_id=entry.user_id))
+    name = f"{entry.kind} {id}"
+    for credential in credentials:
+        if credential.id == id or (credential.kind == store.SESSION and credential.created_by == name):
+            store.expire_credential(connection, credential.id)
+    text = f"{name}: {reason}"
+    store.log_action(connection, store.AuditEntry(actor, "revoke", text, ladder.clock(), user_id=entry.user_id))
     return True
 
 

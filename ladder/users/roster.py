@@ -108,49 +108,74 @@ def parse_roster(data: bytes, file: str) -> Roster:
     rows = read_rows(data, file)
     if not rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
-    _, header = rows[0]
-    places = _find_columns(header, file)
+    _, header = rows.pop(0)
+    columns = _find_columns(header, file)
+    remarks = _remark_ignored_columns(header, columns, rows)
     wrong: list[RosterRemark] = []
-    remarks: list[RosterRemark] = []
     people: list[RosterEntry] = []
-    first: dict[tuple[str, str], int] = {}
-    turned: list[tuple[int, str, str | None]] = []
-    lost = [
-        escape_control(heading) or "one without a heading"
-        for place, heading in enumerate(header)
-        if place not in places.values() and any(place < len(row) and row[place] for _, row in rows[1:])
-    ]
-    if lost and not {"canvas_id", "moodle_id"} & places.keys():  # their exports have many
-        remarks.append(RosterRemark(1, f"columns that aren't imported: {', '.join(lost)}"))
-    for line, row in rows[1:]:
-        if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(each) for each in row):
+    lines: dict[tuple[str, str], int] = {}  # by (field, value) of all people
+    for line, row in rows:
+        if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(cell) for cell in row):
             continue  # rows of a Canvas export: points possible, posting policies
         try:
-            if row == header:
-                raise ValueError("this line repeats the header; does the file contain two rosters?")
-            if len(row) > len(header) and any(row[len(header) :]):
-                cells = f"{len(row)} cells, but the header has {len(header)}"
-                raise ValueError(f"{cells}; quote cells that contain the separator")
-            person = _read_person(line, {column: row[place] for column, place in places.items() if place < len(row)})
-            if "canvas_id" in places and _is_test_student(person):
+            _require_fitting_row(row, header)
+            cells = {column: row[index] for column, index in columns.items() if index < len(row)}
+            person = _read_person(line, cells)
+            if "canvas_id" in columns and _is_test_student(person):
                 remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
                 continue
-            _refuse_twin(person, first)
-            people.append(person)
-            cell = row[places["name"]] if places.get("name", len(row)) < len(row) else ""
-            turned += [(line, cell, person.name)] if cell not in ("", person.name) else []
-            remarks += [
-                RosterRemark(line, f"a spreadsheet may have removed digits from {text}") for text in _shortened(person)
-            ]
+            _refuse_twin(person, lines)
         except ValueError as error:
             wrong.append(RosterRemark(line, str(error)))
+            continue
+        people.append(person)
+        for text in _shortened(person):
+            remarks.append(RosterRemark(line, f"a spreadsheet may have removed digits from {text}"))
     if not people and not wrong:
         raise LadderError(f"{file} has a header, but no users.\nAdd a line for each user.")
-    if turned:
-        line, cell, name = turned[0]
-        more = f", and so on in {format_count(len(turned) - 1, 'other line')}" if turned[1:] else ""
-        remarks.append(RosterRemark(line, f'"{escape_control(cell)}" becomes "{name}"{more}'))
+    name_index = columns.get("name", len(header))
+    names = {line: row[name_index] for line, row in rows if name_index < len(row)}
+    remarks += _remark_turned_names(people, names)
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
+
+
+def _remark_ignored_columns(
+    header: Sequence[str], columns: dict[str, int], rows: Sequence[tuple[int, list[str]]]
+) -> list[RosterRemark]:
+    """Return a remark on the columns that have values and aren't imported; none for exports of Canvas and Moodle.
+
+    columns: the indices of those that are imported, by name. rows: (line, cells) without the header.
+    """
+    if {"canvas_id", "moodle_id"} & columns.keys():  # their exports have many
+        return []
+    ignored = [
+        escape_control(heading) or "one without a heading"
+        for index, heading in enumerate(header)
+        if index not in columns.values() and any(index < len(row) and row[index] for _, row in rows)
+    ]
+    return [RosterRemark(1, f"columns that aren't imported: {', '.join(ignored)}")] if ignored else []
+
+
+def _require_fitting_row(row: Sequence[str], header: Sequence[str]) -> None:
+    """Raise ValueError for a row that repeats the header, or has more cells than it."""
+    if row == header:
+        raise ValueError("this line repeats the header; does the file contain two rosters?")
+    if any(row[len(header) :]):
+        cells = f"{len(row)} cells, but the header has {len(header)}"
+        raise ValueError(f"{cells}; quote cells that contain the separator")
+
+
+def _remark_turned_names(people: Sequence[RosterEntry], names: dict[int, str]) -> list[RosterRemark]:
+    """Return a remark on the first name that is written in another order than in the file. names: of the file, by line.
+
+    There is one remark for all of them, since usually the order of all names differs.
+    """
+    turned = [person for person in people if names.get(person.line, "") not in ("", person.name)]
+    if not turned:
+        return []
+    first = turned[0]
+    more = f", and so on in {format_count(len(turned) - 1, 'other line')}" if turned[1:] else ""
+    return [RosterRemark(first.line, f'"{escape_control(names[first.line])}" becomes "{first.name}"{more}')]
 
 
 def make_roster_entry(
@@ -198,21 +223,22 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     Raises LadderError for anything but CSV in UTF-8.
     """
     text = _decode_text(data, file)
-    said = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
-    first = text[said.end() if said else 0 :].strip().split("\n")[0].split("\r")[0]
-    separator = max(SEPARATORS, key=first.count)
-    if separator not in first and ":" in first:
+    separator_line = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
+    header = text[separator_line.end() if separator_line else 0 :].strip().split("\n")[0].split("\r")[0]
+    separator = max(SEPARATORS, key=header.count)
+    if separator not in header and ":" in header:
         separator = ":"
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows = []
     line = 1
     try:
-        if said:
+        if separator_line:
             next(reader)
             line = 2
-        for row in reader:
-            if any(each.strip() for each in row):
-                rows.append((line, [unicodedata.normalize("NFC", each.strip()) for each in row]))
+        for cells in reader:
+            row = [unicodedata.normalize("NFC", cell.strip()) for cell in cells]
+            if any(row):
+                rows.append((line, row))
             line = reader.line_num + 1
     except csv.Error as error:
         raise LadderError(f"{file}, line {line}: this isn't valid CSV: {error}.\nLook for an unclosed quote.") from None
@@ -224,27 +250,26 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
 
     If Canvas has a column of its own and a teacher added one of the same name, Canvas' column, the first, counts.
     """
-    places: dict[str, int] = {}
-    known = [normalize_heading(heading) for heading in header]
-    canvas = "id" in known and bool({"student", "lastname", "sis login id"} & set(known))
-    for place, (heading, words) in enumerate(zip(header, known, strict=True)):
-        column = next((column for column, names in ROSTER_COLUMNS.items() if words in names), None)
-        if (column == "canvas_id" and not canvas) or (column in places and canvas):
+    indices: dict[str, int] = {}
+    headings = [normalize_heading(heading) for heading in header]
+    is_canvas = "id" in headings and bool({"student", "lastname", "sis login id"} & set(headings))
+    for index, heading in enumerate(headings):
+        column = next((column for column, names in ROSTER_COLUMNS.items() if heading in names), None)
+        if column is None or (column == "canvas_id" and not is_canvas) or (column in indices and is_canvas):
             continue
-        if column in places:
+        if column in indices:
+            first, second = escape_control(header[indices[column]]), escape_control(header[index])
             raise LadderError(
-                f'{file}, line 1: "{escape_control(header[places[column]])}" and "{escape_control(heading)}" are '
-                f"columns for the {column}.\nRemove one of them."
+                f'{file}, line 1: "{first}" and "{second}" are columns for the {column}.\nRemove one of them.'
             )
-        if column is not None:
-            places[column] = place
-    if not any(column in places for column in IDENTITY_COLUMNS):
+        indices[column] = index
+    if not any(column in indices for column in IDENTITY_COLUMNS):
         raise LadderError(
             f"{file}, line 1: no column contains the login, email or student_id: "
             f"{escape_control(', '.join(header))[:200]}.\n"
             "Add one to the header, such as login,name,section."
         )
-    return places
+    return indices
 
 
 def fold_ascii_case(text: str) -> str:
@@ -340,17 +365,18 @@ def _shortened(person: RosterEntry) -> list[str]:
     return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
 
 
-def _refuse_twin(person: RosterEntry, first: dict[tuple[str, str], int]) -> None:
-    """Raise ValueError for an entry with the same identifier as an earlier line. `first`: line by identifier."""
-    values = [
-        (field, str(getattr(person, field)).casefold())
-        for field in (*IDENTITY_COLUMNS, "pseudonym")
-        if getattr(person, field)
-    ]
-    for field, value in values:
-        if (field, value) in first:
-            raise ValueError(f'the {field} "{getattr(person, field)}" is also in line {first[field, value]}')
-    first.update(dict.fromkeys(values, person.line))
+def _refuse_twin(person: RosterEntry, lines: dict[tuple[str, str], int]) -> None:
+    """Raise ValueError for an entry with the same identifier or pseudonym as an earlier line, else add it to `lines`.
+
+    lines: by (field, value without case).
+    """
+    fields = [field for field in (*IDENTITY_COLUMNS, "pseudonym") if getattr(person, field)]
+    keys = [(field, getattr(person, field).casefold()) for field in fields]
+    for key in keys:
+        if key in lines:
+            field, _ = key
+            raise ValueError(f'the {field} "{getattr(person, field)}" is also in line {lines[key]}')
+    lines.update(dict.fromkeys(keys, person.line))
 
 
 class UserMatcher:
@@ -380,29 +406,29 @@ class UserMatcher:
 
     def find(self, person: RosterEntry) -> User | None:
         """Return the user that an entry identifies, None for a new user. Raises ValueError if it is ambiguous."""
-        identities = {key: (words, self._called[key]) for key, words in self._known(person)}
-        owner_ids = set().union(*(ids for _, ids in identities.values()))
-        if len(owner_ids) > 1:
-            conflict = ", ".join(f"{what} belongs to {self._logins(ids)}" for what, ids in identities.values())
+        known = self._list_known(person)
+        user_ids = set[int]().union(*(self._called[key] for key in known))
+        if len(user_ids) > 1:
+            conflict = ", ".join(f"{text} belongs to {self._logins(self._called[key])}" for key, text in known.items())
             raise ValueError(f"{conflict}: correct the line, or merge the accounts")
-        if not owner_ids:
+        if not user_ids:
             return None
-        [user] = (self._owners[id] for id in owner_ids)
+        user = self._owners[user_ids.pop()]
         if user.waiting:
             raise ValueError(f"{escape_control(user.login)} waits for approval: approve or refuse the account first")
-        if not any(kind == "student_id" for kind, _ in identities) and _contradicts(person, user):
-            what, _ = next(iter(identities.values()))
-            conflict = f"{what} belongs to {escape_control(user.login)}, whose student_id is "
-            conflict += escape_control(user.student_id or "")
+        is_by_number = any(kind == "student_id" for kind, _ in known)
+        if not is_by_number and _contradicts(person, user):
+            login, student_id = escape_control(user.login), escape_control(user.student_id or "")
             raise ValueError(
-                f"{conflict}: correct the line, or change the student_id with a roster of login,student_id"
+                f"{next(iter(known.values()))} belongs to {login}, whose student_id is {student_id}: correct the line, "
+                "or change the student_id with a roster of login,student_id"
             )
         return user
 
     def was_merged(self, person: RosterEntry) -> bool:
         """Return whether an entry is known only by identifiers of a merged user."""
-        known = self._known(person)
-        return bool(known) and not any(key in self._now for key, _ in known)
+        known = self._list_known(person)
+        return bool(known) and self._now.isdisjoint(known)
 
     def is_called(self, user: User, login: str | None) -> bool:
         """Return whether the login belongs to the user, or to a user that was merged into the user."""
@@ -413,14 +439,15 @@ class UserMatcher:
         name = (person.name or "").casefold()
         return [user.login for user in self._owners.values() if name and user.name.casefold() == name]
 
-    def _known(self, person: RosterEntry) -> list[tuple[tuple[str, str], str]]:
+    def _list_known(self, person: RosterEntry) -> dict[tuple[str, str], str]:
+        """Return an entry's identifiers that belong to users: the key in the index, and the identifier as text."""
         known: dict[tuple[str, str], str] = {}
         for field in IDENTITY_COLUMNS:
             value = getattr(person, field) or ""
             key = (_kind(field), fold_ascii_case(value))
             if value and key in self._called:
                 known.setdefault(key, f'the {field} "{escape_control(value)}"')
-        return list(known.items())
+        return known
 
     def _logins(self, ids: Iterable[int]) -> str:
         return " and ".join(escape_control(self._owners[id].login) for id in sorted(ids))
@@ -445,11 +472,13 @@ TAKEN_OVER = ", who had signed up, is taken over:"  # follows a login in an entr
 
 def list_signed_up(connection: Connection, owners: Sequence[User]) -> set[int]:
     """Return the ids of users that made their accounts by a sign-up link, but for those that were taken over."""
-    logins, found = {user.id: user.login for user in owners}, set()
+    logins, signed_up = {user.id: user.login for user in owners}, set[int]()
     for entry in list_audit_entries(connection, actions=("import",)):
-        login = logins.get(entry.user_id or 0)
-        if login is not None and entry.reason.startswith(f"{login}{TAKEN_OVER}"):
-            found.discard(entry.user_id)
-        elif login is not None and entry.reason.startswith(f"{login} signed up"):
-            found.add(entry.user_id)
-    return {id for id in found if id is not None}
+        if entry.user_id is None or entry.user_id not in logins:
+            continue
+        login = logins[entry.user_id]
+        if entry.reason.startswith(f"{login}{TAKEN_OVER}"):
+            signed_up.discard(entry.user_id)
+        elif entry.reason.startswith(f"{login} signed up"):
+            signed_up.add(entry.user_id)
+    return signed_up

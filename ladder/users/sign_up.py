@@ -30,7 +30,7 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 
     Raises LadderError if the link has expired, the login is invalid or used, or too many accounts wait.
     """
-    login, name, email = (unicodedata.normalize("NFC", word.strip()) for word in (login, name, email))
+    login, name, email = (unicodedata.normalize("NFC", text.strip()) for text in (login, name, email))
     person = make_roster_entry(login, name, email or None, None, None)
     if "@" in login:
         raise LadderError("The login of an account that you create can't be an email address.\nChoose one without @.")
@@ -41,27 +41,41 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 def _sign_up(connection: Connection, ladder: Ladder, link: str, person: store.User, secret: str) -> IssuedSecret:
     """Add the person as a user with a drawn pseudonym, and start the session with this secret, once."""
     now, login = ladder.clock(), person.login
-    entry = _find_join_credential(connection, link, now)
-    if entry is None:
+    join_link = _find_join_credential(connection, link, now)
+    if join_link is None:
         raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
-    known = store.find_credential(connection, hash_secret(secret))
-    ends = now + store.SESSION_IDLE_S
-    if known is not None:  # a repeated call, after a commit's reply was lost
-        return IssuedSecret(known.id, login, store.SESSION, known.scope, secret, ends)
-    waits, others = entry.scope == APPROVAL_SCOPE, store.all_users(connection, merged=True)
-    if login.casefold() in {other.login.casefold() for other in others}:
-        raise LadderError(f'The login "{escape_control(login)}" is already used.\nChoose another login.')
+    expires_at = now + store.SESSION_IDLE_S
+    old_session = store.find_credential(connection, hash_secret(secret))
+    if old_session is not None:  # a repeated call, after a commit's reply was lost
+        return IssuedSecret(old_session.id, login, store.SESSION, old_session.scope, secret, expires_at)
+    waits = join_link.scope == APPROVAL_SCOPE
+    user = _insert_user(connection, ladder, person, waits=waits, now=now)
+    created_by = f"link {join_link.id}"
+    if not waits:
+        reason = f"{login} signed up by {created_by}"
+        store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "import", reason, now, user_id=user.id))
+    session = store.Credential(
+        user.id, login, store.SESSION, hash_secret(secret), "submit", created_by, now, expires_at
+    )
+    id = store.insert_credential(connection, session)
+    return IssuedSecret(id, login, store.SESSION, "submit", secret, expires_at)
+
+
+def _insert_user(connection: Connection, ladder: Ladder, person: store.User, *, waits: bool, now: float) -> store.User:
+    """Insert a person with a drawn pseudonym, and return the user. waits: for approval; only then the email is stored.
+
+    Raises LadderError if the login is used, or too many accounts wait.
+    """
+    others = store.all_users(connection, merged=True)
+    if person.login.casefold() in {other.login.casefold() for other in others}:
+        raise LadderError(f'The login "{escape_control(person.login)}" is already used.\nChoose another login.')
     if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
         raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
-    pseudonym = draw_pseudonym(ladder.pseudonym_key(), login, {other.pseudonym.casefold() for other in others})
+    used_pseudonyms = {other.pseudonym.casefold() for other in others}
+    pseudonym = draw_pseudonym(ladder.pseudonym_key(), person.login, used_pseudonyms)
     email = person.email if waits else None
     store.save_users(connection, [replace(person, pseudonym=pseudonym, email=email, waiting=waits)], now)
-    user, by = _get_applicant(connection, login), f"link {entry.id}"
-    if not waits:
-        reason = f"{login} signed up by {by}"
-        store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "import", reason, now, user_id=user.id))
-    session = store.Credential(user.id, login, store.SESSION, hash_secret(secret), "submit", by, now, ends)
-    return IssuedSecret(store.insert_credential(connection, session), login, store.SESSION, "submit", secret, ends)
+    return _get_applicant(connection, person.login)
 
 
 @transaction
@@ -94,7 +108,9 @@ def refuse_applicant(connection: Connection, ladder: Ladder, login: str, actor: 
 def _find_join_credential(connection: Connection, link: str, now: float) -> store.Credential | None:
     """Return the sign-up link with this secret, None if it is unknown, revoked or expired."""
     credential = store.find_credential(connection, hash_secret(link))
-    return credential if credential is not None and credential.kind == store.JOIN and credential.is_valid(now) else None
+    if credential is None or credential.kind != store.JOIN or not credential.is_valid(now):
+        return None
+    return credential
 
 
 def _get_applicant(connection: Connection, login: str) -> store.User:

@@ -68,21 +68,21 @@ def leave_teams(connection: Connection, ladder: Ladder, logins: Sequence[str], a
 
     Raises LadderError for an unknown login.
     """
-    now, left, teams = ladder.clock(), 0, current_memberships(connection)
-    for user in [get_user(connection, login) for login in dict.fromkeys(logins)]:
-        left += teams.pop(user.login, None) is not None
+    now, memberships = ladder.clock(), current_memberships(connection)
+    users = [get_user(connection, login) for login in dict.fromkeys(logins)]
+    for user in users:
         leave_current_team(connection, user, actor, reason, now)
         enable_surplus_bots(ladder, connection, user)
-    return TeamChanges(0, left, 0)
+    return TeamChanges(0, len(memberships.keys() & {user.login for user in users}), 0)
 
 
 def leave_current_team(connection: Connection, user: store.User, actor: str, reason: str, now: float) -> None:
     """Remove a user from the current team, if any."""
-    if (old := current_memberships(connection).get(user.login)) is not None:
+    membership = current_memberships(connection).get(user.login)
+    if membership is not None:
         store.leave_team(connection, user.id, now)
-        store.log_action(
-            connection, store.AuditEntry(actor, "team", f"left {old.team}: {reason}", now, user_id=user.id)
-        )
+        text = f"left {membership.team}: {reason}"
+        store.log_action(connection, store.AuditEntry(actor, "team", text, now, user_id=user.id))
 
 
 def import_teams(
@@ -108,29 +108,35 @@ def _match_people(
 ) -> list[tuple[store.User, str]]:
     """Return the user and the team of each row. Raises LadderError with the first three lines that name no user."""
     owners = store.all_users(connection, merged=True)
-    directory, signed_up = roster.UserMatcher(owners), roster.list_signed_up(connection, owners)
+    matcher, signed_up = roster.UserMatcher(owners), roster.list_signed_up(connection, owners)
     people, problems = dict[int, tuple[store.User, str]](), []
     for person, team in rows:
         try:
-            user = directory.find(person)
+            user = _match_person(person, matcher, signed_up)
+            if people.setdefault(user.id, (user, team))[1] != team:
+                raise ValueError(f'"{escape_control(user.login)}" is in two teams')
         except ValueError as error:
             problems.append(f"line {person.line}: {error}")
-            continue
-        if user is None:
-            text = " ".join(filter(None, (person.student_id, person.email, person.login)))
-            problems.append(f'line {person.line}: no user has the identifier "{escape_control(text)}"')
-        elif user.id in signed_up:
-            problems.append(
-                f"line {person.line}: {escape_control(user.login)} {roster.SIGNED_UP}: {roster.TAKE_OVER_FIRST}"
-            )
-        elif people.setdefault(user.id, (user, team))[1] != team:
-            problems.append(f'line {person.line}: "{escape_control(user.login)}" is in two teams')
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise LadderError(
             f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
         )
     return list(people.values())
+
+
+def _match_person(person: roster.RosterEntry, matcher: roster.UserMatcher, signed_up: set[int]) -> store.User:
+    """Return the user of an entry. signed_up: ids of users that may be other persons.
+
+    Raises ValueError without a user, or for one that may be another person.
+    """
+    user = matcher.find(person)
+    if user is None:
+        identifiers = " ".join(filter(None, (person.student_id, person.email, person.login)))
+        raise ValueError(f'no user has the identifier "{escape_control(identifiers)}"')
+    if user.id in signed_up:
+        raise ValueError(f"{escape_control(user.login)} {roster.SIGNED_UP}: {roster.TAKE_OVER_FIRST}")
+    return user
 
 
 def add_members(
@@ -147,42 +153,50 @@ def add_members(
 
     Raises LadderError if a user is staff, is in another team without `move`, or was in one after `since`.
     """
-    joined = left = 0
-    before, rows = current_memberships(connection), store.list_memberships(connection)
-    known = {each.team.casefold(): each.team for each in rows}
-    at = now if since is None else since
+    joined_count = left_count = 0
+    memberships = store.list_memberships(connection)
+    current = current_memberships(connection)
+    team_names = {row.team.casefold(): row.team for row in memberships}
+    joined_at = now if since is None else since
     for user, name in people:
         name = _check_team(name)
-        team = known.setdefault(name.casefold(), name)
-        old = before.get(user.login)
-        was = None if old is None else old.team
-        if user.staff:
-            raise LadderError(
-                f"{escape_control(user.login)} is staff, and staff can't join a team.\n"
-                "No user joined. Leave this login out."
-            )
-        if was == team and (old is None or since in (None, old.joined_at)):
+        team = team_names.setdefault(name.casefold(), name)
+        old = current.get(user.login)
+        is_member = old is not None and old.team == team
+        if is_member and (old is None or since in (None, old.joined_at)):
             continue
-        if was not in (None, team) and not move:
-            raise LadderError(
-                f"{escape_control(user.login)} is in the team {escape_control(was)}.\n"
-                "No user joined. Choose to move users who are in another team."
-            )
-        others = [row for row in rows if row.login == user.login and (row != old or was != team)]
-        if any(at < (row.left_at or row.joined_at) for row in others):
-            raise LadderError(
-                f"{escape_control(user.login)} was in a team after that time.\nNo user joined. Give a later time."
-            )
-        text = f"left {was}, joined {team}" if was not in (None, team) else f"joined {team}"
-        text += "" if since is None else f" as of {format_local_time(at)}"
+        old_team = None if old is None or is_member else old.team  # that the user leaves
+        earlier = [row for row in memberships if row.login == user.login and not (is_member and row == old)]
+        _require_may_join(user, old_team, earlier, move=move, joined_at=joined_at)
+        text = f"joined {team}" if old_team is None else f"left {old_team}, joined {team}"
+        if since is not None:
+            text += f" as of {format_local_time(since)}"
         store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
-        store.join_team(connection, team, user.id, at)
-        before[user.login] = store.Membership(team, user.login, user.name, at, None)
-        joined, left = joined + 1, left + (was not in (None, team))
-    return TeamChanges(joined, left, store.cancel_unplayable(connection, now) if joined else 0)
+        store.join_team(connection, team, user.id, joined_at)
+        current[user.login] = store.Membership(team, user.login, user.name, joined_at, None)
+        joined_count += 1
+        left_count += old_team is not None
+    cancelled = store.cancel_unplayable(connection, now) if joined_count else 0
+    return TeamChanges(joined_count, left_count, cancelled)
 
 
 FORMED, INVITED = "formed it", "invited by"  # why users joined by themselves, in the audit log
+
+
+def _require_may_join(
+    user: store.User, old_team: str | None, earlier: Sequence[store.Membership], *, move: bool, joined_at: float
+) -> None:
+    """Raise LadderError as `add_members` does. earlier: the user's memberships that the new one must not overlap."""
+    login = escape_control(user.login)
+    if user.staff:
+        raise LadderError(f"{login} is staff, and staff can't join a team.\nNo user joined. Leave this login out.")
+    if old_team is not None and not move:
+        raise LadderError(
+            f"{login} is in the team {escape_control(old_team)}.\n"
+            "No user joined. Choose to move users who are in another team."
+        )
+    if any(joined_at < (row.left_at or row.joined_at) for row in earlier):
+        raise LadderError(f"{login} was in a team after that time.\nNo user joined. Give a later time.")
 
 
 def _require_known_teams(connection: Connection, people: Sequence[tuple[store.User, str]]) -> None:
@@ -190,20 +204,26 @@ def _require_known_teams(connection: Connection, people: Sequence[tuple[store.Us
 
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
-    logins = {user.id: user.login for user in store.all_users(connection) if not user.withdrawn}
-    reasons = {entry.user_id: entry.reason for entry in store.list_audit_entries(connection, actions=("team",))}
-    joined = {logins[id]: reason for id, reason in reasons.items() if id in logins}
-    named, memberships = {user.login for user, _ in people}, current_memberships(connection).values()
-    for wanted in {_check_team(team).casefold() for _, team in people}:
-        current = [each for each in memberships if each.team.casefold() == wanted and each.login in joined]
-        why = [(f"joined {each.team}: {FORMED}", f"joined {each.team}: {INVITED} ") for each in current]
-        formed = all(joined[each.login].startswith(words) for each, words in zip(current, why, strict=True))
-        if formed and not {each.login for each in current} <= named:
-            members = ", ".join(escape_control(each.login) for each in current)
+    named_logins = {user.login for user, _ in people}
+    present = {user.id: user.login for user in store.all_users(connection) if not user.withdrawn}
+    newest = {entry.user_id: entry.reason for entry in store.list_audit_entries(connection, actions=("team",))}
+    reasons = {present[id]: reason for id, reason in newest.items() if id in present}
+    memberships = current_memberships(connection).values()
+    for name in {_check_team(team).casefold() for _, team in people}:
+        members = [row for row in memberships if row.team.casefold() == name and row.login in reasons]
+        is_formed = all(_joined_by_itself(row, reasons[row.login]) for row in members)
+        if is_formed and not {row.login for row in members} <= named_logins:
+            logins = ", ".join(escape_control(row.login) for row in members)
             raise LadderError(
-                f"the team {escape_control(current[0].team)} was formed by its members: {members}.\nNo user joined. "
+                f"the team {escape_control(members[0].team)} was formed by its members: {logins}.\nNo user joined. "
                 "Name them as well, or use another name for the team."
             )
+
+
+def _joined_by_itself(membership: store.Membership, reason: str) -> bool:
+    """Return whether staff didn't add a member. reason: of the newest entry about the user's teams in the audit log."""
+    team = membership.team
+    return reason.startswith((f"joined {team}: {FORMED}", f"joined {team}: {INVITED} "))
 
 
 def current_memberships(connection: Connection) -> dict[str, store.Membership]:
@@ -224,20 +244,20 @@ def _check_team(team: str) -> str:
 def _read_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
     """Return (entry, team) of each row of a CSV. Raises LadderError for an invalid CSV."""
     rows = roster.read_rows(data, file)
-    found = rows[0][1] if rows else []
-    header = [TEAM_COLUMNS.get(roster.normalize_heading(heading), "") for heading in found]
-    if "team" not in header or not set(header) & {"login", "email", "student_id"}:
+    headings = rows[0][1] if rows else []
+    columns = [TEAM_COLUMNS.get(roster.normalize_heading(heading), "") for heading in headings]
+    if "team" not in columns or not set(columns) & {"login", "email", "student_id"}:
         raise LadderError(
             f"{file}, line 1: the header has no column for the team or the user: "
-            f"{escape_control(', '.join(found))[:200]}.\n"
+            f"{escape_control(', '.join(headings))[:200]}.\n"
             "Add team or group, and login, email or student_id, such as login,team."
         )
-    cells = [(line, dict(zip(header, row, strict=False))) for line, row in rows[1:]]
-    return [
-        (
-            roster.RosterEntry(line, row.get("login"), email=row.get("email"), student_id=row.get("student_id")),
-            row["team"],
-        )
-        for line, row in cells
-        if row.get("team")
-    ]
+    entries = []
+    for line, row in rows[1:]:
+        cells = dict(zip(columns, row, strict=False))
+        if cells.get("team"):
+            person = roster.RosterEntry(
+                line, cells.get("login"), email=cells.get("email"), student_id=cells.get("student_id")
+            )
+            entries.append((person, cells["team"]))
+    return entries

@@ -74,23 +74,26 @@ def import_users(
     def act(connection: Connection) -> UserImport:
         """Match all entries with users, save them, and log what was imported."""
         owners = store.all_users(connection, merged=True)
-        intake = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
-        left_out = intake.take_all(roster.wrong if roster else ())
+        importer = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
+        left_out = importer.take_all(roster.wrong if roster else ())
         if left_out and not partial:
-            raise _make_import_error(left_out, source if roster else None, intake.signed_up)
-        _empty_taken_over(connection, intake.taken_over, actor, source, ladder.clock())
-        added, changed = store.save_users(connection, intake.wanted.values(), ladder.clock())
+            raise _make_import_error(left_out, source if roster else None, importer.signed_up)
+        _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
+        added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
         if added or changed:
-            one = next(iter(intake.wanted.values())).login if len(persons) == 1 else None
-            about = None if one is None else store.find_user(connection, one)
-            out = f", {len(left_out)} left out" if left_out else ""
-            reason, about_id = f"{source}: {added} added, {changed} changed{out}", None if about is None else about.id
-            store.log_action(connection, store.AuditEntry(actor, "import", reason, ladder.clock(), user_id=about_id))
-        remarks = tuple(sorted([*(roster.remarks if roster else ()), *intake.remarks], key=_line_number))
-        signed_up = tuple(intake.signed_up)
-        taken = UserImport(added, changed, intake.absent(), left_out, remarks, intake.list_changes(), signed_up)
-        then(connection, taken)
-        return taken
+            reason = f"{source}: {added} added, {changed} changed"
+            if left_out:
+                reason += f", {len(left_out)} left out"
+            only_user = None
+            if len(persons) == 1:
+                only_user = store.find_user(connection, next(iter(importer.wanted.values())).login)
+            user_id = None if only_user is None else only_user.id
+            store.log_action(connection, store.AuditEntry(actor, "import", reason, ladder.clock(), user_id=user_id))
+        remarks = tuple(sorted([*(roster.remarks if roster else ()), *importer.remarks], key=_line_number))
+        signed_up = tuple(importer.signed_up)
+        result = UserImport(added, changed, importer.absent(), left_out, remarks, importer.list_changes(), signed_up)
+        then(connection, result)
+        return result
 
     return ladder.database.write(act)
 

@@ -88,21 +88,33 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
         form_limits={"max_fields": MAX_FORM_FIELDS, "max_files": 1},
     )
     app.state.shared = AppState(ladder, url.rstrip("/"), PagesMetrics(HealthMonitor(ladder)), public)
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
-    names = {route_name(method, route.path) for route in routes for method in route.methods or ()}
-    unguarded = sorted(
-        str(getattr(route, "path", route))
-        for router in ROUTERS
-        for route in router.routes
-        if not isinstance(route, AuthorizedRoute) and set(getattr(route, "methods", None) or ()) - {"GET", "HEAD"}
-    )
-    if unguarded:
-        raise ValueError(f"these routes must be of AuthorizedRoute: {', '.join(unguarded)}")
-    names |= {f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute)}
-    if names != set(ROUTES):
-        raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
+    _require_guarded_routes()
     for router in ROUTERS:
         app.include_router(router)
+    _add_exception_handlers(app)
+    app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
+    app.add_middleware(RequestLog)
+    return app
+
+
+def _require_guarded_routes() -> None:
+    """Raise ValueError as `make_app` does."""
+    names: set[str] = set()
+    unguarded = []
+    for route in (route for router in ROUTERS for route in router.routes):
+        methods = set(getattr(route, "methods", None) or ())
+        if not isinstance(route, AuthorizedRoute) and methods - {"GET", "HEAD"}:
+            unguarded.append(str(getattr(route, "path", route)))
+        if isinstance(route, APIRoute):
+            names.update(route_name(method, route.path) for method in methods)
+    if unguarded:
+        raise ValueError(f"these routes must be of AuthorizedRoute: {', '.join(sorted(unguarded))}")
+    names.update(f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute))
+    if names != set(ROUTES):
+        raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
+
+
+def _add_exception_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPError, _on_http_error)
     app.add_exception_handler(SignInRequiredError, _on_sign_in_required)
     app.add_exception_handler(LadderError, lambda http, problem: _make_error_response(http, 400, str(problem)))
@@ -110,14 +122,11 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
     app.add_exception_handler(BotError, lambda http, problem: _make_error_response(http, 400, str(problem)))
     app.add_exception_handler(DatabaseError, _on_database_error)
     app.add_exception_handler(RequestValidationError, _on_validation_error)
-    app.add_exception_handler(
+    app.add_exception_handler(  # as of NUL
         DataError, lambda http, _: _make_error_response(http, 400, MALFORMED_REQUEST)
-    )  # as of NUL
+    )
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(Exception, _on_internal_error)
-    app.add_middleware(_SecurityHeaders, secure=app.state.shared.secure)
-    app.add_middleware(RequestLog)
-    return app
 
 
 class _SecurityHeaders:

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from posixpath import dirname, join, normpath
@@ -72,30 +73,39 @@ def rendered(path: str) -> Document:
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
     title, heading, anchors = "", "", Counter[str]()
-    links = []
+    links: list[tuple[str, str, str]] = []
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
             heading = _plain_text(tokens[index + 1].children or [])
             title = title or heading
-            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-            token.attrs["id"] = f"{anchor}-{anchors[anchor]}" if anchors[anchor] else anchor
-            anchors[anchor] += 1
+            token.attrs["id"] = _make_anchor(heading, anchors)
         elif "style" in token.attrs:  # the content security policy allows no inline styles
             token.attrs = {"class": "number"} if "right" in str(token.attrs["style"]) else {}
         elif token.type == "table_open":
             token.attrs["tabindex"] = "0"  # so that the keyboard can scroll a wide table
-        children = token.children or []
-        for start, child in enumerate(children):
-            if child.type == "image":
-                child.attrs["src"] = _resolve_link(path, str(child.attrs["src"])) or ""
-            elif child.type == "link_open":
-                end = next(at for at in range(start, len(children)) if children[at].type == "link_close")
-                address = _resolve_link(path, str(child.attrs["href"]))
-                child.attrs["href"] = address or ""
-                child.hidden = children[end].hidden = address is None
-                if address is not None and address.startswith("/"):
-                    links.append((heading, _plain_text(children[start:end]), address))
+        links += _rewrite_links(path, heading, token.children or [])
     return Document(title, parser.renderer.render(tokens, parser.options, {}), tuple(links))
+
+
+def _make_anchor(heading: str, counts: Counter[str]) -> str:
+    """Return the id of a heading, and count it. counts: of the headings before, by their ids without a number."""
+    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    counts[anchor] += 1
+    return anchor if counts[anchor] == 1 else f"{anchor}-{counts[anchor] - 1}"
+
+
+def _rewrite_links(path: str, heading: str, tokens: list[Token]) -> Iterator[tuple[str, str, str]]:
+    """Give the links and images of a document's text their addresses; yield (heading, text, address) of inner links."""
+    for start, token in enumerate(tokens):
+        if token.type == "image":
+            token.attrs["src"] = _resolve_link(path, str(token.attrs["src"])) or ""
+        elif token.type == "link_open":
+            end = next(index for index in range(start, len(tokens)) if tokens[index].type == "link_close")
+            address = _resolve_link(path, str(token.attrs["href"]))
+            token.attrs["href"] = address or ""
+            token.hidden = tokens[end].hidden = address is None
+            if address is not None and address.startswith("/"):
+                yield heading, _plain_text(tokens[start:end]), address
 
 
 def _plain_text(tokens: list[Token]) -> str:

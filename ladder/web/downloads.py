@@ -86,21 +86,31 @@ def wheel_name() -> str | None:
 @cache
 def build_wheel() -> bytes:
     """Return the arena's wheel as bytes: its packages, documents, sample bots and metadata."""
-    folders = {name: _package_folder(name) for name in SHIPPED_PACKAGES}
-    paths = {f"{name}/{path}": file for name, folder in folders.items() for path, file in _list_files(folder).items()}
-    for name, file in list_document_files().items():
-        if not name.startswith("protocol/"):
-            paths[f"arena/{name}" if name.startswith("sample_bots/") else f"arena/documents/{name}"] = file
+    paths = _list_wheel_files()
     contents = {name: (path.read_bytes(), bool(path.stat().st_mode & 0o100)) for name, path in paths.items()}
-    about = ""
-    for each in distribution("coup-arena").files or ():
-        if each.parts[0].endswith(".dist-info") and each.name in _METADATA:
-            about = each.parts[0]
-            contents[str(each)] = (each.read_binary(), False)
-    contents[f"{about}/WHEEL"] = (_WHEEL, False)
+    info = ""  # the folder of the metadata
+    for file in distribution("coup-arena").files or ():
+        if file.parts[0].endswith(".dist-info") and file.name in _METADATA:
+            info = file.parts[0]
+            contents[str(file)] = (file.read_binary(), False)
+    contents[f"{info}/WHEEL"] = (_WHEEL, False)
     rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, (data, _) in sorted(contents.items())]
-    contents[f"{about}/RECORD"] = ("".join([*rows, f"{about}/RECORD,,\n"]).encode(), False)
+    contents[f"{info}/RECORD"] = ("".join([*rows, f"{info}/RECORD,,\n"]).encode(), False)
     return _make_zip(contents)
+
+
+def _list_wheel_files() -> dict[str, Path]:
+    """Return the files of the packages, documents and sample bots, by their names in the wheel."""
+    paths = {}
+    for package in SHIPPED_PACKAGES:
+        for name, path in _list_files(_package_folder(package)).items():
+            paths[f"{package}/{name}"] = path
+    for name, path in list_document_files().items():
+        if name.startswith("sample_bots/"):
+            paths[f"arena/{name}"] = path
+        elif not name.startswith("protocol/"):
+            paths[f"arena/documents/{name}"] = path
+    return paths
 
 
 @cache

@@ -15,7 +15,7 @@ from ladder.checkup import hide_folders
 from ladder.deadlines import find_check_problem
 from ladder.ladder import Ladder
 from ladder.permissions import PUBLIC_VIEWER
-from ladder.settings import LadderError
+from ladder.settings import LadderError, LadderSettings
 from ladder.store import HistoryPoint, last_audit_id
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form, render_page
@@ -130,34 +130,45 @@ def make_grades_page(
 
     Raises LadderError if one of the three names doesn't exist, or `final` and `deadline` are combined.
     """
-    settings = ladder.last_settings if not context.viewer.staff else ladder.settings
+    settings = ladder.settings if context.viewer.staff else ladder.last_settings
     finals = _list_revealed_finals(context)
     deadlines = tuple(each.name for each in settings.deadlines)
-    lines = grading.list_release_summaries(context.connection, context.viewer)
+    releases = grading.list_release_summaries(context.connection, context.viewer)
     if release is not None:
-        handed: grading.PublishedGrades = grading.get_published_grades(context.connection, release, context.viewer)
-        return grading.GradesPage(None, deadlines, finals, handed, lines)
+        published = grading.get_published_grades(context.connection, release, context.viewer)
+        return grading.GradesPage(None, deadlines, finals, published, releases)
     if not settings.baselines:
-        return grading.GradesPage(None, deadlines, finals, None, lines)
+        return grading.GradesPage(None, deadlines, finals, None, releases)
     _require_revealed(final, finals)
     if final is not None and deadline is not None:
         raise LadderError("A final and a deadline can't be combined.\nChoose one of them.")
-    decisions = last_audit_id(context.connection)  # also those of staff apply at once
-    of = (ladder.path, settings, final, deadline, decisions, context.now // GRADES_FRESH_S)
-    with _grades_lock:
-        if of not in _cached_grades:
-            _cached_grades[of] = grading.get_grades(ladder, "staff", final, deadline), context.now
-            while len(_cached_grades) > MAX_CACHED_GRADES:
-                del _cached_grades[next(iter(_cached_grades))]
-        page, computed_at = _cached_grades[of]
-    mine = tuple(grade for grade in page.grades if context.viewer.can("grades:read", grade.user.login))
+    grades, computed_at = _get_cached_grades(ladder, context, settings, final, deadline)
+    visible = tuple(grade for grade in grades.grades if context.viewer.can("grades:read", grade.user.login))
     until, problem = None, None
     if deadline is not None:
         due = settings.deadline(deadline)
         until = due.measured_until
         if context.viewer.staff:
             problem = find_check_problem(context.connection, settings, due, context.now, "LADDER")
-    return grading.GradesPage(replace(page, grades=mine), deadlines, finals, None, lines, computed_at, until, problem)
+    grades = replace(grades, grades=visible)
+    return grading.GradesPage(grades, deadlines, finals, None, releases, computed_at, until, problem)
+
+
+def _get_cached_grades(
+    ladder: Ladder, context: ViewContext, settings: LadderSettings, final: OptionalName, deadline: OptionalName
+) -> tuple[grading.Grades, float]:
+    """Return all users' grades, at most GRADES_FRESH_S old, and the time at which they were computed.
+
+    Raises LadderError if the final or the deadline doesn't exist.
+    """
+    decisions = last_audit_id(context.connection)  # also those of staff apply at once
+    key = (ladder.path, settings, final, deadline, decisions, context.now // GRADES_FRESH_S)
+    with _grades_lock:
+        if key not in _cached_grades:
+            _cached_grades[key] = grading.get_grades(ladder, "staff", final, deadline), context.now
+            while len(_cached_grades) > MAX_CACHED_GRADES:
+                del _cached_grades[next(iter(_cached_grades))]
+        return _cached_grades[key]
 
 
 finals_router = APIRouter(route_class=AuthorizedRoute)

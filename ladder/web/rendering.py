@@ -208,24 +208,25 @@ def _render_cached(
     """
     viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
     with request.ladder.reading(viewer) as context:
-        change = None if lasts else context.revision
-        of = (request.target, _viewer_key(viewer), change, None if fresh_s is None else int(context.now / fresh_s))
-        tag = _etag((of, _viewer_key(request.viewer), _assets_version(), request.ladder.name, request.state.banner))
+        revision = None if lasts else context.revision
+        period = None if fresh_s is None else int(context.now / fresh_s)
+        key = (request.target, _viewer_key(viewer), revision, period)
+        tag = _etag((key, _viewer_key(request.viewer), _assets_version(), request.ladder.name, request.state.banner))
         headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
         if request.http.headers.get("if-none-match") == tag:
             return None, headers
-        kept = request.state.drawn
-        if shared and of in kept:
-            return kept[of], headers
-        found = make(context)
-        if found is None:
+        shared_pages = request.state.drawn
+        if shared and key in shared_pages:
+            return shared_pages[key], headers
+        view = make(context)
+        if view is None:
             raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
-        made = draw(found, context)
+        rendered = draw(view, context)
     if shared:
-        kept[of] = made
-        while len(kept) > _MAX_SHARED_PAGES:
-            kept.pop(next(iter(kept)), None)
-    return made, headers
+        shared_pages[key] = rendered
+        while len(shared_pages) > _MAX_SHARED_PAGES:
+            shared_pages.pop(next(iter(shared_pages)), None)
+    return rendered, headers
 
 
 def _is_personal(request: RequestContext) -> bool:

@@ -32,7 +32,7 @@ from ladder.home import describe_ladder
 from ladder.ladder import STAFF_USER, Ladder, set_frozen
 from ladder.match_pages import set_void
 from ladder.settings import SETTINGS_FILE, LadderError
-from ladder.settings_forms import SettingField, change_settings, hash_settings, list_setting_forms
+from ladder.settings_forms import SettingField, SettingForm, change_settings, hash_settings, list_setting_forms
 from ladder.users import (
     APPROVAL_SCOPE,
     RosterEncodingError,
@@ -211,24 +211,30 @@ def change(
     except UnconfirmedError:
         raise
     except LadderError as error:
-        problem = str(error).partition("\n")[0]
-        field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
-        forms = [
-            each for each in list_setting_forms(request.ladder.settings) if (each.table, each.index) == (table, index)
-        ]
-        if not forms:
+        forms = {(form.table, form.index): form for form in list_setting_forms(request.ladder.settings)}
+        is_changed = sha256 != hash_settings(request.ladder.path)
+        if (table, index) not in forms or (is_changed and index is not None):  # it may now be another item of the list
             raise
-        problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2].rstrip(".")
-        if sha256 != hash_settings(request.ladder.path):
-            if index is not None:  # it may now be another item of the list
-                raise
-            saved = [f"{each.label}: {each.value or 'none'}" for each in forms[0].fields if _differs(each, values)]
-            problem += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
-        for each in forms[0].fields:  # a browser's user sees labels, not names
-            problem = problem.replace(f"({each.name})", f"({each.label})")
-        refused = {"table": table, "index": index, "values": values, "field": field, "problem": problem}
+        refused = _describe_refusal(forms[table, index], values, str(error).partition("\n")[0], is_changed)
         return _render_settings(request, refused)
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)
+
+
+def _describe_refusal(
+    form: SettingForm, values: Mapping[str, str], problem: str, is_changed: bool
+) -> dict[str, object]:
+    """Return what the page of settings shows of a refused form. problem: the error's first line.
+
+    is_changed: whether the file was changed since the form was made.
+    """
+    field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
+    problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2].rstrip(".")
+    if is_changed:
+        saved = [f"{each.label}: {each.value or 'none'}" for each in form.fields if _differs(each, values)]
+        problem += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
+    for setting in form.fields:  # a browser's user sees labels, not names
+        problem = problem.replace(f"({setting.name})", f"({setting.label})")
+    return {"table": form.table, "index": form.index, "values": values, "field": field, "problem": problem}
 
 
 users_router = APIRouter(route_class=AuthorizedRoute)

@@ -5,11 +5,13 @@ import hashlib
 import html
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from fastapi import FastAPI
 
 from ladder.ladder import Ladder
 from ladder.match_pages import list_matches
@@ -34,23 +36,8 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as context:
-        newest = {f"/matches/{line.id}" for line in list_matches(context, limit=matches).items}
-    seen, unvisited = set(_START_PAGES), list(_START_PAGES)
-    pages: dict[str, str] = {}
-    files: dict[str, bytes] = {}
-    while unvisited:
-        address = unvisited.pop()
-        status, kind, body = asyncio.run(_get(app, address))
-        if status != 200:
-            continue
-        if not kind.startswith("text/html"):
-            files[address] = body
-            continue
-        pages[address] = _FORM.sub("", body.decode())
-        for link in _find_links(pages[address]):
-            if link not in seen and (link in newest or not re.fullmatch(r"/matches/\d+", link)):
-                seen.add(link)
-                unvisited.append(link)
+        newest = {f"/matches/{match.id}" for match in list_matches(context, limit=matches).items}
+    pages, files = _crawl(app, newest)
     file_names = {address: _page_file(address) for address in pages}
     file_names |= {address: unquote(urlsplit(address).path).strip("/") for address in files}
     for address, text in pages.items():
@@ -58,6 +45,31 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     for address, data in files.items():
         _write_atomically(folder / file_names[address], data)
     return len({file_names[address] for address in files})  # two spellings of an address are one page
+
+
+def _crawl(app: FastAPI, match_pages: Collection[str]) -> tuple[dict[str, str], dict[str, bytes]]:
+    """Return the pages, without forms, and the other files that are reached from _START_PAGES, by address.
+
+    match_pages: the addresses of the only matches that are followed.
+    """
+    seen, unvisited = set(_START_PAGES), list(_START_PAGES)
+    pages: dict[str, str] = {}
+    files: dict[str, bytes] = {}
+    while unvisited:
+        address = unvisited.pop()
+        status, content_type, body = asyncio.run(_get(app, address))
+        if status != 200:
+            continue
+        if not content_type.startswith("text/html"):
+            files[address] = body
+            continue
+        pages[address] = _FORM.sub("", body.decode())
+        for link in _find_links(pages[address]):
+            is_excluded = link not in match_pages and re.fullmatch(r"/matches/\d+", link)
+            if link not in seen and not is_excluded:
+                seen.add(link)
+                unvisited.append(link)
+    return pages, files
 
 
 async def _get(app: Any, address: str) -> tuple[int, str, bytes]:

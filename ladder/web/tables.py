@@ -257,31 +257,27 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
 
     link: the code of the invitation link, with which a spectator may take a free seat.
     """
-    access = find_table_access(
-        request.ladder, id, request.viewer, request.http.cookies.get(request.state.guest_cookie(id))
-    )
+    guest_secret = request.http.cookies.get(request.state.guest_cookie(id))
+    access = find_table_access(request.ladder, id, request.viewer, guest_secret)
     if access is None:
         raise HTTPError(404, "This table doesn't exist.", request)
-    if access.session.status == CLOSED or not may_watch(request, access):
+    session = access.session
+    if session.status == CLOSED or not may_watch(request, access):
         return RedirectResponse(f"/tables/{id}", 303)
-    rules = get_rules(request.ladder, access.session.rules)
-    home, manages = (f"/tables/{id}", f"table {id}"), _manages(request, access.session)
-    code = _invitation_code(request, access.session) if access.session.is_public or manages else link
-    join = f"/tables/{id}/join?link={quote(code)}" if code else None
-    invites = manages or (access.slot is not None and is_opened_by_guest(access.session))
-    invitation = _make_invitation(request, access.session) if invites else None
-    shown, socket = make_rules_object(rules), f"/tables/{id}/socket"
-    reviews = request.viewer.login is not None  # no replay shows a guest's cards
+    rules = get_rules(request.ladder, session.rules)
+    manages = _manages(request, session)
+    code = _invitation_code(request, session) if session.is_public or manages else link
+    invites = manages or (access.slot is not None and is_opened_by_guest(session))
     text = table_page(
         rules.name,
-        shown,
-        socket,
-        home=home,
+        make_rules_object(rules),
+        f"/tables/{id}/socket",
+        home=(f"/tables/{id}", f"table {id}"),
         banner=request.state.banner,
-        join=join,
-        invitation=invitation,
-        reviews=reviews,
-        rulesets=[asdict(each) for each in list_rulesets(request.ladder)] if manages else None,
+        join=f"/tables/{id}/join?link={quote(code)}" if code else None,
+        invitation=_make_invitation(request, session) if invites else None,
+        reviews=request.viewer.login is not None,  # no replay shows a guest's cards
+        rulesets=[asdict(ruleset) for ruleset in list_rulesets(request.ladder)] if manages else None,
     )
     headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
