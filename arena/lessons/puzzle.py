@@ -47,7 +47,7 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     shares = {word: f"{won:.0%}".replace("%", "\u00a0%") for word, (won, _) in data["results"].items()}
     others = [word for word in legal.words if word != right]
     others.sort(key=lambda word: data["results"][word][0], reverse=True)
-    games = data["results"][right][1]
+    games = sum(played for _, played in data["results"].values())
     replies = {
         word: f"**{_start(texts[word])}**: {shares[word]} of the games won. Another move wins more." for word in others
     }
@@ -57,7 +57,7 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     gain = round(100 * (data["results"][right][0] - data["results"][others[0]][0]))
     results = f"It wins {gain} more of 100 games than the next best move. Games won: {', '.join(shown)}."
     reasons = " ".join(filter(None, (course.fill(reason), *_describe_threats(board, data["seat"], names))))
-    say = "\n\n".join(filter(None, (reasons, results, _MEASURED.format(games))))
+    say = "\n\n".join(filter(None, (reasons, results, _MEASURED.format(f"{games:,}"))))
     game = {**first["game"], "ask": None, "events": []}
     last = {"game": game, "hint": first["hint"], "title": f"The best move: {texts[right]}", "say": say}
     about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
@@ -79,14 +79,36 @@ def _explain(course: Course, right: str, names: list[str]) -> tuple[str, str]:
             return "Challenge or pass?", f"By the cards that you see, {names[claim.seat]} can't hold the {claim.role}."
         likely = f"{names[claim.seat]} holds the {claim.role} with a chance of {odds}"
         return "Challenge or pass?", f"By the cards alone, {likely}. Past claims change that chance."
+    rows = {row.action.value: row for row in coup.COUP.actions}
+    if isinstance(phase, coup.BlockWindow) and right == "-":
+        roles = rows[phase.pending.action.value].block_roles
+        held = [role for role in roles if role in hand]
+        bluff = f"A block would be a bluff: you don't hold the {' or the '.join(roles)}."
+        return "Block or pass?", f"You hold the {held[0]}. If you pass, it stays hidden." if held else bluff
     verb, _, argument = right.partition(":")
-    claims = {row.action.value: row.claim for row in coup.COUP.actions}
-    role = argument if verb == "block" else claims.get(verb)
-    bluff = role is not None and role not in hand
-    reason = f"You don't hold the {role}: it is a bluff." if bluff else ""
-    if isinstance(phase, coup.BlockWindow):
+    role = argument if verb == "block" else rows[verb].claim
+    if role is None:
+        reason = "It claims no role, so it can't be challenged."
+    elif role in hand:
+        reason = f"You hold the {role}: a challenge would cost the challenger a card."
+    else:
+        reason = f"You don't hold the {role}: it is a bluff."
+    if verb == "block":
         return "Block or pass?", reason
-    return ("Bluffs" if bluff else "Actions"), reason
+    board, seats = course.state.board, [int(argument)] if argument else range(len(names))
+    others = [names[seat] for seat in seats if seat != course.you and board.influence[seat]]
+    blocks = (_describe_odds(course, others, each) for each in rows[verb].block_roles)
+    return ("Bluffs" if role and role not in hand else "Actions"), " ".join((reason, *blocks))
+
+
+def _describe_odds(course: Course, names: Sequence[str], role: str) -> str:
+    """Return who can hold a role that blocks a move, as a sentence."""
+    chances = {name: course.fill(f"{{odds {name} {role}}}") for name in names}
+    told = [
+        f"{name} can't hold one" if odds.startswith("0") else f"{name} holds one with a chance of {odds}"
+        for name, odds in chances.items()
+    ]
+    return f"The {role} blocks it. By the cards alone, {' and '.join(told)}."
 
 
 def _describe_threats(board: coup.Board, you: int, names: Sequence[str]) -> Iterator[str]:

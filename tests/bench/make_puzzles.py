@@ -6,8 +6,9 @@ proposal took. It needs make and a C++ compiler.
 A simple bot plays games with strong ones, and `arena.review` proposes the decisions that cost it most. Whole games
 decide. In each round the hidden cards are dealt again, as the player can believe after all claims. Each move that is
 left is then played once to the game's end, with strategist_cpp in each seat. A move is out once an interval that is
-valid at each look (`arena.compare.Evidence`) says that it is worse; the best of them plays MIN_ROUNDS at least. A
-proposal is dropped if a move is as good, if nothing is clear after MAX_ROUNDS, or if all others lose almost always.
+valid at each look (`arena.compare.Evidence`) says that it is worse; the best of them plays all ROUNDS, so that at least
+2,000 games decide. A proposal is dropped if a move is as good, if ROUNDS leave a doubt, or if all others lose almost
+always.
 """
 
 import json
@@ -43,7 +44,7 @@ PUZZLES = ROOT / "arena/lessons/puzzles.json"
 LEARNERS = ("honest", "bluffer", "challenger", "counter", "opportunist")
 KINDS = ("turn", "challenge", "block")
 MIN_COST, MIN_GAIN = 0.2, 0.1  # of a game: of a proposal by playouts, and of a puzzle by whole games
-MIN_ROUNDS, MAX_ROUNDS, BLOCK = 100, 500, 5  # fresh deals, and of how many a block of the test is
+ROUNDS, BLOCK = 1000, 5  # fresh deals, and of how many a block of the test is
 MIN_SHARE = 0.05  # of the second best move: otherwise the choice is between a chance and the end
 FUTILE = 8  # blocks after which a proposal with half of MIN_GAIN or less is dropped
 ROLES = {0: "duke", 1: "assassin", 2: "captain", 3: "ambassador", 4: "contessa"}  # of sample_bots/strategist.py
@@ -71,6 +72,8 @@ class Proposer(MoveEvaluator):
 
     def _evaluate(self, game: Any, options: Any, start: Any, sitting: Any, margin: Any) -> Any:
         self.sitting = sitting
+        if game.kind not in KINDS:
+            return options[0], options[0], 0.0, 0.0, 0.0, 0.0, 0.0, None
         return super()._evaluate(game, options, start, sitting, margin)
 
 
@@ -172,14 +175,11 @@ def confirm(position: Position) -> dict[str, Any] | None:
     """Return a puzzle, None if the proposed move isn't clearly better than all others."""
     others = {word: Evidence(MIN_GAIN) for word in position.legal.words if word != position.right}
     shares: dict[str, list[float]] = {word: [] for word in position.legal.words}
-    for number in range(MAX_ROUNDS // BLOCK):
+    for number in range(ROUNDS // BLOCK):
         best = max(others, key=lambda word: fmean(shares[word]) if number else 0.0)
         if number == FUTILE and fmean(shares[best]) < MIN_SHARE:
             return None
-        few = number * BLOCK < MIN_ROUNDS
-        left = [word for word, found in others.items() if found.verdict is None or (few and word == best)]
-        if not left:
-            break
+        left = [word for word, found in others.items() if found.verdict is None or word == best]
         for deal in range(BLOCK):
             state = position.deal()
             for word in (position.right, *left):

@@ -61,6 +61,7 @@ def test_each_puzzle_has_one_best_move_and_an_explanation_of_the_others() -> Non
         assert "Games won: " in solved["say"]
         assert "a chance of 0" not in solved["say"]
     reasons = [each.parts[1]["say"].partition("It wins")[0] for each in puzzles]
+    assert all(reasons)
     assert any("then pay for a coup" in reason for reason in reasons)
     assert any("If the assassination succeeds, you have one card left." in reason for reason in reasons)
 
