@@ -405,8 +405,9 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
             return None
         record = records[max(records)]
         review = review_in_process(referee.write_record(record), len(names) - 1) if reviewed else None
-        home = ("/table", "Back to the table")
-        return replay_page([make_replay_object(record)], "The match", review=review, home=home)
+        shown = make_replay_object(record)
+        shown["bots"][-1] = "you"
+        return replay_page([shown], "The match", review=review, home=("/table", "Back to the table"))
 
     def begun(url: str) -> None:
         print_note(f"the table is at {url}; Ctrl-C ends it")

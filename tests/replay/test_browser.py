@@ -129,7 +129,7 @@ def test_a_reader_goes_through_a_game(look: Callable[..., Any], match: dict[str,
     assert rows.count() == len(claims)
     for one in rows.all():
         cells = one.locator("td").all_inner_texts()
-        assert re.fullmatch(r"\d+ %\s*", cells[2])
+        assert re.fullmatch(r"\d+\s%\s*", cells[2])
         assert cells[3] in ("true", "bluff")
         assert cells[4] in ("not challenged", "proven", "not proven", "open")
 
@@ -740,7 +740,7 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     press(shown, "End")
     final = review["curves"][1]["points"][-1]
     value, low, high = (round(100 * final["estimate"][each]) for each in ("value", "low", "high"))
-    info = f"mybot wins: {value} % ({low} to {high}) after its decision in turn {final['turn']}"
+    info = f"mybot wins: {value}\u00a0% ({low} to {high}) after its decision in turn {final['turn']}"
     assert text(shown, ".chances figcaption") == info
     assert len(shown.locator(".chances .line").get_attribute("points").split()) == len(review["curves"][1]["points"])
 
@@ -763,5 +763,5 @@ def test_a_review_leads_to_the_moments_that_cost_most(
     means = [fmean(one["estimate"]["value"] for one in curve["points"]) for curve in review["curves"]]
     button(shown, "closest first").click()
     rows = [row.split("\t")[-1] for row in shown.locator(".games tbody tr").all_inner_texts()]
-    assert rows == [f"{round(100 * mean)} %" for mean in sorted(means, reverse=True)]
+    assert rows == [f"{round(100 * mean)}\u00a0%" for mean in sorted(means, reverse=True)]
     assert look().locator(".review, .chances").count() == 0

@@ -85,8 +85,15 @@ def test_a_game_by_keys_its_replay_and_a_rematch_on_a_phone(
     page.get_by_role("link", name="See all cards and the best moments").click()
     page.get_by_text("Turn", exact=False).first.wait_for()
     page.go_back()
+    page.set_viewport_size({"width": 1280, "height": 800})
     page.get_by_role("link", name="Review my game").click()
     page.get_by_role("heading", name="What you could do better").wait_for()
+    own = page.locator(".seat", has_text="you").bounding_box()
+    bars = page.locator(".controls").bounding_box()
+    assert own is not None
+    assert bars is not None
+    assert own["y"] + own["height"] <= bars["y"]
+    page.set_viewport_size({"width": 390, "height": 844})
     page.go_back()
     page.get_by_role("button", name="Play again").click()
     page.locator(".moves .first").wait_for(state="detached")

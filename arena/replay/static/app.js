@@ -5,6 +5,7 @@
 import { control, percent } from "./cards.js";
 import { answersPanel, claimsPanel, stderrPanel, verdict } from "./details.js";
 import { plain, read, shade } from "./dom.js";
+import { start } from "./event_text.js";
 import { gamesDialog, margin } from "./games.js";
 import { highlights } from "./highlights.js";
 import { byTurn, LOG_LIST, logPanel, turnItem } from "./log.js";
@@ -162,7 +163,7 @@ function felt(where, text) {
 /** The line below the sentence: the claim of this turn with its odds, or how the game ended. */
 function spoken() {
   if (state.index === scene.moments.length - 1)
-    return h("strong", { class: "won" }, `${winnerText(scene) ?? "A draw"}: ${scene.tellers.tellEnd(game().reason)}`);
+    return h("strong", { class: "won" }, `${start(winnerText(scene) ?? "A draw")}: ${scene.tellers.tellEnd(game().reason)}`);
   const found = claimText(scene, state.index);
   const known = scene.seat === null || scene.truth || found?.claim.seat === scene.seat;
   return found && [found.text, known ? [" · ", verdict(found.claim.honest)] : null];
@@ -514,6 +515,7 @@ if (front !== null && !place && ["", "#", "#play"].includes(location.hash)) {
   state.eyes = front; // in all games; the reader may also show hidden cards
   turnTo(state.match, state.game);
 }
+if (review?.person && matchMedia("(width >= 68rem)").matches) find(".felt").scrollIntoView(); // else advice comes first
 if (ends) {
   const last = everyGame.at(-1);
   turnTo(last.match, last.game);

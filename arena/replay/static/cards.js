@@ -190,8 +190,8 @@ export function unseen(text) {
 
 /** A probability as text: 0 % or 100 % only if it is certain. */
 export function percent(chance) {
-  if (chance <= 0 || chance >= 1) return chance <= 0 ? "0 %" : "100 %";
-  return `${Math.min(99, Math.max(1, Math.round(chance * 100)))} %`;
+  if (chance <= 0 || chance >= 1) return chance <= 0 ? "0\u00a0%" : "100\u00a0%";
+  return `${Math.min(99, Math.max(1, Math.round(chance * 100)))}\u00a0%`;
 }
 
 /** A time in us as text. */

@@ -105,3 +105,6 @@ const SINGLE = {
   hand_back: { examined: "hand_back" },
   force_swap: { examined: "force_swap" },
 };
+
+/** A text that begins a sentence. */
+export const start = (text) => text.replace(/^you\b/, "You");

@@ -7,7 +7,7 @@ import { plain } from "./dom.js";
 import { stepText } from "./log.js";
 import { latest } from "./seats.js";
 import { follow } from "./state.js";
-import { words } from "./event_text.js";
+import { start, words } from "./event_text.js";
 
 export class Motion {
   draw; gone; key; lines; table; // of `begin`, and of the page
@@ -130,7 +130,7 @@ export class Motion {
     const parts = [stepText(this.tellers, events.find((event) => event.event === "quiet")?.kind, shown, this.names)];
     const drew = events.flatMap((event) => (event.event === "exchanged" ? [] : (event.drew ?? [])));
     if (drew.length) parts.push(`you draw the ${drew.join(" and the ")}`);
-    return parts.filter(Boolean).join(" · ").replace(/^you/, "You");
+    return start(parts.filter(Boolean).join(" · "));
   }
 
   /** What the middle of the table says: the event that is shown, else the latest result, or whose turn it is. */

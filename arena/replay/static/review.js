@@ -106,7 +106,7 @@ export function curve(review, { match, game, moments }, index, go) {
   const dear = (one) => h("path", { class: "dear", d: `M${x(placed(moments, one))} ${y(one.win_probability.value)}h0` });
   const place = indexes.findLastIndex((one) => one <= index);
   const { estimate, turn } = points[Math.max(place, 0)];
-  const words = `${review.person ? "You win" : `\u2068${plain(review.bot)}\u2069 wins`}: ${place < 0 ? "no decision yet" : `${estimated(estimate)} after ${review.person ? "your" : "its"} decision in turn ${turn}`}`;
+  const words = `${review.person ? "Your chance of winning" : `\u2068${plain(review.bot)}\u2069 wins`}: ${place < 0 ? "no decision yet" : `${estimated(estimate)} after ${review.person ? "your" : "its"} decision in turn ${turn}`}`;
   const press = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     go(Math.round(((event.clientX - box.left) / box.width) * last));

@@ -6,7 +6,7 @@ import { stepText } from "./log.js";
 import { fold } from "./state.js";
 import { MARKS } from "./timeline.js";
 import { answers, chance, faults, knowledge, seen } from "./view.js";
-import { moveOf, words } from "./event_text.js";
+import { moveOf, start, words } from "./event_text.js";
 
 const folded = new Map(); // moments by game
 
@@ -36,7 +36,7 @@ export function makeScene(table, match, game, { seat, truth }, href) {
   const known = knowledge(moments, match.ruleset, seat);
   const entries = (game.stderr ?? []).filter((entry) => seat === null || entry.seat === seat);
   const marks = marked(moments, entries, { seat, truth });
-  const texts = moments.map(({ step }) => (step ? stepText(tellers, step.kind, seen(step.events, seat), labels) : ""));
+  const texts = moments.map(({ step }) => (step ? start(stepText(tellers, step.kind, seen(step.events, seat), labels)) : ""));
   const { claims } = moments.at(-1);
   const lines = moments.map((moment, index) =>
     texts[index] || index === 0
@@ -98,7 +98,7 @@ export function claimText(scene, index) {
   if (!claim || claim.turn !== moment.turn || moment.pending === null) return null;
   const likely = likelihood(scene, claim);
   const odds = likely === null ? "" : `: ${percent(likely)} likely to ${labels[seat] ?? "a spectator"}`;
-  return { claim, text: addressed(labels[claim.seat], claiming(claim.role)) + odds };
+  return { claim, text: start(addressed(labels[claim.seat], claiming(claim.role))) + odds };
 }
 
 /** How likely a claim was to the viewer when it was made; null for the viewer's own. */

@@ -139,7 +139,7 @@ export function meters(likely, held) {
         "li",
         { class: has ? "true" : "", title: `${title(role)}: ${percent(value)}${has ? ", and it has one" : ""}` },
         bar,
-        h("span", { class: "value" }, percent(value).replace(" ", "\u202f")),
+        h("span", { class: "value" }, percent(value).replace("\u00a0", "\u202f")),
         h("span", { class: "role", "aria-hidden": "true" }, title(role).slice(0, 4)),
         h("span", { class: "unseen" }, `${title(role)} ${percent(value)}${has ? ", true" : ""}`),
       );
