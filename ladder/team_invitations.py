@@ -31,6 +31,18 @@ def form_team(connection: Connection, ladder: Ladder, login: str, name: str) -> 
     _join(ladder, connection, login, name, users.FORMED)
 
 
+def leave_own_team(ladder: Ladder, login: str) -> None:
+    """Remove a user from the team that the user formed. Raises LadderError if it has other members."""
+
+    def act(connection: Connection) -> None:
+        user = get_acting_user(connection, login)
+        if not may_change_team(connection, user):
+            raise LadderError("You can't leave this team yourself.\nAsk the staff.")
+        users.leave_current_team(connection, user, login, "left by themselves", ladder.clock())
+
+    ladder.database.write(act)
+
+
 def invite_to_team(ladder: Ladder, login: str) -> users.IssuedSecret:
     """Create an invitation to the user's team. Raises LadderError for a user without a team."""
     _max_members(ladder)

@@ -29,7 +29,7 @@ from ladder.clock import DAY_S
 from ladder.home import AccountPage, view_account
 from ladder.ladder import Ladder
 from ladder.settings import LadderError, OpenIDSettings
-from ladder.team_invitations import accept_invitation, form_team, invite_to_team, preview_invitation
+from ladder.team_invitations import accept_invitation, form_team, invite_to_team, leave_own_team, preview_invitation
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form
 from ladder.web.request_context import (
@@ -203,10 +203,13 @@ def enter_team(
     request: CurrentContext,
     name: Annotated[str, Form(max_length=100)] = "",
     invitation: Annotated[str, Form(max_length=200)] = "",
+    leave: Annotated[bool, Form()] = False,
 ) -> Response:
-    """Form a team named `name`, or join the team of an invitation."""
+    """Form a team named `name`, join the team of an invitation, or leave a team without other members."""
     count_try(request, "account")
-    if invitation:
+    if leave:
+        leave_own_team(request.ladder, request.actor)
+    elif invitation:
         accept_invitation(request.ladder, request.actor, invitation)
     else:
         form_team(request.ladder, request.actor, name)
@@ -267,7 +270,7 @@ def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str 
     """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
     count_try(request, "sign in")
     settings, secret = _require_provider(request)
-    kept = _require_kept_state(request, state, secret)
+    kept = {} if error else _require_kept_state(request, state, secret)  # a provider may omit the state of a refusal
     if error or not code:
         raise HTTPError(403, "The provider rejected the sign-in. Start again on the sign-in page.", request)
     claims = _fetch_claims(request, settings, secret, code, kept)

@@ -30,8 +30,8 @@ ROUTES_TEXT = """
 - chat:moderate: P/tables/chat/{line}
 - chat:write: P/tables/chat
 - ladder:manage: P/finals P/finals/{name}/retry P/finals/{name}/reveal G/admin G/admin/audit-log G/admin/audit-log.csv
-  G/admin/settings
-  P/admin/settings G/admin/finals/new G/admin/grades G/admin/grades.csv G/admin/similarity P/admin/grades P/admin/freeze
+  G/admin/settings P/admin/settings G/admin/finals/new G/admin/grades G/admin/grades.csv G/admin/similarity
+  G/admin/similarity/files P/admin/grades P/admin/freeze
   P/bots/{name}/activate P/bots/{name}/disable P/matches/{id}/void G/admin/users P/admin/users P/admin/users/import
   P/admin/users/import/confirm P/admin/users/teams P/admin/users/links P/admin/users/join G/admin/users/{login:path}
   P/admin/users/{login:path}/suspend P/admin/users/{login:path}/leave P/admin/users/{login:path}/erase

@@ -122,6 +122,9 @@ def test_users_form_a_team_and_invite_others_up_to_the_limit(web: Pages, own: Te
     assert "already" in ada.get(address).text
     assert "is full" in cyd.get(address).text
     assert "is full" in post(cyd, "/account/team", 400, invitation=secret)
+    assert post(cyd, "/account/team", leave="true") == "/account"
+    assert "Team Alone" not in cyd.get("/account").text
+    assert "leave this team yourself" in post(bob, "/account/team", 400, leave="true")
     post(web.visitor("staff"), "/admin/users/ada/team", reason="left")
     assert "unknown or has expired" in post(cyd, "/account/team", 400, invitation=secret)
     assert cyd.post("/sign-in", data={"link": invite(bob)}).status_code == 403
