@@ -52,19 +52,18 @@ def activate_version(
     """
     bot = get_bot(connection, name)
     versions = store.versions_of(connection, bot.id)
-    wanted = next((each for each in versions if each.number == number), None)
-    if wanted is None:
+    version = next((each for each in versions if each.number == number), None)
+    if version is None:
         raise LadderError(f"{escape_control(name)} has no version {number}.\nIts versions are 1 to {len(versions)}.")
-    check(connection, bot, wanted)
-    if wanted.status != store.ACCEPTED:
+    check(connection, bot, version)
+    if version.status != store.ACCEPTED:
+        state = _rejection(version.status, version.rejection_reason)
         raise LadderError(
-            f"{escape_control(wanted.version_ref)} isn't accepted: "
-            f"it {_rejection(wanted.status, wanted.rejection_reason)}.\n"
-            "Activate an accepted version."
+            f"{escape_control(version.version_ref)} isn't accepted: it {state}.\nActivate an accepted version."
         )
-    if wanted.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
+    if version.is_active and versions[-1].status in (store.ACCEPTED, store.REJECTED):
         return False  # a newer one that waits would take its place
-    begin_playing(connection, wanted, actor, reason, ladder.clock())
+    begin_playing(connection, version, actor, reason, ladder.clock())
     return True
 
 

@@ -79,29 +79,24 @@ def list_matches(
 def view_match(context: ViewContext, id: int) -> MatchPage | None:
     """Return a match as the viewer may see it, None if it doesn't exist or its final is unrevealed."""
     connection, viewer = context.connection, context.viewer
-    line = store.find_match_summary(connection, id, context.sealed_finals)
-    if line is None:
+    match = store.find_match_summary(connection, id, context.sealed_finals)
+    if match is None:
         return None
+    logins = {player.version_ref: store.get_version_by_id(connection, player.version).login for player in match.players}
     log_slots = store.list_log_slots(connection, id)
-    logins = {seat.version_ref: store.get_version_by_id(connection, seat.version).login for seat in line.players}
-    whole = MatchPage(
-        **{field.name: getattr(line, field.name) for field in fields(line)},
-        results=store.match_results(connection, id) if line.outcome == store.PLAYED else (),
-        failed_attempts=tuple(
-            hide_fields(FailedAttempt(at, reason), viewer) for at, reason in store.list_failed_attempts(connection, id)
-        ),
+    logged = [player.version_ref for slot, player in enumerate(match.players) if slot in log_slots]
+    attempts = (FailedAttempt(failed_at, reason) for failed_at, reason in store.list_failed_attempts(connection, id))
+    page = MatchPage(
+        **{field.name: getattr(match, field.name) for field in fields(match)},
+        results=store.match_results(connection, id) if match.outcome == store.PLAYED else (),
+        failed_attempts=tuple(hide_fields(attempt, viewer) for attempt in attempts),
         audit_log=summarize_decisions(context, store.list_audit_entries(connection, match=id), {}),
         has_record=store.has_record(connection, id),
-        logs=tuple(
-            seat.version_ref
-            for slot, seat in enumerate(line.players)
-            if slot in log_slots and viewer.can("log:read", logins[seat.version_ref])
-        ),
+        logs=tuple(version_ref for version_ref in logged if viewer.can("log:read", logins[version_ref])),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
-        can_void=_find_void_problem(connection, line) is None,
-        revision=context.revision if line.status == store.ENDED else None,
+        revision=context.revision if match.status == store.ENDED else None,
     )
-    return hide_fields(whole, viewer)
+    return hide_fields(page, viewer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,31 +141,30 @@ def view_standings_page(
     filters by the owner's section, "" for all; ignored for viewers that may not see sections.
     """
     standings = view_standings(context, sort, day)
+    users = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
+    texts = {user.login: f"{user.login} {user.name} {user.section or ''}" for user in users}
     word = search.casefold().strip()
-    people = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
-    within = {owner.login for owner in people if owner.section == section}
-    known = {owner.login: f"{owner.login} {owner.name} {owner.section or ''}" for owner in people}
-
-    def searched(row: StandingsRow) -> str:
-        login = row.owner or ""
-        return f"{row.bot} {row.pseudonym} {known.get(login, login)}"
-
-    matching = [
-        row
-        for row in standings.items
-        if word in searched(row).casefold() and (not section or not people or row.owner in within)
-    ]
+    matching = [row for row in standings.items if word in _make_search_text(row, texts).casefold()]
+    if section and users:
+        logins = {user.login for user in users if user.section == section}
+        matching = [row for row in matching if row.owner in logins]
     end = first - 1 + rows
-    whole = StandingsPage(
+    page = StandingsPage(
         replace(standings, items=tuple(matching[first - 1 : end])),
         first,
         len(matching),
         end + 1 if end < len(matching) else None,
         tuple(store.list_snapshot_days(context.connection, MAX_DAYS)),
-        tuple(sorted({owner.section for owner in people if owner.section})),
+        tuple(sorted({user.section for user in users if user.section})),
         () if context.viewer.login is None else list_own_bots(context),
     )
-    return hide_fields(whole, context.viewer)
+    return hide_fields(page, context.viewer)
+
+
+def _make_search_text(row: StandingsRow, texts: Mapping[str, str]) -> str:
+    """Return the text of a row in which words are searched. texts: about owners, by login; without one, the login."""
+    login = row.owner or ""
+    return f"{row.bot} {row.pseudonym} {texts.get(login, login)}"
 
 
 def list_own_bots(context: ViewContext) -> tuple[str, ...]:

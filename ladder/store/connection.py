@@ -153,9 +153,9 @@ class Database:
                         connection.execute(_LOCK_WRITER, {"idle": self._idle_ms, "lock": _LOCK})
                     self._check_once(connection)
                     old = self._write_marker(connection)
-                    done = act(connection)
+                    result = act(connection)
                     if not before or self._write_marker(connection) != old:
-                        before[:] = [done]
+                        before[:] = [result]
                 return before[0]
 
         return self._retry_outages(once)
@@ -175,7 +175,7 @@ class Database:
         """
         while True:
             try:
-                done = once()
+                result = once()
             except DatabaseError:  # as of another schema: connections that were checked before it aren't used again
                 self.engine.dispose()
                 raise
@@ -196,7 +196,7 @@ class Database:
                 if self._away_since is not None:
                     self._away_since = None
                     self.hear(None)
-                return done
+                return result
 
     def close(self) -> None:
         """Close all connections."""

@@ -98,26 +98,21 @@ def claim_match(
     match that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
     """
     columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
-    new = matches.c.id.not_in(list(holding))
-    lost = and_(matches.c.status == LEASED, matches.c.runner == runner)
-    in_order = sorted(kinds, key=_PRIORITIES.__getitem__)
-    wishes = [
-        lost,
-        *(
-            and_(matches.c.status == WAITING, matches.c.kind == kind, retry_is_due(matches, timestamp))
-            for kind in in_order
-        ),
-    ]
-    for wish in wishes:
-        query = select(*columns).where(wish, new).order_by(matches.c.attempts, matches.c.id).limit(1)
+    is_new = matches.c.id.not_in(list(holding))
+    conditions = [and_(matches.c.status == LEASED, matches.c.runner == runner)]
+    for kind in sorted(kinds, key=_PRIORITIES.__getitem__):
+        is_waiting = and_(matches.c.status == WAITING, matches.c.kind == kind)
+        conditions.append(and_(is_waiting, retry_is_due(matches, timestamp)))
+    for condition in conditions:
+        query = select(*columns).where(condition, is_new).order_by(matches.c.attempts, matches.c.id).limit(1)
         while (row := connection.execute(query).one_or_none()) is not None:
-            id, kind, final, place, attempts = row
+            id, kind, final, plan_index, attempts = row
             reason = _find_unplayable_reason(connection, id) if kind == RATED else None
             if reason is not None:
                 cancel_match(connection, id, reason, timestamp)
                 continue
             connection.execute(update(matches).where(matches.c.id == id).values(status=LEASED, runner=runner))
-            return QueuedMatch(id, kind, versions_in_match(connection, id), final, place, attempts)
+            return QueuedMatch(id, kind, versions_in_match(connection, id), final, plan_index, attempts)
     return None
 
 

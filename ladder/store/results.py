@@ -237,19 +237,22 @@ def _list_results(connection: Connection, match: int | None) -> Iterator[referee
         else:
             version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
         seat, fault = match_players.c, faults.c
-        tables = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
+        players_by_match = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
         order = (fault.match, fault.game, fault.number)
-        faulty = by_match(stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order))
-        entry = next(faulty, None)
+        faults_by_match = by_match(
+            stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order)
+        )
+        next_faults = next(faults_by_match, None)  # (match, rows) of the next match with faults
         for id, rows in by_match(stream(games, *games.c, order=(games.c.match, games.c.game))):
-            table = next([version_refs[version] for _, version in found] for other, found in tables if other == id)
-            of_game: dict[int, list[tuple[int, str, int]]] = {}
-            if entry is not None and entry[0] == id:
-                for _, game, number, code, count in entry[1]:
-                    of_game.setdefault(game, []).append((number, code, count))
-                entry = next(faulty, None)
+            players = next(players for other, players in players_by_match if other == id)
+            table = [version_refs[version] for _, version in players]
+            faults_by_game: dict[int, list[tuple[int, str, int]]] = {}
+            if next_faults is not None and next_faults[0] == id:
+                for _, game, number, code, count in next_faults[1]:
+                    faults_by_game.setdefault(game, []).append((number, code, count))
+                next_faults = next(faults_by_match, None)
             for row in rows:
-                yield _make_result(row, table, of_game.get(row.game, ()))
+                yield _make_result(row, table, faults_by_game.get(row.game, ()))
 
 
 def _make_result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:

@@ -302,19 +302,22 @@ def save_session_match(
     players: in the order of the record, each player's slot and the games that the player has won.
     """
     key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
-    row = connection.execute(select(session_matches.c.games, session_matches.c.is_complete).where(*key)).one_or_none()
-    over = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
+    stored = connection.execute(
+        select(session_matches.c.games, session_matches.c.is_complete).where(*key)
+    ).one_or_none()
+    is_closed = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
+    was_complete = stored is not None and stored.is_complete
     data = zlib.compress(record.encode())
-    values = {"games": games, "is_complete": is_complete or over, "updated_at": timestamp, "data": data}
-    if row is None:
+    values = {"games": games, "is_complete": is_complete or is_closed, "updated_at": timestamp, "data": data}
+    if stored is None:
         connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
-    elif games > row.games:
+    elif games > stored.games:
         connection.execute(update(session_matches).where(*key).values(**values))
-    elif is_complete and not row.is_complete:
+    elif is_complete and not was_complete:
         connection.execute(update(session_matches).where(*key).values(is_complete=True))
-    if row is None or games > row.games:
+    if stored is None or games > stored.games:
         _save_players(connection, id, number, games, players)
-    if is_complete and not (row is not None and row.is_complete):
+    if is_complete and not was_complete:
         record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 

@@ -98,17 +98,19 @@ PRESENCE_S = 120.0  # how long a user counts as online after their page was last
 def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
     ended = store.list_session_ids(context.connection, ended=True, after=after, limit=limit + 1)
-    ids = [*(store.list_session_ids(context.connection, ended=False) if after is None else ()), *ended[:limit]]
-    lines = {line.id: line for line in _make_table_summaries(context, store.find_sessions(context.connection, ids))}
-    next_ = ended[limit - 1] if len(ended) > limit else None
+    ids = list(ended[:limit])
+    if after is None:
+        ids = [*store.list_session_ids(context.connection, ended=False), *ids]
+    sessions = store.find_sessions(context.connection, ids)
+    tables = {table.id: table for table in _make_table_summaries(context, sessions)}
+    next_cursor = ended[limit - 1] if len(ended) > limit else None
     online: list[str] = []
     if after is None:
-        seated = (slot for line in lines.values() if line.status != store.CLOSED for slot in line.slots)
-        guests = {
-            slot.name for slot in seated if slot.kind == store.PERSON and slot.name and slot.name.endswith(" (guest)")
-        }
-        online = [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *sorted(guests)]
-    return TableList(tuple(lines[id] for id in ids), tuple(online), next_, context.revision)
+        slots = (slot for table in tables.values() if table.status != store.CLOSED for slot in table.slots)
+        names = {slot.name for slot in slots if slot.kind == store.PERSON and slot.name}
+        guests = sorted(name for name in names if name.endswith(" (guest)"))
+        online = [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *guests]
+    return TableList(tuple(tables[id] for id in ids), tuple(online), next_cursor, context.revision)
 
 
 def view_table(context: ViewContext, id: int) -> TablePage | None:

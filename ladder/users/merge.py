@@ -25,28 +25,23 @@ def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, acto
     Raises LadderError for an unknown login, the login "staff", equal logins, or if only one of both is staff, if only
     one is suspended, if only `new` is withdrawn, or if only `new` was made by a sign-up link.
     """
-    into = get_participant(connection, new)
-    merged = next((each for each in store.all_users(connection, merged=True) if each.login == old), None)
-    if merged is not None and merged.merged_into is not None:
-        if merged.merged_into == into.id:
-            return False
-        became = get_participant(connection, old)
-        raise LadderError(
-            f"{escape_control(old)} is already merged into {escape_control(became.login)}.\nMerge "
-            f"{escape_control(became.login)} instead."
-        )
-    before = get_participant(connection, old)
-    _check(before, into, list_signed_up(connection, [before, into]))
+    new_user = get_participant(connection, new)
+    merged_into = {user.login: user.merged_into for user in store.all_users(connection, merged=True)}.get(old)
+    if merged_into == new_user.id:
+        return False
+    old_user = get_participant(connection, old)  # the one that it was merged into, if it was
+    if merged_into is not None:
+        login = escape_control(old_user.login)
+        raise LadderError(f"{escape_control(old)} is already merged into {login}.\nMerge {login} instead.")
+    _check(old_user, new_user, list_signed_up(connection, [old_user, new_user]))
     now = ladder.clock()
-    store.log_action(
-        connection, store.AuditEntry(actor, "merge", f"{before.login} is {into.login}: {reason}", now, user_id=into.id)
-    )
-    surplus = list_surplus_bots(ladder, connection, [before.id], store.get_party(connection, into))
-    store.leave_team(connection, before.id, now)  # the remaining user keeps their own
-    store.merge_user_rows(connection, before, into, now)
-    disable_surplus_bots(
-        ladder, connection, surplus, into.login, f"{actor} merged {before.login} into {into.login}, and "
-    )
+    text = f"{old_user.login} is {new_user.login}: {reason}"
+    store.log_action(connection, store.AuditEntry(actor, "merge", text, now, user_id=new_user.id))
+    surplus = list_surplus_bots(ladder, connection, [old_user.id], store.get_party(connection, new_user))
+    store.leave_team(connection, old_user.id, now)  # the remaining user keeps their own
+    store.merge_user_rows(connection, old_user, new_user, now)
+    cause = f"{actor} merged {old_user.login} into {new_user.login}, and "
+    disable_surplus_bots(ladder, connection, surplus, new_user.login, cause)
     store.cancel_unplayable(connection, now)
     return True
 

@@ -261,31 +261,33 @@ def authorize(http: Request) -> RequestContext:
 
     Raises SignInRequiredError if a page needs a login, HTTPError for other requests that aren't allowed.
     """
-    passed: RequestContext | None = getattr(http.state, "request", None)
-    if passed is not None:
-        return passed
+    authorized: RequestContext | None = getattr(http.state, "request", None)
+    if authorized is not None:
+        return authorized
     request = _make_context(http, http.method)
     permission, scope = ROUTES[route_name(http.method, http.scope["route"].path)]
     viewer = request.viewer
-    allowed = viewer.in_scope(scope) and (
-        viewer.can(permission) or (permission == "ladder:read" and request.state.public)
-    )
-    if not allowed and viewer.login is None:
-        if request.wants_json:
-            raise HTTPError(
-                401, request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN", request
-            )
-        if http.method not in ("GET", "HEAD"):  # of a page that was open for longer than its session
-            reason = request.rejection_reason or "you aren't signed in"
-            words = "Sign in in another tab, then send the form again from here or by going back."
-            raise HTTPError(401, f"{begin_sentence(reason)}.\n{words}", request)
-        raise SignInRequiredError(request)
-    if not allowed:
-        message = "Only the ladder's staff has access."
-        if viewer.token:
-            message = "Tokens have no access here: sign in." if viewer.can_write else "This token can only read."
-        raise HTTPError(403, message, request)
-    return request
+    has_permission = viewer.can(permission) or (permission == "ladder:read" and request.state.public)
+    if viewer.in_scope(scope) and has_permission:
+        return request
+    if viewer.login is None:
+        raise _make_sign_in_error(request, http.method)
+    message = "Only the ladder's staff has access."
+    if viewer.token:
+        message = "Tokens have no access here: sign in." if viewer.can_write else "This token can only read."
+    raise HTTPError(403, message, request)
+
+
+def _make_sign_in_error(request: RequestContext, method: str) -> HTTPError | SignInRequiredError:
+    """Return the error for a viewer without a login: for a page, one that leads to the sign-in."""
+    if request.wants_json:
+        message = request.rejection_reason or "Sign in first, or send a token: Authorization: Bearer TOKEN"
+        return HTTPError(401, message, request)
+    if method in ("GET", "HEAD"):
+        return SignInRequiredError(request)
+    reason = request.rejection_reason or "you aren't signed in"  # on a page that was open for longer than its session
+    advice = "Sign in in another tab, then send the form again from here or by going back."
+    return HTTPError(401, f"{begin_sentence(reason)}.\n{advice}", request)
 
 
 def authorize_websocket(socket: WebSocket) -> RequestContext:

@@ -105,20 +105,20 @@ async def _relay_socket(
 async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
     """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
     with watch_of(socket.app) as watch:
-        seen, looks = watch.change, 0
+        checked_change, unchecked_polls = watch.change, 0
         while True:
             await asyncio.sleep(CHANGE_POLL_S)
-            looks += 1
-            if watch.change == seen and looks < MAX_UNCHECKED_POLLS:
+            unchecked_polls += 1
+            if watch.change == checked_change and unchecked_polls < MAX_UNCHECKED_POLLS:
                 continue
-            seen, looks = watch.change, 0
+            checked_change, unchecked_polls = watch.change, 0
             try:
-                now = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
+                current = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
             except request_context.HTTPError as error:
                 return WITHDRAWN, error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
                 continue
-            if now.slot != access.slot and now.session.status != CLOSED:
+            if current.slot != access.slot and current.session.status != CLOSED:
                 if access.slot is None:
                     return WITHDRAWN, "you joined the table in another tab"
                 return WATCH, "your seat was given up"
