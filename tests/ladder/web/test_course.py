@@ -24,7 +24,7 @@ from tests.ladder.web.ladder_server import serve_ladder
 
 GAMES = ("--seats", 2, "--match-games", 2, "--sandbox", "process", "--limit-ms", 2000, "--bank-ms", 4000)
 GAMES += ("--reference", "sample:random_bot", "--reference", "sample:honest")
-SLOW_BOT = QUICK_BOT.replace("        number =", "        __import__('time').sleep(0.04)\n        number =", 1)
+SLOW_BOT = QUICK_BOT.replace("        number =", "        __import__('time').sleep(0.02)\n        number =", 1)
 BROKEN_BOT = QUICK_BOT.replace('{{"id":{number},"choice":{choice}}}', '{{"id":{number},"choice":99}}')
 STUDENTS = 90
 
@@ -124,7 +124,7 @@ class Person:
         began = time.monotonic()
         while not done():
             assert time.monotonic() - began < limit_s, self.text()
-            time.sleep(1)  # to load a page costs time of the awaited processes
+            time.sleep(2)  # to load a page costs time of the awaited processes
             self.page.reload()
         self.trial.now.wait_s += time.monotonic() - began
 
