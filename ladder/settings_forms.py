@@ -323,7 +323,7 @@ def _make_label(name: str, shape: Mapping[str, Any]) -> str:
 
 
 def describe_settings(reason: str) -> str:
-    """Return the reason of a change of settings in the words of the forms, instead of names and Python's values."""
+    """Return the reason of a change of settings with the titles and labels of the forms instead of names."""
     tables = _list_tables()
 
     def label_setting(match: re.Match[str]) -> str:
@@ -335,7 +335,6 @@ def describe_settings(reason: str) -> str:
             return f"{definition['title']}{item}: "
         return f"{definition['title']}{item}, {_make_label(key, definition['properties'][key])}: "
 
-    reason = re.sub("(?<=[:→] )(True|False)(?= →|; |$)", lambda match: "yes" if match[1] == "True" else "no", reason)
     return re.sub(r'(?:(?<=; )|^)(\w+)( "[^"]*")?(?:\.(\w+))?: ', label_setting, reason)
 
 
@@ -395,7 +394,10 @@ def _set_values(label: str, section: Any, shapes: Mapping[str, Any], values: Map
 
 
 def _describe_value(value: Any) -> str:
-    if value is None:
+    """Return a setting's value as the audit log shows it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value in (None, ""):
         return "none"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 

@@ -356,7 +356,7 @@ _IDENTIFIERS: dict[
     str, dict[str, _GetIdentifier]
 ] = {  # for each format: its user identifiers, by the remark about users without one
     "canvas": {"no ID, so Canvas matches by SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
-    CANVAS_API: {"left out, without a Canvas ID and student_id": _canvas_id},
+    CANVAS_API: {"left out, without a Canvas ID and student ID": _canvas_id},
     "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
     "moodle-worksheet": {
         "no Identifier; import the assignment's worksheet as a roster to add it": lambda owner: owner.moodle_id

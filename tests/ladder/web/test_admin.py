@@ -713,5 +713,5 @@ def test_to_look_at_grades_reveals_no_final(web: Pages, staff: TestClient, own: 
     text = staff.get("/admin/grades?final=last&sort=-points").text
     assert re.search(r'aria-sort="descending"><a href="/admin/grades\?final=last&amp;sort=points">Points</a>', text)
     assert re.findall(r"<dt>(Mean|Median|plays)</dt>", text) == ["Mean", "Median", "plays"]
-    assert "Canvas API, with feedback: left out, without a Canvas ID and student_id: all users" in text
+    assert "Canvas API, with feedback: left out, without a Canvas ID and student ID: all users" in text
     assert staff.get("/admin/grades.csv?final=last").text == own.arena("grades show", "--final", "last").out
