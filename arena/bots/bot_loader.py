@@ -292,26 +292,30 @@ def load_bots(
     for argument in arguments:
         name, path = _split_argument(argument)
         with os_errors_as_bot_errors(path):
-            there = path if os.path.lexists(root / path) else find_sample(str(path)) or path
-            bot = _resolve_bot(there, programs or Programs(), root)
+            found_path = path if os.path.lexists(root / path) else find_sample(str(path)) or path
+            bot = _resolve_bot(found_path, programs or Programs(), root)
             if bot.is_model and not models:
                 raise BotError(NO_MODELS.format(escape_control(path)))
             if bot.path.is_file() and (bot.path.parent / MANIFEST).is_file():
                 notes.append(f"{escape_control(path)} runs without its {MANIFEST}; to use it, name the folder")
-        try:
-            requests.append(
-                NameRequest(normal_name(bot.name if name is None else name), name is not None, escape_control(path))
-            )
-        except ValueError as error:
-            raise BotError(
-                f"{escape_control(path)}: {error}.\nName the bot on the command line: NAME={escape_control(path)}"
-            ) from None
         bots.append(bot)
+        requests.append(_request_name(bot, name, path))
     names = assign_names(requests)
-    for request, got in zip(requests, names, strict=True):
-        if got != request.name:
-            notes.append(f'the name "{request.name}" is taken, so {request.shown} plays as "{got}"')
+    for request, name in zip(requests, names, strict=True):
+        if name != request.name:
+            notes.append(f'the name "{request.name}" is taken, so {request.shown} plays as "{name}"')
     return [replace(bot, name=name) for bot, name in zip(bots, names, strict=True)], notes
+
+
+def _request_name(bot: Bot, name: str | None, path: Path) -> NameRequest:
+    """Return the request for a bot's name: `name` of the command line, or its own. Raises BotError for a bad one."""
+    try:
+        normal = normal_name(bot.name if name is None else name)
+    except ValueError as error:
+        raise BotError(
+            f"{escape_control(path)}: {error}.\nName the bot on the command line: NAME={escape_control(path)}"
+        ) from None
+    return NameRequest(normal, name is not None, escape_control(path))
 
 
 def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:

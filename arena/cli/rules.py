@@ -236,12 +236,8 @@ def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
     """List the rulesets, or print the rules of one."""
     if show_fields and name is not None:
         console.usage_error("--fields is the same for all rulesets: omit the name")
-    if as_json and show_fields:
-        console.print_json(run.list_ruleset_fields())
-    elif as_json and name is None:
-        console.print_json(run.RulesetList(tuple(map(run.summarize_ruleset, coup.PRESETS.values()))))
-    elif as_json and name is not None:
-        console.print_json(run.summarize_ruleset(load_ruleset_or_exit(name), run.load_ruleset_limits(name)))
+    if as_json:
+        console.print_json(_make_rules_answer(name, show_fields))
     elif show_fields:
         console.print_parts(fields_table(), widest=console.MAX_PROSE_COLUMNS)
     elif name is None:
@@ -262,3 +258,12 @@ def load_ruleset_or_exit(name: str) -> coup.Ruleset:
         return run.load_ruleset(name)
     except run.RulesetError as problem:
         console.usage_error(str(problem))
+
+
+def _make_rules_answer(name: str | None, show_fields: bool) -> run.RulesetSummary | run.RulesetList | run.FieldList:
+    """Return what --json prints: the fields, a ruleset, or, without a name, all presets."""
+    if show_fields:
+        return run.list_ruleset_fields()
+    if name is None:
+        return run.RulesetList(tuple(map(run.summarize_ruleset, coup.PRESETS.values())))
+    return run.summarize_ruleset(load_ruleset_or_exit(name), run.load_ruleset_limits(name))

@@ -6,7 +6,7 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -195,6 +195,15 @@ def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
         console.fail(console.os_error_reason(problem))
 
 
+def _print_new_steps(ended: Sequence[CheckStepView], printed: Sequence[CheckStepView], quiet: bool) -> None:
+    """Print the steps that ended since those that are `printed`; all of them if the checks were started again."""
+    if ended[: len(printed)] != printed:
+        console.print_note("the checks started again")
+        printed = ()
+    for step in () if quiet else ended[len(printed) :]:
+        console.print_text("\n".join(step_lines(step)))
+
+
 def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
     """Wait for the end of a check, and return its report; print each step as it ends, unless `quiet`."""
     away_since: float | None = None
@@ -208,11 +217,7 @@ def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quie
             version = next(candidate for candidate in state["versions"] if candidate["number"] == sent.number)
             steps = _STEPS.validate_python(state["checks"]["steps"])
             ended = tuple(step for step in steps if step.severity != "now")
-            if ended[: len(printed)] != printed:
-                console.print_note("the checks started again")
-                printed = ()
-            for step in () if quiet else ended[len(printed) :]:
-                console.print_text("\n".join(step_lines(step)))
+            _print_new_steps(ended, printed, quiet)
             printed = ended
             if version["status"] not in ("queued", "checking"):
                 return replace(sent, status=version["status"], reason=version["reason"], steps=steps)

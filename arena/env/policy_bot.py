@@ -72,13 +72,18 @@ def save_bot(
     }
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    folder.joinpath("weights.json").write_text(json.dumps(trained, separators=(",", ":")), encoding="utf-8")
+    _write_bot_files(folder, json.dumps(trained, separators=(",", ":")))
+    return folder
+
+
+def _write_bot_files(folder: Path, weights: str) -> None:
+    """Write the weights and the modules that read them, and bot.py and bot.toml if they don't exist."""
+    (folder / "weights.json").write_text(weights, encoding="utf-8")
     for name in ("coup_env.py", "coup_kit.py"):
         shutil.copyfile(Path(coup_env.__file__).with_name(name), folder / name)
     for name, text in (("bot.py", _BOT), ("bot.toml", _MANIFEST)):
         if not (folder / name).exists():
             (folder / name).write_text(text, encoding="utf-8")
-    return folder
 
 
 def _shortest_floats(values: Any) -> list[float]:

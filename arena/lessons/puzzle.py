@@ -34,11 +34,7 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     names = list(_OTHERS[: data["players"] - 1])
     names.insert(data["seat"], "you")
     course = Course(names, coup.KeyedRng(bytes.fromhex(data["key"]), data["game"]), data["starter"])
-    words = data["moves"].split()
-    while words:
-        asked = len(course.state.board.phase.asked)
-        course.apply(words[:asked])
-        words = words[asked:]
+    _apply_moves(course, data["moves"].split())
     board, right = course.state.board, data["right"]
     legal = make_legal_moves(coup.list_legal_moves(coup.view_from_seat(course.state, data["seat"])))
     if right not in legal.words or set(data["results"]) != set(legal.words):
@@ -62,6 +58,14 @@ def make_puzzle(data: Mapping[str, Any], number: int) -> Lesson:
     last = {"game": game, "hint": first["hint"], "title": f"The best move: {texts[right]}", "say": say}
     about = f"{data['players']} players, {board.influence[data['seat']]} of your cards left."
     return Lesson(f"Puzzle {number}", about, course.table, (first, last), theme)
+
+
+def _apply_moves(course: Course, words: Sequence[str]) -> None:
+    """Play moves, as many in each step as seats are asked."""
+    while words:
+        asked = len(course.state.board.phase.asked)
+        course.apply(words[:asked])
+        words = words[asked:]
 
 
 def _start(text: str) -> str:

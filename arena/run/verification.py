@@ -125,27 +125,32 @@ class _Folder:
     def differences(self) -> Iterator[str]:
         """Yield a text for each difference from the plan, the replay and results.jsonl."""
         plan = self.plan
-        published = self.path / "published.txt"
         if isinstance(plan, RunConfig) and plan.seed is not None and plan.key != seed_key(plan.seed):
             yield f"{self.path / 'run.json'}: the key is not the one of seed {plan.seed}"
-        if isinstance(plan, FinalPlan):
-            if not published.is_file() or published.read_text("utf-8", "replace") != plan.publication():
-                yield f"{published} doesn't match the commitment in final.json: its key, terms or versions"
-        elif self.path.is_dir() and published.exists():
-            yield f"{published} is the commitment of a final, but final.json is missing"
-        if len(self.files) < self.ended:
+        yield from self._commitment_differences()
+        lacks_files = len(self.files) < self.ended
+        if lacks_files:
             yield f"{self.path}: {self.ended} matches were played, but {len(self.files)} are in the folder"
-        same = True
+        is_same = True
         for difference in self._record_differences():
-            same = False
+            is_same = False
             yield difference
-        if not self.missing or self.stopped is not None or len(self.files) < self.ended:
+        if not self.missing or self.stopped is not None or lacks_files:
             return
-        if not (same and isinstance(plan, RunConfig) and plan.is_decided(self)):
+        if not (is_same and isinstance(plan, RunConfig) and plan.is_decided(self)):
             yield (
                 f"{self.path}: {len(self.missing)} of {len(self.tables)} planned matches are missing, "
                 f"such as match {self.missing[0]}{self._resume_hint('plays them')}"
             )
+
+    def _commitment_differences(self) -> Iterator[str]:
+        """Yield a text if the published commitment of a final doesn't fit its plan."""
+        published = self.path / "published.txt"
+        if isinstance(self.plan, FinalPlan):
+            if not published.is_file() or published.read_text("utf-8", "replace") != self.plan.publication():
+                yield f"{published} doesn't match the commitment in final.json: its key, terms or versions"
+        elif self.path.is_dir() and published.exists():
+            yield f"{published} is the commitment of a final, but final.json is missing"
 
     def _record_differences(self) -> Iterator[str]:
         """Yield the differences of records and results.jsonl, and count games and faults; read each file once."""
@@ -181,20 +186,24 @@ class _Folder:
         if self.plan is not None and (file.name != record_file_name(match) or match not in self.tables):
             yield f"the plan has no match of this name: it has {len(self.tables)} matches"
         elif self.plan is not None:
-            spec = self.plan.spec(match, self.tables[match])
-            was, planned = _flat_fields(record.header), _flat_fields(spec.header)
-            for name in [*planned, *(was.keys() - planned.keys())]:
-                if was.get(name) != planned.get(name):
-                    yield f"{name} is {was.get(name)} in the record, but {planned.get(name)} in the plan"
-            if len(record.games) != len(spec.seatings):
-                yield f"the record has {len(record.games)} games, the plan {len(spec.seatings)}"
-            for game, seats in zip(record.games, spec.seatings, strict=False):
-                if game.seating != seats:
-                    yield f"game {game.game}: the seats are {game.seating} in the record, but {seats} in the plan"
+            yield from _compare_with_spec(record, self.plan.spec(match, self.tables[match]))
         try:
             referee.verify_record(record)
         except referee.RecordError as problem:
             yield str(problem)
+
+
+def _compare_with_spec(record: referee.Record, spec: referee.MatchSpec) -> Iterator[str]:
+    """Yield the differences of a record's head and seats from those of the planned match."""
+    stored, planned = _flat_fields(record.header), _flat_fields(spec.header)
+    for name in [*planned, *(stored.keys() - planned.keys())]:
+        if stored.get(name) != planned.get(name):
+            yield f"{name} is {stored.get(name)} in the record, but {planned.get(name)} in the plan"
+    if len(record.games) != len(spec.seatings):
+        yield f"the record has {len(record.games)} games, the plan {len(spec.seatings)}"
+    for game, seats in zip(record.games, spec.seatings, strict=False):
+        if game.seating != seats:
+            yield f"game {game.game}: the seats are {game.seating} in the record, but {seats} in the plan"
 
 
 class _ComparedResults:

@@ -5,7 +5,7 @@ vary from deal to deal."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, variance
 
@@ -85,12 +85,6 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
     calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
     prices = [use.dollars for use in uses]
     dollars = None if None in prices else round(sum(price or 0.0 for price in prices), 2)
-    needed = {"calls": calls, "tokens": tokens, "dollars": dollars}
-    refused = (
-        f"about {needed[name]:g} {name}, and the budget allows {most:g}"
-        for name in needed
-        if (most := getattr(budget, name)) is not None and (needed[name] or 0) > most
-    )
     played_h = sum(use.seconds for use in uses) / min(jobs, plan.games) / 3600
     return StudyPlan(
         deals=plan.rounds,
@@ -103,8 +97,16 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
         hours=round(max([played_h, *_limit_hours(models, budget)]), 2),
         differences=tuple(_forecast_differences(config, cases, pilot)),
         pilot=None if pilot is None else str(pilot.path),
-        refused=tuple(refused),
+        refused=tuple(_list_excesses({"calls": calls, "tokens": tokens, "dollars": dollars}, budget)),
     )
+
+
+def _list_excesses(needed: Mapping[str, float | None], budget: Budget) -> Iterator[str]:
+    """Yield a text for each amount that is above the budget's, by its name; None: unknown."""
+    for name, amount in needed.items():
+        most = getattr(budget, name)
+        if most is not None and (amount or 0) > most:
+            yield f"about {amount:g} {name}, and the budget allows {most:g}"
 
 
 def _measure_pilot(
