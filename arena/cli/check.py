@@ -252,12 +252,12 @@ def check(
             if rules is not None:
                 settings = replace(settings, rules=(load_ruleset(rules),))
             models = _find_models(bots, budget)
-            others = tuple(bot for place, bot in enumerate(bots) if place not in models)
-            steps = iter(_check_all(others, settings, as_json) if others else [])
-            checked = {
+            programs = tuple(bot for place, bot in enumerate(bots) if place not in models)
+            steps_of_programs = iter(_check_all(programs, settings, as_json) if programs else [])
+            by_place = {
                 place: _check_model(bots[place], model, budget, rules, as_json) for place, model in models.items()
             }
-            by_bot = [checked[place] if place in checked else next(steps) for place in range(len(bots))]
+            by_bot = [by_place[place] if place in by_place else next(steps_of_programs) for place in range(len(bots))]
     except (BotError, RulesetError) as problem:
         console.usage_error(str(problem))
     except SandboxError as problem:

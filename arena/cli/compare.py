@@ -105,7 +105,7 @@ def compare(
     resume: Path | None,
     jobs: int | None,
     as_json: bool,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Test whether a bot's new version is better than the old one.
 
@@ -123,7 +123,7 @@ def compare(
             config, folder = run.resume_run(CompareConfig, resume)
         else:
             versions, arguments = _resolve_versions(bots, against, ladder)
-            asked = run.RunOptions.from_options(arguments, given)
+            asked = run.RunOptions.from_options(arguments, values)
             make_config = partial(_make_comparison, versions, min_effect, max_pairs)
             config, folder = run.prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)

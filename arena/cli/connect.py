@@ -44,7 +44,7 @@ def connect(
     file: Path | None,
     challenge: str | None,
     reconnect_timeout: float | None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Connect a local program to a table on a ladder server.
 
@@ -56,7 +56,7 @@ def connect(
         from arena.connect import ConnectError, SeatAddress, connect_program
     except ModuleNotFoundError as missing:
         usage_error(f"arena connect needs {missing.name}: {with_extra('web')}")
-    if challenge is None and any(given.values()):
+    if challenge is None and any(values.values()):
         usage_error("--games, --rules and --name need --challenge")
     if shutil.which(command[0]) is None:
         usage_error(f"{command[0]} can't be started: program not found")
@@ -70,7 +70,7 @@ def connect(
         print_note(f"{server.url} isn't encrypted: others on the network can read your token")
     unreached = None
     if challenge is not None:
-        table = _open_table(server, challenge.split(","), command, given)
+        table = _open_table(server, challenge.split(","), command, values)
         url, unreached = server.url + table.program, partial(_close_table, server, table)
     treat_sigterm_as_sigint()
     seat = SeatAddress(re.sub("^http", "ws", url), token, server.proxy, server.called, unreached)

@@ -429,9 +429,9 @@ def json_option(
     shapes: the types of the printed values. later: returns further types that are slow to import.
     """
 
-    def print_schema(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    def print_schema(context: click.Context, _parameter: click.Parameter, is_requested: bool) -> None:
         """Print the JSON schema of all shapes and end the command, as click's callback of an eager option."""
-        if wanted and not context.resilient_parsing:
+        if is_requested and not context.resilient_parsing:
             from pydantic import TypeAdapter
 
             title = f"arena {context.command_path.partition(' ')[2]} --json"

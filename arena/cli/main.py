@@ -115,9 +115,9 @@ def main() -> None:
         fail(os_error_reason(problem))
 
 
-def show_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+def show_version(context: click.Context, _parameter: click.Parameter, is_requested: bool) -> None:
     """Print the arena's version, the protocol's, and whether the referee is compiled, and exit."""
-    if wanted and not context.resilient_parsing:
+    if is_requested and not context.resilient_parsing:
         from protocol import PROTOCOL  # not imported to print the help
 
         kind = "compiled" if is_compiled() else "pure Python"

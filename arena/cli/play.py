@@ -36,7 +36,7 @@ from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
 from arena.review import review_in_process
 from arena.run import seed_key
-from arena.sandbox import Box, Program, SandboxChoice, make_sandbox, scratch_folder
+from arena.sandbox import Box, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
 from arena.tables.live_match import InteractiveMatch, RecordFolder
 
@@ -159,29 +159,29 @@ class TableSetup:
 
 @contextmanager
 def open_table_setup(
-    given: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, *, live: bool = True
+    values: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None = None, *, live: bool = True
 ) -> Iterator[TableSetup]:
-    """Yield the table that the options `given` request, with `persons` people in addition to the bots.
+    """Yield the table that the options' `values` request, with `persons` people in addition to the bots.
 
     debug: the name of the bot to run under a debugger. live: its standard error may go to the terminal.
 
     Sample bots fill the seats left free by named bots and people: up to --seats, or, without it, a table of four
     (fewer if the rules allow fewer). Exits with 2 if the table can't be played as requested.
     """
-    with run_command.exit_on_refusal(), _open_table(given, bots, persons, debug, live) as table:
+    with run_command.exit_on_refusal(), _open_table(values, bots, persons, debug, live) as table:
         yield table
 
 
 @contextmanager
 def _open_table(
-    given: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
+    values: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
 ) -> Iterator[TableSetup]:
     """Yield a table with built and tested bots, and remove what was built when the context ends.
 
-    given: the options' values; named: the names of those that the user gave. persons: seats to leave free. debug: the
+    values: of the options; named: the names of those that the user gave. persons: seats to leave free. debug: the
     bot that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises a run's errors.
     """
-    asked = run_command.RunOptions.from_options(tuple(named), given)
+    asked = run_command.RunOptions.from_options(tuple(named), values)
     if debug is not None:
         asked = use_plain_processes(asked)
     folder = asked.out or run.new_run_folder_name("arena-games")
@@ -193,7 +193,7 @@ def _open_table(
     if problem:
         usage_error(problem)
     choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = run_command.load_named_bots(arguments, choice.name, models="budget" in given)
+    bots = run_command.load_named_bots(arguments, choice.name, models="budget" in values)
     run_command.refuse_budget(bots, asked.budget)
     run_command.require_outside_of_bots(folder, bots)
     own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
@@ -211,24 +211,32 @@ def _open_table(
         config = replace(config, settings=replace(config.settings, timing=timing))
         config = run_command.build_bots(config, box, building)
         try:
-            looked_at = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
-            if looked_at:
-                run_command.preflight_bots(asked, replace(config, bots=looked_at), box, scratch, run_command.plan_run)
-            models: Any = stack.enter_context(open_models(config, asked.budget, folder))
-            bytecode = BytecodeCache()
-
-            def start(spec: referee.MatchSpec, bot: int) -> Box:
-                if config.bots[bot].is_model:
-                    seat: Box = models.start(spec, bot)
-                    return seat
-                program, limits = bytecode.program(config.bots[bot], choice, box), config.settings.limits
-                if own is not None and own.bot == bot:
-                    program, limits = own.program(program), own.limits(limits)
-                return box.start(program, limits)
-
+            tested = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
+            if tested:
+                run_command.preflight_bots(asked, replace(config, bots=tested), box, scratch, run_command.plan_run)
+            models = stack.enter_context(open_models(config, asked.budget, folder))
+            start = _make_starter(config, box, models, own)
             yield TableSetup(config.bots, config.settings, folder, seed_key(asked.seed), start, own)
         finally:
             building.discard()
+
+
+def _make_starter(
+    config: run.RunConfig, box: Sandbox, models: Any, debuggee: Debuggee | None
+) -> Callable[[referee.MatchSpec, int], Box]:
+    """Return the function that starts a bot of a match. models: the `ModelTable`, None without language models."""
+    bytecode = BytecodeCache()
+
+    def start(spec: referee.MatchSpec, bot: int) -> Box:
+        if config.bots[bot].is_model:
+            seat: Box = models.start(spec, bot)
+            return seat
+        program, limits = bytecode.program(config.bots[bot], config.sandbox, box), config.settings.limits
+        if debuggee is not None and debuggee.bot == bot:
+            program, limits = debuggee.program(program), debuggee.limits(limits)
+        return box.start(program, limits)
+
+    return start
 
 
 @contextmanager
@@ -286,7 +294,7 @@ def play(
     port: int,
     pace: str,
     debug: str | None,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Play against bots in the terminal or the browser.
 
@@ -299,16 +307,16 @@ def play(
         return
     name = _check_name(name)
     treat_sigterm_as_sigint()
-    with open_table_setup(given, bots, 1, debug, live=browser) as table:
+    with open_table_setup(values, bots, 1, debug, live=browser) as table:
         names = [*(bot.name for bot in table.bots), name]
         if name in names[:-1]:
             usage_error(f"a bot has the name {name!r}: choose your name with --name")
         if any(other.casefold() == "you" for other in names[:-1]):
             usage_error('a bot has the name "you", which means you on the screen: name it with NAME=PATH')
         if browser:
-            play_in_browser(table, names, given, port, pace)
+            play_in_browser(table, names, values, port, pace)
             return
-        problem = _sit(GameTerminal(), table, names, given)
+        problem = _sit(GameTerminal(), table, names, values)
     if problem is not None:
         fail(f"the match is void: {problem}")
 
@@ -335,9 +343,9 @@ def _check_name(name: str) -> str:
         usage_error(f"--name: {problem}")
 
 
-def _sit(screen: GameTerminal, table: Any, names: list[str], given: dict[str, Any]) -> str | None:
+def _sit(screen: GameTerminal, table: Any, names: list[str], values: dict[str, Any]) -> str | None:
     """Play, store the games and print a summary; return this machine's failure, None without one."""
-    spec = table.spec(given["games"], names, table.timings(1), given["show_names"])
+    spec = table.spec(values["games"], names, table.timings(1), values["show_names"])
     interrupted = False
     with _writing():
         folder = RecordFolder(table.folder)
@@ -370,7 +378,7 @@ def _writing(what: str = "the record") -> Iterator[None]:
         fail(f"{what} can't be written: {os_error_reason(problem)}")
 
 
-def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, Any], port: int, pace: str) -> None:
+def play_in_browser(table: TableSetup, names: Sequence[str], values: dict[str, Any], port: int, pace: str) -> None:
     """Serve the table until the person ends it, and keep what was played. pace: of PACES, how long events are shown."""
     try:
         from arena import tables
@@ -390,14 +398,14 @@ def play_in_browser(table: TableSetup, names: Sequence[str], given: dict[str, An
         return "/replay"
 
     def deal(number: int) -> tables.MatchSetup:
-        spec = table.spec(given["games"], names, table.timings(1), given["show_names"], number)
+        spec = table.spec(values["games"], names, table.timings(1), values["show_names"], number)
         return tables.MatchSetup(spec, table.starter(spec), keep)
 
     def seats(secret: str) -> tables.LiveTable:
         slots = [tables.Slot("bot", bot.name) for bot in table.bots]
         slots.append(tables.Slot("person", names[-1], secret))
-        settings = replace(table.settings, open_names=given["show_names"])
-        table_settings = tables.TableSettings(settings, given["games"], table.timings(1)[-1])
+        settings = replace(table.settings, open_names=values["show_names"])
+        table_settings = tables.TableSettings(settings, values["games"], table.timings(1)[-1])
         return tables.LiveTable("here", slots, table_settings, tables.TableCallbacks(deal), pace=pace)
 
     def replay(reviewed: bool) -> str | None:

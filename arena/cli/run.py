@@ -93,10 +93,10 @@ class RunOptions:
     models: bool = False  # whether language models may play
 
     @classmethod
-    def from_options(cls, bots: tuple[str, ...], given: Mapping[str, Any]) -> "RunOptions":
-        """Return the options `given` by name; those without a field of this class are limits."""
-        named = {name: value for name, value in given.items() if name in cls.__dataclass_fields__}
-        limits = {name: value for name, value in given.items() if name not in named}
+    def from_options(cls, bots: tuple[str, ...], values: Mapping[str, Any]) -> "RunOptions":
+        """Return the options by the `values` of a command line; those without a field of this class are limits."""
+        named = {name: value for name, value in values.items() if name in cls.__dataclass_fields__}
+        limits = {name: value for name, value in values.items() if name not in named}
         return cls(bots=bots, limits=limits, **named)
 
 
@@ -531,7 +531,7 @@ def run(
     budget: Path | None,
     as_json: bool,
     as_csv: bool,
-    **given: Any,
+    **values: Any,
 ) -> None:
     """Play bots against each other and print the standings.
 
@@ -546,7 +546,7 @@ def run(
     console.treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:
-            asked = replace(RunOptions.from_options(bots, given), budget=budget, models=True)
+            asked = replace(RunOptions.from_options(bots, values), budget=budget, models=True)
             config, folder = prepare_run(asked, plan_run, "arena-runs")
         else:
             config, folder = resume_run(RunConfig, resume)

@@ -144,7 +144,7 @@ def _points_text(difference: float) -> str:
     "--out", metavar="DIR", type=click.Path(path_type=Path), help="New folder for the study.  [arena-studies/<time>]"
 )
 @console.option("--resume", metavar="DIR", type=click.Path(path_type=Path), help="Resume the study in DIR.")
-def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path | None, **given: Any) -> None:
+def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path | None, **values: Any) -> None:
     """Play a study.
 
     Interrupt it at any time: --resume DIR continues it, and makes no answered call again. With a used-up budget, the
@@ -173,7 +173,7 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
                 limits={},
                 budget=budget,
                 models=True,
-                **given,
+                **values,
             )
             config, folder = run_command.prepare_run(asked, partial(_plan_study, design), "arena-studies")
         this = Run(config, folder)

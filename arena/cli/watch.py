@@ -33,18 +33,18 @@ from arena.tables.live_match import RecordFolder
 @option("--seat", metavar="BOT|N", help="Show only what this bot or seat could know.  [all cards]")
 @option("--show-names", is_flag=True, help="Show bots the names of other bots instead of letters.")
 @table_options
-def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **given: Any) -> None:
+def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | None, **values: Any) -> None:
     """Watch bots play, turn by turn.
 
     BOT is as for arena run. The games are played first, then shown and saved: arena replay shows them again. If
     standard output isn't a terminal, all turns are printed at once.
     """
     treat_sigterm_as_sigint()
-    with open_table_setup(given, bots, 0, debug) as table:
+    with open_table_setup(values, bots, 0, debug) as table:
         names = [bot.name for bot in table.bots]
         if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
             usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
-        record = _play(table, given)
+        record = _play(table, values)
         folder = table.folder
     narrators = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
     try:
@@ -56,9 +56,9 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
         print_note(describe_records(folder, "show again", record.games))
 
 
-def _play(table: TableSetup, given: dict[str, Any]) -> Record:
+def _play(table: TableSetup, values: dict[str, Any]) -> Record:
     """Play the match at once, write its record, and return it. Any failure ends the command."""
-    spec = table.spec(given["games"], [bot.name for bot in table.bots], table.timings(0), given["show_names"])
+    spec = table.spec(values["games"], [bot.name for bot in table.bots], table.timings(0), values["show_names"])
     try:
         folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
         print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.settings.rules.name}")

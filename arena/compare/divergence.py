@@ -116,27 +116,28 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
     groups: dict[tuple[str, str, str], list[GamePair]] = {}
     examples: dict[tuple[str, str, str, bool], list[DivergencePosition]] = {}
     opponents: Counter[str] = Counter()
-    alike = 0
-    points = 0.0
+    identical = 0
+    opponent_points = 0.0
     for pair, old, new in _game_pairs(pairs, record_of):
         first = None if old[1].moves == new[1].moves else _find_first_divergence(*old, *new)
         if first is None:
-            alike += 1
+            identical += 1
         elif first.opponent is not None:
             opponents[old[0].bots[first.opponent]] += 1
-            points += pair.new - pair.old
+            opponent_points += pair.new - pair.old
         else:
             key = (first.request, first.old, first.new)
             groups.setdefault(key, []).append(pair)
-            alike_examples = examples.setdefault((*key, pair.old == pair.new), [])
-            if len(alike_examples) < _MAX_EXAMPLES:
-                alike_examples.append(_make_position(pair, *old, first))
+            same_result = examples.setdefault((*key, pair.old == pair.new), [])
+            if len(same_result) < _MAX_EXAMPLES:
+                same_result.append(_make_position(pair, *old, first))
     rows = []
     for key, members in groups.items():
         chosen = [*examples.get((*key, False), ()), *examples.get((*key, True), ())]
         rows.append(_make_divergence_group(key, members, chosen[:_MAX_EXAMPLES], len(pairs)))
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
-    return Divergences(tuple(rows), alike, tuple(opponents.most_common()), _round(points / max(len(pairs), 1)))
+    contribution = _round(opponent_points / max(len(pairs), 1))
+    return Divergences(tuple(rows), identical, tuple(opponents.most_common()), contribution)
 
 
 _Half = tuple[MatchHeader, GameRecord]

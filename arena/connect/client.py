@@ -268,19 +268,21 @@ class _ConnectedProgram:
                 problem = f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
                 if not self.met:
                     raise ConnectError(problem) from None
-            now = time.monotonic()
-            most_s = (
-                self._reconnect_timeout_s
-                if self._reconnect_timeout_s is not None
-                else max(5.0, self.reporter.away_s)  # even if the program's clock is shorter
-            )
-            if lost_at is None:
-                lost_at = now
-                self._say(f"{problem}; the seat is kept and its clock runs; trying again for {most_s:.0f} s")
-            elif now - lost_at > most_s:
-                raise ConnectError(f"{problem}; gave up after {now - lost_at:.0f} s")
+            lost_at = self._note_loss(problem, lost_at)
             await asyncio.sleep(_RETRY_PAUSES_S[min(tries, len(_RETRY_PAUSES_S) - 1)])
             tries += 1
+
+    def _note_loss(self, problem: str, lost_at: float | None) -> float:
+        """Report a lost socket once; return since when, by the monotonic clock. Raises ConnectError if that is long."""
+        now, most_s = time.monotonic(), self._reconnect_timeout_s
+        if most_s is None:
+            most_s = max(5.0, self.reporter.away_s)  # even if the program's clock is shorter
+        if lost_at is None:
+            self._say(f"{problem}; the seat is kept and its clock runs; trying again for {most_s:.0f} s")
+            return now
+        if now - lost_at > most_s:
+            raise ConnectError(f"{problem}; gave up after {now - lost_at:.0f} s")
+        return lost_at
 
     def _make_socket(self) -> connect:
         """Return a connection to the table that isn't open yet.
