@@ -193,26 +193,23 @@ def _presets() -> list[dict[str, Any]]:
 def _describe_samples() -> list[dict[str, str]]:
     """Return name, description and measured level of the graded opponents and of sample bots, each the best first."""
     measured = json.loads((STATIC.parent / "levels.json").read_text("utf-8"))
-    rates = {
-        bot: [(of, round(100 * rate)) for of, rate in found.items() if of != bot]
-        for bot, found in sorted(
-            measured["levels"].items(), key=lambda row: (row[0] not in GRADED, -sum(row[1].values()))
+    levels = sorted(measured["levels"].items(), key=lambda row: (row[0] not in GRADED, -sum(row[1].values())))
+    samples = []
+    for name, rates in levels:
+        wins = [f"{round(100 * rate)} % against {other}" for other, rate in rates.items() if other != name]
+        conditions = f"two at a table ({measured['games']} games, {measured['date']})"
+        samples.append(
+            {"name": name, "about": _describe_sample(name), "level": f"Wins {' and '.join(wins)}, {conditions}."}
         )
-    }
-    folder = ROOT / "sample_bots"
-    sources = {path.stem: path.read_text() for path in folder.glob("*.py")}
-    sources["learner"] = (folder / "learner/bot.py").read_text()
-    return [
-        {
-            "name": name,
-            "about": f"Plays {100 * GRADED[name]:.0f} % of its moves as learner, and otherwise takes income or passes."
-            if name in GRADED
-            else (ast.get_docstring(ast.parse(sources[name])) or "").partition("\n")[0],
-            "level": f"Wins {' and '.join(f'{rate} % against {of}' for of, rate in found)}, two at a table "
-            f"({measured['games']} games, {measured['date']}).",
-        }
-        for name, found in rates.items()
-    ]
+    return samples
+
+
+def _describe_sample(name: str) -> str:
+    """Return what a graded opponent does, or the first line of a sample bot's docstring."""
+    if name in GRADED:
+        return f"Plays {100 * GRADED[name]:.0f} % of its moves as learner, and otherwise takes income or passes."
+    path = ROOT / "sample_bots" / ("learner/bot.py" if name == "learner" else f"{name}.py")
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
 
 
 def _render_licences(pyodide: Path, ace: Path) -> bytes:

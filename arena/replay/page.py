@@ -114,29 +114,30 @@ def pack_matches(matches: Sequence[Mapping[str, Any]], log_bytes: int = LOG_BYTE
 
     log_bytes: of standard error for each game on average.
     """
-    places: dict[str, int] = {}
+    places: dict[str, int] = {}  # index of each event, as JSON without its number in the game
+    packed = [{**match, "games": _pack_games(match["games"], places, log_bytes)} for match in matches]
+    return {"events": [json.loads(text) for text in places], "matches": packed}
 
-    def place(event: Mapping[str, Any]) -> int:
-        text = json.dumps(
-            {name: value for name, value in event.items() if name != "n"}
-        )  # n is the event's number in the game
-        return places.setdefault(text, len(places))
 
-    def step(step: Mapping[str, Any]) -> list[Any]:
-        short = [step["turn"], step["kind"], step["answers"], [place(event) for event in step["events"]]]
-        rest = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
-        return [*short, rest] if rest else short
+def _pack_games(games: Sequence[Mapping[str, Any]], places: dict[str, int], log_bytes: int) -> list[dict[str, Any]]:
+    """Return the games of a match in short form; events that `places` lacks are added to it."""
+    max_chars = _max_log_characters(games, log_bytes)
+    packed = []
+    for game in games:
+        steps = [_pack_step(step, places) for step in game["steps"]]
+        stderr = [{**entry, "text": _shorten(entry["text"], max_chars)} for entry in game["stderr"]]
+        packed.append({**game, "steps": steps, "stderr": stderr})
+    return packed
 
-    def game(game: Mapping[str, Any], max_chars: int) -> dict[str, Any]:
-        written = [{**entry, "text": _shorten(entry["text"], max_chars)} for entry in game["stderr"]]
-        return {**game, "steps": [step(each) for each in game["steps"]], "stderr": written}
 
-    short = [
-        {**match, "games": [game(each, max_chars) for each in match["games"]]}
-        for match in matches
-        for max_chars in [_max_log_characters(match["games"], log_bytes)]
-    ]
-    return {"events": [json.loads(text) for text in places], "matches": short}
+def _pack_step(step: Mapping[str, Any], places: dict[str, int]) -> list[Any]:
+    """Return [turn, kind, answers, indices of events] of a step and, if it has any, its other fields."""
+    indices = []
+    for event in step["events"]:
+        text = json.dumps({name: value for name, value in event.items() if name != "n"})
+        indices.append(places.setdefault(text, len(places)))
+    others = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
+    return [step["turn"], step["kind"], step["answers"], indices, *([others] if others else [])]
 
 
 def _max_log_characters(games: Sequence[Mapping[str, Any]], log_bytes: int) -> int:
