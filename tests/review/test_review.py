@@ -116,7 +116,7 @@ def test_taking_the_last_card_of_the_last_opponent_wins() -> None:
     assert coups > 2
 
 
-@pytest.mark.long
+@pytest.mark.soak
 def test_estimated_chances_agree_with_outcomes() -> None:
     """All decisions are binned: where the playouts predict a loss, the game is mostly lost."""
     said: list[tuple[float, bool]] = []

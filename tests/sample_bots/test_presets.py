@@ -17,6 +17,7 @@ from arena.sandbox import Box, ProcessSandbox, Program
 from arena.schedule import seat_orders
 from tests.kits.built import built
 from tests.kits.table import KITS
+from tests.tables.test_page import SHOWN
 
 SAMPLES = Path(__file__).parent.parent.parent / "sample_bots"
 HURRY = Timing(limit_ms=4, bank_ms=600_000)  # a bot that thinks for half its free time thinks for 2 ms here
@@ -32,7 +33,7 @@ def shuffle(items: Sequence[int], label: str) -> tuple[int, ...]:
 
 @pytest.mark.needs("node", None if shutil.which("node") else "it isn't installed")
 @pytest.mark.needs("a C++ compiler", None if all(map(shutil.which, CPP.needs)) else "it isn't installed")
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", SHOWN)
 def test_every_sample_bot_plays_every_preset_without_a_fault(
     preset: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
