@@ -94,6 +94,7 @@ def view_match(context: ViewContext, id: int) -> MatchPage | None:
         has_record=store.has_record(connection, id),
         logs=tuple(version_ref for version_ref in logged if viewer.can("log:read", logins[version_ref])),
         cards=tuple(version_ref for version_ref, login in logins.items() if viewer.can("cards:view", login)),
+        can_void=_find_void_problem(connection, match) is None,
         revision=context.revision if match.status == store.ENDED else None,
     )
     return hide_fields(page, viewer)
