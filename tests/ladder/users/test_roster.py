@@ -296,7 +296,7 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
         "2 users added, 0 changed",
     ]
     roster.write_text("login\nada\nada\n")
-    assert len(term.arena("users import", roster, code=2).messages) == 2
+    assert len(term.arena("users import", roster, code=2).messages) == 3
     assert term.arena("users import", roster, "--partial").err.splitlines() == [
         'line 3: skipped: the login "ada" is also in line 2', "0 users added, 0 changed, 1 line skipped",
         "1 user not in roster.csv: unchanged",
