@@ -115,7 +115,7 @@ export function labels(now) {
     now.label && !now.out ? h("span", { class: `tag ${now.label}` }, LABELS[now.label]) : null,
     now.out ? h("span", { class: "tag gone" }, "out") : null,
     now.away && !now.out ? h("span", { class: "tag gone" }, "away") : null,
-    now.own === "looks" ? h("span", { class: "tag looking" }, "looks") : null,
+    now.own === "looks" && now.name !== "you" ? h("span", { class: "tag looking" }, "looks") : null,
   ];
 }
 
