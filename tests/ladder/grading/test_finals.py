@@ -358,7 +358,8 @@ def test_reference_bots_have_no_rank(held: Ladder) -> None:
     assert state.standings is not None
     rows = state.standings.items
     assert [row.is_reference for row in rows] == [False, False, True, True]
-    assert [row.rank_range for row in rows[:2]] == [(1, 2), (1, 2)]
+    # By chance one of the two can be clearly better. A reference never takes a place from them.
+    assert [row.rank_range for row in rows[:2]] in ([(1, 2), (1, 2)], [(1, 1), (2, 2)])
     assert [row.bot for row in state.podium] == [row.bot for row in rows[:2]]
     assert state.champion == f"{rows[0].bot}@1"
 
