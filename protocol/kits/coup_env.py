@@ -552,10 +552,10 @@ class Policy:
         legal = sorted(actions)
         most = max(scores[action] for action in legal)
         weights = [exp(scores[action] - most) for action in legal]
-        rank = chance * sum(weights)
+        remaining = chance * sum(weights)
         for action, weight in zip(legal, weights):  # noqa: B905
-            rank -= weight
-            if rank < 0:
+            remaining -= weight
+            if remaining < 0:
                 return action
         return legal[-1]
 

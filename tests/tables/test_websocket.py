@@ -120,7 +120,7 @@ def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read
 
     socket.receive = leave
     asyncio.run(tables.serve_program(tables.WebChannel(socket), table, "secret", None))
-    assert table.detach.call_args.kwargs == {"left": True}
+    assert table.detach.call_args.kwargs == {"has_left": True}
 
 
 def test_garbage_and_floods_are_ordinary_faults() -> None:
