@@ -169,7 +169,9 @@ def _require_unchanged(ladder: Ladder, sha256: str, written: str | None = None) 
     """
     allowed = {sha256} if written is None else {sha256, hashlib.sha256(written.encode()).hexdigest()}
     if hash_settings(ladder.path) not in allowed:
-        raise LadderError(f"{SETTINGS_FILE} was changed meanwhile.\nLoad the page again, and repeat your change.")
+        raise LadderError(
+            "another form or program changed the settings meanwhile.\nLoad the page again, and repeat your change."
+        )
 
 
 def _edit_table(

@@ -340,9 +340,9 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
             and seen.received is None
             and signs.cpu_share(seen) < signs.BUSY
             and (clock := seen.asked.get("clock", {})).get("bank_ms", 1) < clock.get("limit_ms", 0)
-            and f"{clock['bank_ms']} of the game's time bank, and {clock['limit_ms']} of its own"
+            and f"{clock['limit_ms']} ms for the request, and {clock['bank_ms']} ms left of the game's time bank"
         ),
-        "{detail}: the request had {name}, in ms",
+        "the bot is too slow, it had {name}: {detail}",
         "use less time in each request, and don't sleep: time above limit_ms comes from the time bank of the game",
         replace(silence(3, 41), sent=REQUEST[:-1] + b',"clock":{"limit_ms":500,"bank_ms":96}}'),
     ),

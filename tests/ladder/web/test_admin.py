@@ -458,7 +458,7 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
         ({"table": "deadlines", "name": "a", "at": "2096-12-01T23:59", "remove": "true"}, "doesn&#39;t exist"),
         (
             {"table": "quotas", "max_bots_per_user": "4", "sha256": "0"},
-            "was changed meanwhile. Saved is now: Bots of a user or team: 3, ",
+            "changed the settings meanwhile. Saved is now: Bots of a user or team: 3, ",
         ),
     ):
         assert words in change(400, **fields)
@@ -509,7 +509,7 @@ def test_of_forms_that_are_sent_at_the_same_time_one_is_saved(web: Pages) -> Non
     with ThreadPoolExecutor(8) as threads:
         results = Counter(threads.map(save, range(2, 10)))
     assert results.pop("saved") == 1
-    assert "was changed meanwhile" in results.popitem()[0]
+    assert "changed the settings meanwhile" in results.popitem()[0]
 
 
 def test_a_form_shows_what_it_changes_for_whom_before_it_does(web: Pages, staff: TestClient, own: Term) -> None:
