@@ -11,7 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy import Connection
 
@@ -352,16 +352,25 @@ def pending_versions(
 def describe_extended_users(
     connection: Connection, settings: LadderSettings, deadline: Deadline | None, now: float
 ) -> str:
-    """Return the users whose extension of a deadline isn't over, as text; "" without any."""
+    """Return the users whose extension of a deadline, with its grace period, isn't over, as text; "" without any."""
     if deadline is None:
         return ""
     due = effective_deadlines(store.extensions_in_force(connection), settings, deadline)
-    own = ((owner.login, due(owner.id)) for owner in store.all_users(connection))
-    return ", ".join(
-        f"{escape_control(login)} until {format_deadline_time(each.at, deadline)}"
-        for login, each in own
-        if each.closes > max(now, deadline.closes)
-    )
+    own = ((owner.login, due(owner.id).closes) for owner in store.all_users(connection))
+    return describe_ends((login, closes) for login, closes in own if closes > max(now, deadline.closes))
+
+
+def describe_ends(ends: Iterable[tuple[str, float]]) -> str:
+    """Return until when users may submit, such as "ada, bob until 2026-12-03 12:15 UTC"; ends: (login, Unix time)."""
+    logins = defaultdict[str, list[str]](list)
+    for login, at in ends:
+        logins[format_end(at)].append(escape_control(login))
+    return ", ".join(f"{', '.join(names)} {end}" for end, names in logins.items())
+
+
+def format_end(timestamp: float) -> str:
+    """Return the end of a time to submit, such as "until 2026-12-03 12:15 UTC"."""
+    return f"until {datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def require_checks_finished(

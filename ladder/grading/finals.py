@@ -151,8 +151,8 @@ def _warn_of_late_submissions(settings: LadderSettings, due: Deadline | None, no
     last = deadlines.effective_deadline(settings, due).last
     if not due.closes <= now < last:
         return []
-    late = deadlines.format_deadline_time(last, due)
-    return [f"The final doesn't wait for late submissions, which users without a version may make until {late}."]
+    late = deadlines.format_end(last)
+    return [f"The final doesn't wait for late submissions, which users without a version may make {late}."]
 
 
 def _warn_of_baselines(settings: LadderSettings, bots: Collection[str], games: int) -> list[str]:

@@ -15,7 +15,6 @@ import csv
 import io
 import json
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -26,6 +25,7 @@ from statistics import mean, median
 from arena.escaping import escape_control, escape_csv_cell
 from arena.formatting import format_count
 from arena.rating import Estimate
+from ladder.deadlines import describe_ends, format_end
 from ladder.grading.baselines import BaselineResult, describe_baseline_result
 from ladder.store import ERASED
 from ladder.users import UserSummary
@@ -384,23 +384,16 @@ def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
 def _feedback(grade: Grade, grades: Grades) -> str:
     if grade.open_until is not None:
         reason = "the final didn't wait" if grades.of_final else "may still submit"
-        return f"not graded yet: {reason} {_format_end(grade.open_until)}"
+        return f"not graded yet: {reason} {format_end(grade.open_until)}"
     version = "" if grade.version is None else f"{grade.version}: "
     late = f"; {grade.late}" if grade.late and grade.late not in grade.reason else ""
     return f"{version}{grade.reason}{late}"
 
 
-def _format_end(timestamp: float) -> str:
-    return f"until {datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
-
-
 def describe_open_grades(grades: Grades) -> str:
     """Return the users who may still submit, or could if it weren't for the final, as a sentence; "" without any."""
     open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
-    ends = defaultdict[str, list[str]](list)
-    for login, at in open_ones[:MAX_NAMED_USERS]:
-        ends[_format_end(at)].append(escape_control(login))
-    named = ", ".join(f"{', '.join(logins)} {end}" for end, logins in ends.items())
+    named = describe_ends(open_ones[:MAX_NAMED_USERS])
     more = f", and {len(open_ones) - MAX_NAMED_USERS} more" if len(open_ones) > MAX_NAMED_USERS else ""
     users = format_count(len(open_ones), "user")
     what = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"

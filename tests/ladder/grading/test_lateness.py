@@ -230,7 +230,7 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
     final = create_final(ladder, "last", "first", games=2, actor="teacher")
     assert [version_ref for version_ref in final.versions if version_ref[1] == "@"] == ["a@1", "b@1"]
     with ladder.database.read() as connection:
-        assert "; extended for bob until 15 Jan 1970 14:46 UTC, cleo until" in list_audit_entries(connection)[-1].reason
+        assert "; extended for bob, cleo until 1970-01-15 15:01 UTC" in list_audit_entries(connection)[-1].reason
     hand_in(ladder, "cleo", "c", at=DUE + DAY)
     ladder.database.write(lambda connection: connection.execute(ENDED))
     reveal_final_results(ladder, "last", "t", incomplete=True)
