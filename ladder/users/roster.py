@@ -36,7 +36,7 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
     "section": ("section", "sections", "class", "group", "groups"),
     "pseudonym": ("pseudonym", "alias"),
     "staff": ("staff",),
-    "canvas_id": ("id",),  # in Canvas' own exports alone
+    "canvas_id": ("canvas id", "id"),  # "id" in Canvas' own exports alone
     "moodle_id": ("identifier",),
 }
 IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that identify a user
@@ -146,10 +146,12 @@ def _remark_ignored_columns(
 
     columns: the indices of those that are imported, by name. rows: (line, cells) without the header.
     """
-    if {"canvas_id", "moodle_id"} & columns.keys():  # their exports have many
+    if {"id", "identifier"} & {normalize_heading(header[index]) for index in columns.values()}:  # exports have many
         return []
     ignored = [
-        escape_control(heading) or "one without a heading"
+        "ID (if it is Canvas', name it canvas_id)"
+        if normalize_heading(heading) == "id"
+        else escape_control(heading) or "one without a heading"
         for index, heading in enumerate(header)
         if index not in columns.values() and any(index < len(row) and row[index] for _, row in rows)
     ]
@@ -255,7 +257,7 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
     is_canvas = "id" in headings and bool({"student", "lastname", "sis login id"} & set(headings))
     for index, heading in enumerate(headings):
         column = next((column for column, names in ROSTER_COLUMNS.items() if heading in names), None)
-        if column is None or (column == "canvas_id" and not is_canvas) or (column in indices and is_canvas):
+        if column is None or (heading == "id" and not is_canvas) or (column in indices and is_canvas):
             continue
         if column in indices:
             first, second = escape_control(header[indices[column]]), escape_control(header[index])

@@ -136,8 +136,16 @@ def test_names_are_written_in_spoken_order_with_a_remark(start: str) -> None:
 
 
 def test_an_id_column_alone_is_not_canvas() -> None:
-    [ada] = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv").people
+    roster = parse_roster(b'ID,Login,Name\n7,ada,"Lovelace, Ada"\n', "sheet.csv")
+    [ada] = roster.people
     assert (ada.canvas_id, ada.name) == (None, "Ada Lovelace")
+    assert roster.remarks[0].text == "columns that aren't imported: ID (if it is Canvas', name it canvas_id)"
+
+
+def test_a_roster_of_ones_own_may_name_canvas_ids() -> None:
+    roster = parse_roster(b"login,student_id,canvas_id,note\nada,U7,7,x\n", "sheet.csv")
+    assert [(each.student_id, each.canvas_id) for each in roster.people] == [("U7", "7")]
+    assert [remark.text for remark in roster.remarks] == ["columns that aren't imported: note"]
 
 
 @pytest.mark.parametrize(
