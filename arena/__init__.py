@@ -16,18 +16,18 @@ def is_compiled() -> bool:
 
 
 def is_compiled_stale() -> bool:
-    """Return whether the compiled modules of a clone run although sources in their folders are newer."""
+    """Return whether a clone's compiled modules are older than a source in their folders, or a folder is gone."""
     root = os.path.dirname(os.path.dirname(__file__))
-    stamp = os.path.join(root, ".compiled")  # by hatch_build.py
+    stamp = os.path.join(root, ".compiled")  # by hatch_build.py: the folders, one a line
     if not os.path.exists(stamp):
         return False
-    with open(stamp, encoding="utf-8") as file:
-        folders = [os.scandir(os.path.join(root, folder)) for folder in file.read().splitlines()]
     compiled_at = os.stat(stamp).st_mtime
-    return any(
-        file.name.endswith((".py", ".c", ".h")) and file.stat().st_mtime > compiled_at
-        for files in folders
-        for file in files
+    with open(stamp, encoding="utf-8") as lines:
+        folders = [os.path.join(root, line) for line in lines.read().splitlines()]
+    return not all(os.path.isdir(folder) for folder in folders) or any(
+        name.endswith((".py", ".c", ".h")) and os.stat(os.path.join(folder, name)).st_mtime > compiled_at
+        for folder in folders
+        for name in os.listdir(folder)
     )
 
 

@@ -53,7 +53,7 @@ def test_the_advice_on_an_extra_names_the_installed_wheel(tmp_path: Path) -> Non
     assert f"pip install '{wheel}[web]'" in ran.stdout
 
 
-def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer(tmp_path: Path) -> None:
+def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer_or_a_folder_is_gone(tmp_path: Path) -> None:
     for name in ("arena/__init__.py", "arena/coup/engine.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
@@ -67,6 +67,8 @@ def test_compiled_modules_are_stale_once_a_source_in_their_folders_is_newer(tmp_
     changed_at = (tmp_path / "arena/coup/engine.py").stat().st_mtime
     assert stale(changed_at - 1)
     assert not stale(changed_at + 1)
+    (tmp_path / ".compiled").write_text("arena/coup\narena/renamed")
+    assert stale(changed_at + 1)
 
 
 def test_every_package_is_typed() -> None:
