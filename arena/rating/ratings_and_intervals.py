@@ -118,49 +118,69 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     """Return the fit of all versions of a ladder's field. `fit_rows` is the same for a run.
 
     The order of matches doesn't change the result, and neither does `start`, (n,), that of an earlier fit of
-    fewer matches or versions: it only saves time. A version without games has its predecessor's rating.
+    fewer matches or versions: it only saves time. A version without games has its predecessor's rating. Raises
+    ValueError if predecessors form a cycle.
     """
-    bots = field.bots
-    active = np.zeros(bots, dtype=bool)
-    active[field.playing()] = True
-    among = int(active.sum())
-    strengths = [
-        Strength(Estimate(MODEL.mu), (1, among + (not is_measured)), None, None, 0, 0) for is_measured in active
-    ]
-    present, before = _find_present(matches, field)
-    begin = np.full(bots, np.nan)
+    present, predecessors = _find_present(matches, field)
+    found = np.full(field.bots, np.nan)
     if not len(present):
         none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        return Fit(tuple(strengths), field, begin, present, matches, None, none)
+        return Fit((_make_newcomer(0),) * field.bots, field, found, present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
-    if start is not None:
-        begin[: len(start)] = start[:bots]
-    prior = Prior(MODEL.sigma / NOISE, PREDECESSOR_DEVIATION, before)
-    posterior = find_posterior(winner_model, matches, prior, np.nan_to_num(begin[present]))
-    begin[present] = posterior.strengths
     seats = matches.tables.shape[1]
-    played = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
-    weights = _anchor_weights(present, played > 0, active[present], field)
-    has_intervals = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
+    first_guess = np.zeros(field.bots)
+    if start is not None:
+        first_guess[: len(start)] = np.nan_to_num(start[: field.bots])
+    prior = Prior(MODEL.sigma / NOISE, PREDECESSOR_DEVIATION, predecessors)
+    posterior = find_posterior(winner_model, matches, prior, first_guess[present])
+    found[present] = posterior.strengths
+    games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
+    active = np.isin(present, field.playing())
+    ranked = active & (games > 0) & ~np.isin(present, list(field.unranked))
+    weights = _anchor_weights(present, games > 0, active, field)
     spread = estimate_dispersion(posterior, matches, len(present))
+    has_intervals = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
     errors = posterior.errors(spread.values, weights) if has_intervals else None
-    ranked = active[present] & (played > 0) & ~np.isin(present, list(field.unranked))
-    among = int(ranked.sum())
-    strengths = [replace(newcomer, rank_range=(1, among + 1)) for newcomer in strengths]
-    rating, ranks = _rank_bots(posterior.strengths, errors, spread.freedom, weights, ranked, among)
-    win_rates = _compute_expected_win_rates(
-        posterior.strengths, errors, spread.freedom, np.flatnonzero(active[present]), seats
-    )
-    adjusted = dict(zip(win_rates.bots.tolist(), _compute_intervals(win_rates), strict=True))
-    met = np.bincount(matches.tables.ravel(), minlength=len(present))
-    wins = matches.per_bot(matches.wins, len(present))
-    for place, bot in enumerate(present.tolist()):
-        games = int(played[place])
-        win_rate = float(wins[place] / games) if games else None
-        strengths[bot] = Strength(rating[place], ranks[place], adjusted.get(place), win_rate, games, int(met[place]))
+    ratings = _compute_ratings(posterior.strengths, errors, spread.freedom, weights)
+    rank_ranges = _find_rank_ranges(posterior.strengths, errors, spread.freedom, ranked)
+    win_rates = _compute_expected_win_rates(posterior.strengths, errors, spread.freedom, np.flatnonzero(active), seats)
+    strengths = [_make_newcomer(int(ranked.sum()))] * field.bots
+    for bot, strength in zip(
+        present.tolist(), _gather_strengths(matches, games, ratings, rank_ranges, win_rates), strict=True
+    ):
+        strengths[bot] = strength
     return Fit(
-        tuple(strengths), field, begin, present, matches, posterior, replace(win_rates, bots=present[win_rates.bots])
+        tuple(strengths), field, found, present, matches, posterior, replace(win_rates, bots=present[win_rates.bots])
     )
+
+
+def _make_newcomer(ranked_count: int) -> Strength:
+    """Return the strength of a bot that isn't in the fit. ranked_count: bots among which it would have its rank."""
+    return Strength(Estimate(MODEL.mu), (1, ranked_count + 1), None, None, 0, 0)
+
+
+def _gather_strengths(
+    matches: Matches,
+    games: Floats,
+    ratings: Sequence[Estimate],
+    rank_ranges: Sequence[tuple[int, int]],
+    win_rates: ExpectedWinRates,
+) -> list[Strength]:
+    """Return the strengths of the p bots of the fit. games, ratings, rank_ranges: (p,)."""
+    adjusted = dict(zip(win_rates.bots.tolist(), _compute_intervals(win_rates), strict=True))
+    match_counts = np.bincount(matches.tables.ravel(), minlength=len(games)).tolist()
+    wins = matches.per_bot(matches.wins, len(games)).tolist()
+    return [
+        Strength(
+            ratings[place],
+            rank_ranges[place],
+            adjusted.get(place),
+            wins[place] / played if played else None,
+            int(played),
+            match_counts[place],
+        )
+        for place, played in enumerate(games.tolist())
+    ]
 
 
 def _find_present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
@@ -191,40 +211,43 @@ def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np
     return np.asarray(held / held.sum())
 
 
-def _rank_bots(
-    strengths: Floats,
-    errors: PosteriorErrors | None,
-    freedom: Floats,
-    weights: Floats,
-    active: NDArray[np.bool_],
-    among: int,
-) -> tuple[list[Estimate], list[tuple[int, int]]]:
-    """Return each bot's rating, and its rank range among the `among` active bots that have played.
+def _compute_ratings(
+    strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, weights: Floats
+) -> list[Estimate]:
+    """Return each bot's rating, with its interval unless `errors` is None.
 
-    All arrays: (p,), of the bots of the fit. errors: None without intervals. weights: of the mean strength, with sum 1.
+    strengths, freedom, weights: (p,), of the bots of the fit. weights: of the mean strength, with sum 1.
     """
-    mu = MODEL.mu + NOISE * (strengths - weights @ strengths)
-    last = np.where(active, among, among + 1)
+    ratings = MODEL.mu + NOISE * (strengths - weights @ strengths)
     if errors is None:
-        return [Estimate(float(value)) for value in mu], [(1, int(rank)) for rank in last]
-    others = np.flatnonzero(active)
-    quantile = _quantile(freedom)
-    variance = errors.own + (errors.shared**2).sum(1)
-    best, worst = np.ones_like(last), last.copy()
-    for rows, columns in product(iterate_slices(len(mu), CACHED), iterate_slices(among, CACHED)):
-        some = others[columns]
-        far = (-2 * errors.shared[rows]) @ errors.shared[some].T
-        far += variance[rows, None] + variance[some]
-        np.sqrt(far.clip(min=0.0, out=far), out=far)
-        far *= NOISE * np.maximum(quantile[rows, None], quantile[some])
-        ahead = mu[rows, None] - mu[some]
-        best[rows] += np.count_nonzero(-ahead > far, 1)
-        worst[rows] -= np.count_nonzero(ahead > far, 1)
-    width = NOISE * quantile * np.sqrt(errors.variances.clip(min=0.0))
-    return (
-        [Estimate(*map(float, (value, value - half, value + half))) for value, half in zip(mu, width, strict=True)],
-        list(zip(best.tolist(), worst.tolist(), strict=True)),
-    )
+        return list(map(Estimate, ratings.tolist()))
+    half = NOISE * _quantile(freedom) * np.sqrt(errors.variances.clip(min=0.0))
+    return list(map(Estimate, ratings.tolist(), (ratings - half).tolist(), (ratings + half).tolist()))
+
+
+def _find_rank_ranges(
+    strengths: Floats, errors: PosteriorErrors | None, freedom: Floats, ranked: NDArray[np.bool_]
+) -> list[tuple[int, int]]:
+    """Return each bot's rank range among the ranked bots; for any other bot, that which it would have among them.
+
+    All arrays: (p,), of the bots of the fit. errors: None without intervals, which leaves all ranks possible.
+    """
+    others = np.flatnonzero(ranked)
+    best, worst = np.ones_like(ranked, dtype=np.int64), len(others) + ~ranked
+    if errors is not None:
+        quantile = _quantile(freedom)
+        variance = errors.own + (errors.shared**2).sum(1)
+        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(others), CACHED)):
+            compared = others[columns]
+            # The variance of a difference is both variances minus twice the covariance.
+            margin = (-2 * errors.shared[rows]) @ errors.shared[compared].T
+            margin += variance[rows, None] + variance[compared]
+            np.sqrt(margin.clip(min=0.0, out=margin), out=margin)
+            margin *= np.maximum(quantile[rows, None], quantile[compared])
+            ahead = strengths[rows, None] - strengths[compared]
+            best[rows] += np.count_nonzero(-ahead > margin, 1)
+            worst[rows] -= np.count_nonzero(ahead > margin, 1)
+    return list(zip(best.tolist(), worst.tolist(), strict=True))
 
 
 def _quantile(freedom: Floats) -> Floats:
