@@ -118,8 +118,9 @@ class Grades:
 
     @property
     def statistics(self) -> "GradeStatistics | None":
-        """The statistics of all grades that are final; None without any."""
-        closed = [grade for grade in self.grades if grade.open_until is None]
+        """The statistics of all grades that are final, or now of users with a version; None without any."""
+        is_now = not self.scope.startswith(("final ", "deadline "))
+        closed = [grade for grade in self.grades if (grade.version if is_now else grade.open_until is None)]
         points = [grade.points for grade in closed]
         if not points:
             return None

@@ -29,8 +29,8 @@ def class_grade(
     return Grade(user, None, None, None, sum(points), None, 0, results, "", open_until=until)
 
 
-def class_grades(*grades: Grade) -> Grades:
-    return Grades("Coup", "now", 100.0, ("plays", "wins"), grades, (), True)
+def class_grades(*grades: Grade, scope: str = "deadline first") -> Grades:
+    return Grades("Coup", scope, 100.0, ("plays", "wins"), grades, (), True)
 
 
 def test_grades_are_sorted_by_any_column_in_both_directions() -> None:
@@ -57,6 +57,14 @@ def test_statistics_leave_out_grades_that_are_still_open() -> None:
     assert (found.total, found.mean, found.median, found.passed) == (3, 50, 50, (2, 1))
     assert found.histogram == (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     assert class_grades().statistics is None
+
+
+def test_statistics_of_now_are_of_users_with_a_version() -> None:
+    ada, bob = class_grade("ada", (50, 0)), class_grade("bob", (0, 0))
+    found = class_grades(replace(ada, version="a@1"), bob, scope="now").statistics
+    assert found is not None
+    assert (found.total, found.mean) == (1, 50)
+    assert class_grades(bob, scope="now").statistics is None
 
 
 @pytest.mark.parametrize(
