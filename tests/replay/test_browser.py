@@ -594,6 +594,15 @@ def test_the_cards_of_ten_players_fit(reader: Reader, tmp_path: Path) -> None:
             press(shown, "ArrowRight", 3)
 
 
+def test_a_long_name_is_shown_completely_at_a_table_of_four(reader: Reader, tmp_path: Path) -> None:
+    """The window is a projector's, in which a final shows its decisive match."""
+    match = sample() | {"bots": ["Sunny-Octopus@12", "Little-Whale@1", "turtle@1", "honest@1"]}
+    (tmp_path / "page.html").write_text(replay_page([match], "coup"), "utf-8")
+    shown = reader.open(tmp_path / "page.html", width=921, height=560)
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight + 1)"
+    assert shown.locator(".seat .name").evaluate_all(f"{cut}.map(one => one.textContent)") == []
+
+
 def test_the_keyboard_reaches_every_control_and_a_screen_reader_reads_each_step(look: Callable[..., Any]) -> None:
     """Checked are the focus frame, the live region, the slider's text, the step in the list, the cards."""
     page = look("#game=0&turn=2")
