@@ -38,7 +38,7 @@ LOADS = (
     "arena.cli.run_report",
     "arena.cli.stats",
 )
-LOADS += ("rich.console", "rich.table", "arena.rating.ratings_and_intervals", "numpy.ma")
+LOADS += ("rich.console", "rich.table", "arena.rating.ratings", "numpy.ma")
 LOADS_OF = {  # the first words of a command
     "ladder": ("ladder.bots", "ladder.tasks", "alembic.config", "arena.workers.cluster", "scipy.special"),
     "ladder serve": ("ladder.web", "ladder.web.staff_pages", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.on"),

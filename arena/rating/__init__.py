@@ -12,7 +12,7 @@ from arena.rating.inputs_and_results import Estimate, RatedField, Strength
 from arena.rating.intervals import Z_95, min_matches_for_intervals, wilson_interval, win_rate_interval
 
 if TYPE_CHECKING:
-    from arena.rating.ratings_and_intervals import Fit, assess_leader, estimate_lead, fit_rows, rate
+    from arena.rating.ratings import Fit, assess_leader, estimate_lead, fit_rows, rate
 
 RATING_MODEL = 2  # grows when the same results get other ratings; 1 is that of release 1.0
 
@@ -20,6 +20,6 @@ RATING_MODEL = 2  # grows when the same results get other ratings; 1 is that of 
 def __getattr__(name: str) -> object:
     """Import a name of the fit, and with it numpy, at first use."""
     if name in ("Fit", "assess_leader", "estimate_lead", "fit_rows", "rate"):
-        value: object = getattr(import_module("arena.rating.ratings_and_intervals"), name)
+        value: object = getattr(import_module("arena.rating.ratings"), name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
