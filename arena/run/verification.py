@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from arena import referee
 from arena.escaping import escape_control
 from arena.run.config import RunConfig, seed_key
-from arena.run.record_files import RecordFileError, find_record_files, read_record_file
+from arena.run.record_reading import RecordFileError, find_record_files, read_record_file
 from arena.run.run_folder import FolderError, record_file_name
 from arena.run.session import FinalPlan
 

@@ -1,4 +1,4 @@
-"""Find the records of a run and the bots' logs.
+"""Find and read the records of a run and the bots' logs; run_folder.py writes them.
 
 A path is a record file, a run's folder, or any other folder that contains records."""
 
