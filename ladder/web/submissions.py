@@ -167,19 +167,22 @@ async def _drain(request: RequestContext, stream: AsyncIterator[bytes]) -> None:
 
 
 class _UploadedForm:
-    """Parse a form piece by piece: write its files to a folder, and store the fields of _KNOWN_FIELDS."""
+    """Parse a form piece by piece: write its files to a folder, and store the fields of _KNOWN_FIELDS.
+
+    boundary: of the content type. folder: exists, and is empty. request: that of the errors.
+    """
 
     def __init__(self, boundary: bytes, folder: Path, request: RequestContext) -> None:
         self._folder = folder
-        self._visit = request
-        self._header, self._value = b"", b""
-        self._headers: dict[bytes, bytes] = {}
-        self._file: IO[bytes] | None = None
-        self._field: bytes | None = None  # None outside of fields
-        self._files: list[Path] = []
-        self._ended = False
-        self._parts = 0
-        self._fields: dict[bytes, bytes] = {}
+        self._request = request
+        self._header_name, self._header_value = b"", b""  # of the present header, so far
+        self._part_headers: dict[bytes, bytes] = {}  # of the present part, by name in lower case
+        self._open_file: IO[bytes] | None = None  # of the present part; None outside of files
+        self._field: bytes | None = None  # of the present part; None outside of fields
+        self._paths: list[Path] = []  # of all files
+        self._ended = False  # whether the final boundary was read
+        self._part_count = 0
+        self._values: dict[bytes, bytes] = {}  # of _KNOWN_FIELDS, by field
         self._parser = MultipartParser(
             boundary,
             {
@@ -200,67 +203,67 @@ class _UploadedForm:
 
     def close(self) -> None:
         """Close the file that is being written, if any."""
-        file, self._file = self._file, None
+        file, self._open_file = self._open_file, None
         if file is not None:
             file.close()
 
     def check(self) -> None:
         """Raise HTTPError unless the form is complete and has a file; set the modes of its files."""
-        if not (self._ended and self._files):
-            raise HTTPError(400, NO_FILE, self._visit)
-        for path in self._files:
+        if not (self._ended and self._paths):
+            raise HTTPError(400, NO_FILE, self._request)
+        for path in self._paths:
             with path.open("rb") as file:
                 path.chmod(0o755 if file.read(5).startswith(PROGRAM_STARTS) else 0o644)
 
     @property
     def path(self) -> Path:
         """Return the only file, or the folder if there are several files or subfolders."""
-        [*others, last] = self._files
+        [*others, last] = self._paths
         return last if not others and last.parent == self._folder else self._folder
 
     def said(self, field: str) -> str:
         """Return the value of a field, stripped; "" if it is missing."""
-        return self._fields.get(field.encode(), b"").decode(errors="replace").strip()
+        return self._values.get(field.encode(), b"").decode(errors="replace").strip()
 
     def _on_header_field(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
+        self._header_name += data[start:end]
 
     def _on_header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
+        self._header_value += data[start:end]
 
     def _on_header_end(self) -> None:
-        self._headers[self._header.lower()] = self._value
-        self._header, self._value = b"", b""
+        self._part_headers[self._header_name.lower()] = self._header_value
+        self._header_name, self._header_value = b"", b""
 
     def _on_headers_finished(self) -> None:
-        self._parts += 1  # parts without files take time, too
-        if self._parts > _MAX_FILES:
-            raise HTTPError(413, f"The upload has more than {_MAX_FILES} files.", self._visit)
-        _, words = parse_options_header(self._headers.get(b"content-disposition"))
-        self._headers = {}
+        self._part_count += 1  # parts without files take time, too
+        if self._part_count > _MAX_FILES:
+            raise HTTPError(413, f"The upload has more than {_MAX_FILES} files.", self._request)
+        _, words = parse_options_header(self._part_headers.get(b"content-disposition"))
+        self._part_headers = {}
         self._field = words.get(b"name") if b"filename" not in words else None
         if words.get(b"filename"):  # "" if no file was chosen
-            self._open_file(words[b"filename"])
+            self._create_file(words[b"filename"])
 
-    def _open_file(self, filename: bytes) -> None:
+    def _create_file(self, filename: bytes) -> None:
         """Create the file of a path within the folder, and open it for writing. Raises HTTPError for other paths."""
         parts = filename.split(b"/")
         stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
         if not stays or len(parts) > _MAX_FOLDER_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
-            raise HTTPError(400, "The path of a file is outside of its folder or too long.", self._visit)
+            raise HTTPError(400, "The path of a file is outside of its folder or too long.", self._request)
         try:
             path = self._folder.joinpath(*(part.decode() for part in parts))
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = path.open("xb")
+            self._open_file = path.open("xb")
         except (UnicodeDecodeError, FileExistsError, NotADirectoryError):
-            raise HTTPError(400, "The name of a file occurs twice or isn't valid UTF-8.", self._visit) from None
-        self._files.append(path)
+            raise HTTPError(400, "The name of a file occurs twice or isn't valid UTF-8.", self._request) from None
+        self._paths.append(path)
 
     def _on_data(self, data: bytes, start: int, end: int) -> None:
-        if self._file is not None:
-            self._file.write(memoryview(data)[start:end])
+        if self._open_file is not None:
+            self._open_file.write(memoryview(data)[start:end])
         elif self._field in _KNOWN_FIELDS:
-            self._fields[self._field] = (self._fields.get(self._field, b"") + data[start:end])[:_MAX_NAME_BYTES]
+            self._values[self._field] = (self._values.get(self._field, b"") + data[start:end])[:_MAX_NAME_BYTES]
 
     def _on_end(self) -> None:
         self._ended = True
