@@ -68,9 +68,9 @@ class Journal:
         if folder is None:
             return
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for line in _read_lines(folder / "reserved.jsonl"):
+        for line in _repair_and_read(folder / "reserved.jsonl"):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
-        lines = _read_lines(folder / _JOURNAL)
+        lines = _repair_and_read(folder / _JOURNAL)
         self._last = max([0, *self.reserved, *(line["call"] for line in lines)])
         for line in lines:
             self._count(line)
@@ -142,10 +142,11 @@ def read_calls(folder: Path) -> list[Line]:
     return _parse_lines(file.read_bytes()) if file.exists() else []
 
 
-def _read_lines(file: Path) -> list[Line]:
-    """Return the complete lines of a file, [] without a file; cut off an incomplete last one.
+def _repair_and_read(file: Path) -> list[Line]:
+    """Cut off an incomplete last line of a file, and return its other lines, [] without a file.
 
-    Lines that were damaged are left out: their calls count in full, as if a crash had cut them off.
+    Lines that were damaged are left out: their calls count in full, as if a crash had cut them off. Raises OSError if
+    the file can't be read or shortened.
     """
     if not file.exists():
         return []
