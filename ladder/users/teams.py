@@ -55,7 +55,7 @@ def join_teams(
 
     def act(connection: Connection) -> TeamChanges:
         people = [(get_user(connection, login), team) for login, team in wanted.items()]
-        _require_known_teams(connection, people)
+        _refuse_foreign_teams(connection, people)
         return add_members(connection, people, actor, reason=reason, move=move, now=ladder.clock(), since=since)
 
     require_past(since, ladder.clock())
@@ -96,7 +96,7 @@ def import_teams(
 
     def act(connection: Connection) -> TeamChanges:
         people = _match_people(connection, rows, file)
-        _require_known_teams(connection, people)
+        _refuse_foreign_teams(connection, people)
         return add_members(connection, people, actor, reason=file, move=move, now=ladder.clock(), since=since)
 
     require_past(since, ladder.clock())
@@ -199,25 +199,32 @@ def _require_may_join(
         raise LadderError(f"{login} was in a team after that time.\nNo user joined. Give a later time.")
 
 
-def _require_known_teams(connection: Connection, people: Sequence[tuple[store.User, str]]) -> None:
-    """Raise LadderError for a team that staff may not mean: no member was added by staff, and not all are in `people`.
+def _refuse_foreign_teams(connection: Connection, people: Sequence[tuple[store.User, str]]) -> None:
+    """Raise LadderError if `people` are added to a team that its members formed, unless all of these are in `people`.
 
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
     named_logins = {user.login for user, _ in people}
-    present = {user.id: user.login for user in store.all_users(connection) if not user.withdrawn}
-    newest = {entry.user_id: entry.reason for entry in store.list_audit_entries(connection, actions=("team",))}
-    reasons = {present[id]: reason for id, reason in newest.items() if id in present}
-    memberships = current_memberships(connection).values()
-    for name in {_check_team(team).casefold() for _, team in people}:
-        members = [row for row in memberships if row.team.casefold() == name and row.login in reasons]
-        is_formed = all(_joined_by_itself(row, reasons[row.login]) for row in members)
-        if is_formed and not {row.login for row in members} <= named_logins:
+    wanted_teams = {_check_team(team).casefold() for _, team in people}
+    for members in _list_teams_formed_by_members(connection):
+        if members[0].team.casefold() in wanted_teams and not {row.login for row in members} <= named_logins:
             logins = ", ".join(escape_control(row.login) for row in members)
             raise LadderError(
                 f"the team {escape_control(members[0].team)} was formed by its members: {logins}.\nNo user joined. "
                 "Name them as well, or use another name for the team."
             )
+
+
+def _list_teams_formed_by_members(connection: Connection) -> list[list[store.Membership]]:
+    """Return the members of each team to which staff added none of them. Withdrawn users don't count as members."""
+    logins = {user.id: user.login for user in store.all_users(connection) if not user.withdrawn}
+    entries = store.list_audit_entries(connection, actions=("team",))  # oldest first, so a user's newest one stays
+    reasons = {logins[entry.user_id]: entry.reason for entry in entries if entry.user_id in logins}
+    teams: dict[str, list[store.Membership]] = {}
+    for row in current_memberships(connection).values():
+        if row.login in reasons:
+            teams.setdefault(row.team.casefold(), []).append(row)
+    return [members for members in teams.values() if all(_joined_by_itself(row, reasons[row.login]) for row in members)]
 
 
 def _joined_by_itself(membership: store.Membership, reason: str) -> bool:
