@@ -23,7 +23,8 @@ class FinalState:
     the newest that all may see. standings: if all may see them and if requested. podium (the best three),
     decisive_matches (between the best two): only after the reveal and if requested. state: "queued", "playing",
     "deciding a tie" by extra rounds, "complete" (all matches have ended, and staff may reveal the results) or
-    "revealed". remaining_s: seconds until the queued matches have ended, at the pace of the last ones; None if unknown.
+    "revealed". remaining_s: seconds until the queued matches have ended, at the pace of its last ones, else of the
+    ladder's; None if unknown.
     """
 
     name: str
@@ -98,7 +99,9 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
     abandoned = [match for match in matches if match.status == store.ENDED and match.outcome != store.PLAYED]
     pending = len(matches) - len(played) - len(abandoned)
     featured_match = max((match.id for match in played), default=None) if final.shows_results else None
-    interval_s = store.find_match_interval(connection) if pending else None
+    interval_s = None
+    if pending:
+        interval_s = store.find_match_interval(connection, final.id) or store.find_match_interval(connection)
     versions = store.get_versions_by_id(connection, final.versions)
     suspended = list_suspended(connection)
     sees_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host

@@ -559,14 +559,16 @@ class LadderCounts:
 MAX_PACE_MATCHES = 100  # that the pace is computed from
 
 
-def find_match_interval(connection: Connection) -> float | None:
-    """Return the mean seconds between the ends of the last matches, without pauses.
+def find_match_interval(connection: Connection, final: int | None = None) -> float | None:
+    """Return the mean seconds between the ends of the last matches, only of a final (id) if given, without pauses.
 
     None before three matches, and without a live runner.
     """
     if not has_live_runner(connection):
         return None
     query = select(matches.c.ended_at).where(matches.c.end_sequence.is_not(None), matches.c.ended_at.is_not(None))
+    if final is not None:
+        query = query.where(matches.c.final == final)
     ends = connection.scalars(query.order_by(matches.c.end_sequence.desc()).limit(MAX_PACE_MATCHES)).all()
     return _mean_gap(later - earlier for later, earlier in pairwise(ends))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, case, update
 
 from arena.coup import derive_key
 from arena.run import VerificationReport, final_plan, verify_all
@@ -326,6 +326,19 @@ def test_a_tie_adds_rounds_that_follow_from_the_key_too(ladder: Ladder, tmp_path
     assert str(verified.note).startswith("final.json has 2 of at most 2 extra rounds")
     _another("final.json", lambda values: values.update(extra_rounds=[[0, 1], [0, 3]]))(tmp_path / "last")
     assert verify_all(tmp_path / "last").differences != ()
+
+
+def test_the_end_of_a_final_is_estimated_at_its_own_pace(ladder: Ladder) -> None:
+    for name, matches in (("first", 4), ("last", 3)):
+        grading.create_final(ladder, name, None, games=4, actor="teacher")
+        serve(ladder, matches)
+    played = store.METADATA.tables["matches"]
+    pace_s = case((played.c.final == stored(ladder, "last").id, 10), else_=1)
+    apart = update(played).values(ended_at=1e6 + pace_s * played.c.end_sequence)
+    ladder.database.write(lambda connection: connection.execute(apart))
+    ladder.database.write(lambda connection: store.register_runner(connection, 1, 1e6))
+    state = grading.get_final_state(ladder, "last")
+    assert state.remaining_s == 10 * state.pending > 0
 
 
 @pytest.mark.parametrize("is_open", [True, False])
