@@ -178,7 +178,8 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
 def _differs(field: SettingField, values: Mapping[str, str]) -> bool:
     """Return whether a form was sent with another value of a setting than the one that is saved."""
     missing = "false" if field.kind == "boolean" else ""
-    return field.kind != "date-time" and values.get(field.name, missing) != (field.value or missing)
+    zone = values.get("zone", "") if field.kind == "date-time" else ""
+    return values.get(field.name, missing) + zone != (field.value or missing)
 
 
 async def _form_values(http: Request) -> dict[str, str]:
@@ -212,10 +213,11 @@ def change(
         raise
     except LadderError as error:
         forms = {(form.table, form.index): form for form in list_setting_forms(request.ladder.settings)}
-        is_changed = sha256 != hash_settings(request.ladder.path)
-        if (table, index) not in forms or (is_changed and index is not None):  # it may now be another item of the list
+        is_changed, form = sha256 != hash_settings(request.ladder.path), forms.get((table, index))
+        is_same = not is_changed or index is None  # else it may now be another item of the list
+        if form is None or not (is_same or (form.fields[0].value == values.get("name") and not remove)):
             raise
-        refused = _describe_refusal(forms[table, index], values, str(error).partition("\n")[0], is_changed)
+        refused = _describe_refusal(form, values, str(error).partition("\n")[0], is_changed)
         return _render_settings(request, refused)
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)
 

@@ -474,6 +474,12 @@ def test_settings_are_changed_by_forms_and_the_file_keeps_its_comments(
     assert (deadline.at.isoformat(), deadline.grace_minutes) == ("2096-07-01T23:59:00+02:00", 5)
     extend_deadline(web.ladder, "ada", name="first", until=None, days=1, late_days=0, actor="staff", reason="ill")
     change(table="deadlines", index="0", name="last", at="2096-07-01T23:59", zone="Europe/Berlin", grace_minutes="5")
+    meanwhile = {"table": "deadlines", "index": "0", "at": "2096-07-02T23:59", "zone": "+02:00", "sha256": "0"}
+    kept = change(400, **meanwhile, name="last", grace_minutes="7")
+    assert "Saved is now: Due at: 2096-07-01T23:59+02:00, Minutes of grace: 5. Save again to replace it" in kept
+    assert 'value="2096-07-02T23:59"' in kept
+    for other in ({"name": "first"}, {"name": "last", "remove": "true"}):  # which could be meant for another item
+        assert "Save again" not in change(400, **meanwhile, **other)
     with web.ladder.database.read() as connection:
         assert [extension.deadline for extension in store.extensions_in_force(connection)] == ["last"]
     change(table="baselines", name="plays <b>", points="30", min_games="240", confirmed="true")
