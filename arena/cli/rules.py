@@ -46,9 +46,9 @@ def rules_sheet(rules: coup.Ruleset) -> RenderableType:
         Text(),
         _make_action_table(rules),
         *_sentences(rules, seats),
-        *_from_document(rules),
-        *_from_kin(rules),
-        *_from_program(rules),
+        *_describe_document_differences(rules),
+        *_describe_kin_differences(rules),
+        *_describe_program_differences(rules),
         *_section("Differences from the base game"),
         *(_difference(field, rules) for field in others),
         *([] if others else [Text("Nothing: this is the base game.")]),
@@ -141,7 +141,7 @@ def find_document(rules: coup.Ruleset) -> str | None:
     return own if rules == coup.PRESETS.get(rules.name) and own in _DOCUMENTS else None
 
 
-def _from_document(rules: coup.Ruleset) -> Iterator[RenderableType]:
+def _describe_document_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the rules in which a preset's document differs, if there are any."""
     rows = (
         coup.list_document_differences(rules, find_document(rules) or "")
@@ -161,14 +161,22 @@ def _difference(field: coup.RulesetField, rules: coup.Ruleset, base: coup.Rulese
     )
 
 
-def _from_kin(rules: coup.Ruleset) -> Iterator[RenderableType]:
-    """Yield the differences from the preset of which this one is a variant by its name.
+def _find_kin(rules: coup.Ruleset) -> coup.Ruleset | None:
+    """Return the preset of which a preset is a variant by its name, None without one, and for other rulesets.
 
-    For example, treason-site is a variant of treason, and treason-site-original of treason-original.
+    A name with "-site" is a variant of the name without it: treason-site-original of treason-original. Any other name
+    is one of its first word.
     """
-    page = rules.name.replace("-site", "", 1)
-    kin = coup.PRESETS.get(page if page != rules.name else rules.name.partition("-")[0])
-    if kin is None or kin == rules or rules != coup.PRESETS.get(rules.name):
+    if rules != coup.PRESETS.get(rules.name):
+        return None
+    name = rules.name.replace("-site", "", 1) if "-site" in rules.name else rules.name.partition("-")[0]
+    return coup.PRESETS.get(name) if name != rules.name else None
+
+
+def _describe_kin_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
+    """Yield the differences from the preset of which this one is a variant, if there is one."""
+    kin = _find_kin(rules)
+    if kin is None:
         return
     yield from _section(f"Differences from {kin.name}")
     for field in coup.changed_fields(rules, kin):
@@ -176,7 +184,7 @@ def _from_kin(rules: coup.Ruleset) -> Iterator[RenderableType]:
             yield _difference(field, rules, kin)
 
 
-def _from_program(rules: coup.Ruleset) -> Iterator[RenderableType]:
+def _describe_program_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the differences of a treason preset from its program: fields, and rules that no field covers."""
     if find_document(rules) != "treason":
         return
