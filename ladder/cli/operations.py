@@ -392,7 +392,8 @@ def serve_tables(folder: Path) -> None:
 
 
 MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
-RESTART_PAUSE_S = 0.5  # between two polls of a process, and before a restart
+EXIT_POLL_S = 0.5  # between two polls of a process
+RESTART_PAUSE_S = 0.5
 MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 
@@ -467,37 +468,49 @@ def _keep_running(what: str, words: list[str], begin: Callable[[], None], log: J
 
     After MAX_RESTARTS within an hour it isn't restarted; the staff page shows which runners are alive.
     """
+    if not words:
+        yield
+        return
     ending = threading.Event()
-    restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
-
-    def keep() -> None:  # a thread that lives as long as its processes: the kernel ends them with it
-        """Start the process, and again whenever it exits, until `ending` is set or it exits too often in an hour."""
-        while not ending.is_set():
-            process = _start_process(words, begin)
-            while process.poll() is None and not ending.wait(RESTART_PAUSE_S):
-                pass
-            if process.poll() is None:
-                _end_process(process)
-            elif not ending.wait(RESTART_PAUSE_S):
-                now = time.monotonic()
-                if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
-                    log.error(
-                        f"the {what} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
-                        "and isn't restarted"
-                    )
-                    return
-                restarts.append(now)
-                log.warn(f"the {what} exited with {process.returncode}, and is restarted")
-
-    keeper = threading.Thread(target=keep, name=what)
-    if words:
-        keeper.start()
+    keeper = threading.Thread(target=_restart_until, args=(ending, what, words, begin, log), name=what)
+    keeper.start()
     try:
         yield
     finally:
         ending.set()
-        if words:
-            keeper.join()
+        keeper.join()
+
+
+def _restart_until(
+    ending: threading.Event, what: str, words: list[str], begin: Callable[[], None], log: Journal
+) -> None:
+    """Start the process, and again whenever it exits, until `ending` is set or it exits too often in an hour.
+
+    Needs a thread that lives as long as the process: the kernel ends the process with the thread that started it.
+    """
+    restarts: deque[float] = deque(maxlen=MAX_RESTARTS)
+    while not ending.is_set():
+        process = _start_process(words, begin)
+        if not _wait_for_exit(process, ending):
+            _end_process(process)
+        elif not ending.wait(RESTART_PAUSE_S):
+            now = time.monotonic()
+            if len(restarts) == MAX_RESTARTS and now - restarts[0] < HOUR_S:
+                log.error(
+                    f"the {what} exited with {process.returncode} for the {MAX_RESTARTS + 1}th time in an hour, "
+                    "and isn't restarted"
+                )
+                return
+            restarts.append(now)
+            log.warn(f"the {what} exited with {process.returncode}, and is restarted")
+
+
+def _wait_for_exit(process: "subprocess.Popen[bytes]", ending: threading.Event) -> bool:
+    """Wait until a process exits or `ending` is set; return whether it has exited."""
+    while process.poll() is None:
+        if ending.wait(EXIT_POLL_S):
+            return process.poll() is not None
+    return True
 
 
 def _start_process(words: list[str], begin: Callable[[], None]) -> "subprocess.Popen[bytes]":
