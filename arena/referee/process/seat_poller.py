@@ -43,6 +43,7 @@ _SLOW_S = 0.001  # how long a bot is charged wall time, and stays unfrozen while
 _LEAVE_S = 0.5  # how long a bot has to exit after match_over (docs/reference/protocol/process.md)
 _OVERSLEPT_S = 0.05  # a referee that reads this late can't know what came in time, so unread answers count
 _STALLED_S = 5.0  # longer than bots with limited cores can make the referee wait for a core
+_MAX_EXIT_S = 0.1  # how long a process that closed its output may take to end and so count as exited
 _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops writing must not block the referee
 
 
@@ -233,17 +234,23 @@ class SeatPoller:
 
         If the process has ended, this reads the rest of its standard error.
         """
+        code = seat.gone_code
+        assert code is not None
         self.freeze_idle()  # the other seats, since this may take long
-        if seat.gone_code == "closed":
-            meter.thaw()  # it may have been frozen while it exited
-        end = self._clock() + 0.1  # how long a process that closed its output may take to end and so count as exited
-        while (ended := seat.box.exit()) is None and seat.gone_code == "closed" and self._clock() < end:
-            self._poll_once(1)
-        code = seat.gone_code or "closed"
+        is_closed = code == "closed"
+        ended = self._await_exit(seat, meter) if is_closed else seat.box.exit()
         if ended is None:
             return ProcessExited(code)
         self._drain_stderr(seat)
-        return ProcessExited("exited" if code == "closed" else code, ended)
+        return ProcessExited("exited" if is_closed else code, ended)
+
+    def _await_exit(self, seat: Seat, meter: Meter) -> Exit | None:
+        """Poll until the process of a seat has ended, at most _MAX_EXIT_S; return how it ended, None if it hasn't."""
+        meter.thaw()  # it may have been frozen while it exited
+        end = self._clock() + _MAX_EXIT_S
+        while (ended := seat.box.exit()) is None and self._clock() < end:
+            self._poll_once(1)
+        return ended
 
     def _drain_stderr(self, seat: Seat) -> None:
         """Read the unread standard error of a process, at most a pipe's capacity."""
