@@ -288,7 +288,7 @@ class BotCheck:
         yield self.ok("continues after an error line")
 
     def can_play_unaltered(self, counts: ReplyCounts) -> bool:
-        """Return whether another process plays as many games and requests, without altered lines."""
+        """Start another process, and return whether it plays as many games and requests, without altered lines."""
         try:
             with self.open_table(self.settings.rules[0]) as table:
                 table.greet(self.settings.hello_s)
@@ -555,10 +555,12 @@ class BotCheck:
         return CheckStep(self.step, Severity.FAIL, what, advice=help)
 
     def fault_step(self, broken: ConnectionBrokenError, table: ScriptedTable) -> CheckStep:
-        """Return the current step, failed by a fault, with its diagnosis."""
+        """Return the current step, failed by a fault, with its diagnosis, for which another process may play."""
         connection = table.connection
         stderr = connection.stderr()
         fault = self._make_fault_context(broken, table, stderr)
+        if table.altered and self.can_play_unaltered(table.counts):
+            fault = replace(fault, altered=table.altered)
         number = len(connection.times) + 1
         place = f"at request {number}: " if self.step == "endurance" or growth(fault) else self.game
         diagnosis = diagnose_fault(fault)
@@ -592,7 +594,6 @@ class BotCheck:
             stderr_bytes=connection.stderr_bytes,
             paused_s=connection.paused_s,
             growth=tuple((grown.resource.name, grown.text, grown.is_full) for grown in growths),
-            altered=table.altered if table.altered and self.can_play_unaltered(table.counts) else "",
         )
 
     def _advise_on_fault(self, fault: FaultContext, table: ScriptedTable) -> str:
