@@ -41,7 +41,8 @@ class Strength:
 
     rating: in TrueSkill's units: the anchors' mean is 25, and 5 to 6 units more mean e times the wins. Sorts standings.
     rank_range: the best and the worst plausible rank, from 1; contains the true rank in 95 % of runs or more. Ranks are
-    among the active bots that have played. For any other bot: the ranks that it would have among them.
+    among the active bots that have played. For any other bot: the ranks that it would have among them. Before the first
+    match, all ranks among the active bots are possible.
     win_rate_adjusted: the expected win rate, 0 to 1, if the bot met all other active bots equally often. None if the
     bot isn't active, neither it nor a linked version has played, or the active bots don't fill a table.
     win_rate: wins divided by games, 0 to 1; a draw among j survivors is 1/j of a win. None without a game.

@@ -125,7 +125,9 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     found = np.full(field.bots, np.nan)
     if not len(present):
         none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        return Fit((_make_newcomer(0),) * field.bots, field, found, present, matches, None, none)
+        playing = field.playing()  # before the first match each of them may have each rank
+        strengths = [_make_newcomer(len(playing) - (bot in playing)) for bot in range(field.bots)]
+        return Fit(tuple(strengths), field, found, present, matches, None, none)
     matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     seats = matches.tables.shape[1]
     first_guess = np.zeros(field.bots)

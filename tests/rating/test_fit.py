@@ -163,7 +163,7 @@ def test_a_bot_without_a_game_has_a_newcomers_rating_and_no_interval() -> None:
     *others, newcomer = fit(make_matches(400), 7)
     assert newcomer == Strength(Estimate(25.0), (1, 7), None, None, 0, 0)
     assert [found.rank_range for found in others] == [(rank, rank) for rank in (6, 5, 4, 3, 2, 1)]
-    assert fit([], 2) == (replace(newcomer, rank_range=(1, 1)),) * 2
+    assert fit([], 2) == (replace(newcomer, rank_range=(1, 2)),) * 2
 
 
 def test_winners_rank_above_losers_and_equals_are_equal() -> None:

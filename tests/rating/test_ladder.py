@@ -174,7 +174,7 @@ def test_no_win_rate_is_given_where_the_active_bots_fill_no_table() -> None:
 def test_a_field_without_a_match_is_rated() -> None:
     nothing = gather_matches(np.zeros(0, int), np.zeros(0, int), np.zeros(0), np.zeros(0), 3)
     found = rate(nothing, RatedField(3, {2: 1}, (0,), (0, 2)))
-    assert [strength.rank_range for strength in found.strengths] == [(1, 1)] * 3  # among none
+    assert [strength.rank_range for strength in found.strengths] == [(1, 2), (1, 3), (1, 2)]
     assert {strength.rating for strength in found.strengths} == {Estimate(25.0)}
     later = matches(make_rows(STRENGTHS, draw_tables(20, range(4))), 4)
     require_equal_fits(rate(later, RatedField(4), found.start).strengths, rate(later, RatedField(4)).strengths)
