@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,10 +107,12 @@ def _existing_cache() -> Path:
 
 def hide_folders(ladder: Ladder, text: str) -> str:
     """Return a text for a page: names such as LADDER instead of the paths of this machine's folders."""
-    names = {ladder.path.absolute(): "LADDER", _existing_cache(): "ARENA_CACHE", Path(tempfile.gettempdir()): "TMPDIR"}
+    names = {ladder.path.absolute(): "LADDER", Path(tempfile.gettempdir()): "TMPDIR"}
+    with suppress(OSError, RuntimeError):  # no home, or one that this user can't read
+        names[_existing_cache().absolute()] = "ARENA_CACHE"
     for folder in sorted(names, key=lambda each: -len(str(each))):
         if folder != Path("/"):
-            text = re.sub(rf"{re.escape(str(folder))}(?![\w.-])", names[folder], text)
+            text = re.sub(rf"(?<![\w./-]){re.escape(str(folder))}(?![\w.-])", names[folder], text)
     return text
 
 

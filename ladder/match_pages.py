@@ -255,7 +255,8 @@ def set_void(connection: Connection, ladder: Ladder, match: int, void: bool, act
         raise LadderError(
             f"the ladder has no match {match}.\nList its matches: arena ladder matches {escape_control(ladder.path)}"
         )
-    if line.voided == void:
+    is_rateable = line.outcome == store.PLAYED and line.kind in (store.RATED, "final")
+    if line.voided == void and is_rateable:
         return False
     if problem := _find_void_problem(connection, line):
         raise LadderError(problem)

@@ -113,7 +113,7 @@ def _read_shebang(line: str, path: Path, named_path: Path, programs: Programs) -
 
 
 def _program_of_env(arguments: Sequence[str]) -> str | None:
-    """Return the program that `env REST` starts; None if that depends on options of env."""
+    """Return the program that `env ARGUMENTS` starts; None if that depends on options of env."""
     words = list(arguments)
     if words and words[0].startswith("-S"):
         words = words[0][2:].split()

@@ -57,9 +57,9 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
 def _join_lines(lines: list[SentLine], game: int | None) -> bytes:
     """Return the lines to pipe: all, or those of a game after its process's hello."""
     if game is None:
-        return b"".join(line.line for line in lines)
-    hello = [line.line for line in lines if line.game <= game and line.line.startswith(b'{"type":"hello"')][-1:]
-    own = [line.line for line in lines if line.game == game and not line.line.startswith(b'{"type":"hello"')]
+        return b"".join(sent.line for sent in lines)
+    hello = [sent.line for sent in lines if sent.game <= game and sent.line.startswith(b'{"type":"hello"')][-1:]
+    own = [sent.line for sent in lines if sent.game == game and not sent.line.startswith(b'{"type":"hello"')]
     return b"".join((*hello, *own))
 
 

@@ -116,7 +116,7 @@ def join_words(actions: list[str], last: str = "and") -> str:
 
 
 def names_of_actions(rules: Ruleset, selects: Callable[[ActionRule], bool]) -> list[str]:
-    """Return the names of the actions whose rule is wanted, each once."""
+    """Return the names of the actions whose rule `selects` accepts, each once."""
     return list(dict.fromkeys(row.action.value for row in rules.actions if selects(row)))
 
 

@@ -53,12 +53,10 @@ def select_samples(fault_samples: Iterable[StoredFaultSample]) -> tuple[StoredFa
     The order in which matches were played doesn't matter. Samples of one match stay in the given order.
     """
     samples_by_fault: dict[tuple[str, str], list[StoredFaultSample]] = defaultdict(list)
-    for sample in sorted(fault_samples, key=lambda sample_of_fault: sample_of_fault.match):
+    for sample in sorted(fault_samples, key=lambda sample: sample.match):
         samples_by_fault[sample.bot, sample.code].append(sample)
-    selected = [
-        sample for sample_of_fault in samples_by_fault.values() for sample in sample_of_fault[:MAX_SAMPLES_PER_FAULT]
-    ]
-    return tuple(sorted(selected, key=lambda sample_of_fault: sample_of_fault.match))
+    selected = [sample for samples in samples_by_fault.values() for sample in samples[:MAX_SAMPLES_PER_FAULT]]
+    return tuple(sorted(selected, key=lambda sample: sample.match))
 
 
 def _text(data: bytes) -> str:

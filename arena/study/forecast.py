@@ -197,7 +197,7 @@ def _forecast_differences(config: StudyConfig, cases: measures.Cases, pilot: Stu
         if assumed := not spread and measure == "win_rate":
             spread = measures.PAIR_VARIANCE / config.games_of_deal()
         comparisons = len(
-            list(measures.pair_keys(measure, config.players, [about.name for about in config.conditions]))
+            list(measures.pair_keys(measure, config.players, [condition.name for condition in config.conditions]))
         )
         if spread and comparisons:
             alone, corrected = (measures.smallest_difference(deals, spread, number) for number in (1, comparisons))

@@ -13,8 +13,9 @@ MATCH_OVER = '{"type":"match_over"}'
 class TableMatch:
     """One match of a table, from its start on. `slots`: by the index of their bots. `live`: its referee.
 
-    `spectator_view`: what all may see. `ended`: whether the referee has ended; `finish` sets it. `notify` is called
-    with each event, from several threads; only the thread of the table's event loop may call the methods.
+    `spectator_view`: what all may see. `ended`: whether its events are ignored from now on; `finish` sets it, and
+    `LiveTable.close`, which may run in another thread. `notify` is called with each event, from several threads; only
+    the thread of the table's event loop may call the methods.
     """
 
     def __init__(

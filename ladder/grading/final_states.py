@@ -12,9 +12,9 @@ from ladder.view_context import ViewContext, paginate
 
 @dataclass(frozen=True, slots=True)
 class FinalState:
-    """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match.
-    void: ids of the played matches that don't count. deadline_at: the deadline at which its versions count, as Unix
-    time; None without one.
+    """The progress of a final. matches, played, pending: counts. abandoned: (match id, reason) of each other match; for
+    others than staff, its outcome is the reason. void: ids of the played matches that don't count. deadline_at: the
+    deadline at which its versions count, as Unix time; None without one.
 
     commitment: the SHA-256 of its key, in hex. key: in hex, None until the final is revealed. versions: refs of the
     versions, which play games_per_version games or more each. champion: the ref of the version that won, without

@@ -194,7 +194,7 @@ def _replace_logins_in_reasons(connection: Connection, logins: Mapping[str, str]
     written = {
         "team": "(?<=: invited by )({0})$",
         "refuse": "^({0})(?=: )",
-        "final": "(?<=extended for )({0})(?= until )|(?<=, )({0})(?= until )",
+        "final": "(?<=extended for )({0})(?=, | until )|(?<=, )({0})(?=, | until )",
     }
     words = "|".join(map(re.escape, logins))
     query = select(audit_log.c.id, audit_log.c.action, audit_log.c.reason).where(audit_log.c.action.in_(written))

@@ -18,6 +18,7 @@ from fastapi import APIRouter, Depends, Form, Request, UploadFile
 from fastapi.responses import RedirectResponse, Response
 
 from arena.checks import Finding
+from arena.escaping import escape_control
 from ladder import dashboards
 from ladder.activation import activate_version, disable_bot
 from ladder.audit_log import AuditLog, list_audit_log
@@ -178,8 +179,10 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
 def _differs(field: SettingField, values: Mapping[str, str]) -> bool:
     """Return whether a form was sent with another value of a setting than the one that is saved."""
     missing = "false" if field.kind == "boolean" else ""
-    zone = values.get("zone", "") if field.kind == "date-time" else ""
-    return values.get(field.name, missing) + zone != (field.value or missing)
+    sent, saved = values.get(field.name, missing), field.value or missing
+    if field.kind == "date-time":  # the form sends the zone apart, perhaps by its name: local times are compared
+        sent, saved = sent[: len("2026-12-01T23:59")], saved[: len("2026-12-01T23:59")]
+    return sent != saved
 
 
 async def _form_values(http: Request) -> dict[str, str]:
@@ -217,7 +220,9 @@ def change(
         is_same = not is_changed or index is None  # else it may now be another item of the list
         if form is None or not (is_same or (form.fields[0].value == values.get("name") and not remove)):
             raise
-        refused = _describe_refusal(form, values, str(error).partition("\n")[0], is_changed)
+        refused = _describe_refusal(
+            form, values, hide_folders(request.ladder, str(error)).partition("\n")[0], is_changed
+        )
         return _render_settings(request, refused)
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)
 
@@ -400,7 +405,7 @@ def links(
         chosen = [owner for owner in able if section in ("", owner.section)]
     if not chosen:
         raise LadderError(
-            f"{login} can't sign in, so a link is of no use.\nSee the user's page."
+            f"{escape_control(login)} can't sign in, so a link is of no use.\nSee the user's page."
             if login
             else "No user of this section needs a link.\nImport the roster, or choose another section."
         )

@@ -503,7 +503,7 @@ class Bot:
         if game is None:
             game = self._game = Game({})
         if kind == "request":
-            return self._answer(game, message)
+            return _answer(self, game, message)
         if kind == "game_start":
             game._begin(message, message["players"])
             self._notify("game_start", message)
@@ -516,25 +516,6 @@ class Bot:
         elif kind == "match_over":
             self._notify("match_over", message)
         return None
-
-    def _answer(self, game: Game, request: Message) -> Message:
-        """Call the method of a request's kind; return the answer, with the statements that the method made."""
-        players = request["state"]["players"]
-        if len(game.players) != len(players):  # there was no game_start
-            game._begin(request, [str(seat) for seat in range(len(players))])
-        game.request = request
-        self._follow(game, request)
-        method = request["kind"] if request["kind"] in _KINDS else "other"
-        try:
-            move = getattr(self, method)(game)
-            choice = 0 if move is None else _index(game, move)
-        except Exception:
-            self._failed(method, request)
-            choice = 0
-        answer: Message = {"id": request["id"], "choice": choice}
-        if game._words:
-            answer["say"], game._words = game._words, []
-        return answer
 
     def _follow(self, game: Game, message: Message) -> None:
         is_event_handled = type(self).event is not Bot.event
@@ -563,6 +544,26 @@ class Bot:
         import traceback
 
         traceback.print_exc()
+
+
+def _answer(bot: Bot, game: Game, request: Message) -> Message:
+    """Call the method of a request's kind; return the answer, with the statements that the method made."""
+    players = request["state"]["players"]
+    if len(game.players) != len(players):  # there was no game_start
+        game._begin(request, [str(seat) for seat in range(len(players))])
+    game.request = request
+    bot._follow(game, request)
+    method = request["kind"] if request["kind"] in _KINDS else "other"
+    try:
+        move = getattr(bot, method)(game)
+        choice = 0 if move is None else _index(game, move)
+    except Exception:
+        bot._failed(method, request)
+        choice = 0
+    answer: Message = {"id": request["id"], "choice": choice}
+    if game._words:
+        answer["say"], game._words = game._words, []
+    return answer
 
 
 def _index(game: Game, move: object) -> int:

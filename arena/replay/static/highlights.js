@@ -1,6 +1,7 @@
 // The moments of a game that people talk about: the largest bluff that stood, the best challenge, the turning point. Pure.
 
 import { percent } from "./cards.js";
+import { start } from "./event_text.js";
 import { addressed, claiming } from "./scene.js";
 import { chance, knowledge } from "./view.js";
 
@@ -19,10 +20,10 @@ export function highlights({ moments, labels, match, game, seat, truth }) {
   const odds = (claim) => `${percent(likely(claim))} likely to a spectator`;
   const turning = turningPoint(moments, game.winner);
   return [
-    bluff && { heading: "The largest bluff that stood", text: `${addressed(labels[bluff.seat], claiming(bluff.role))}, which is ${odds(bluff)}`, index: bluff.index },
+    bluff && { heading: "The largest bluff that stood", text: start(`${addressed(labels[bluff.seat], claiming(bluff.role))}, which is ${odds(bluff)}`), index: bluff.index },
     caught && {
       heading: "The best challenge",
-      text: `${addressed(labels[caught.challenger], "doubts")} what is ${odds(caught)}: ${addressed(labels[caught.seat], claiming(caught.role))}`,
+      text: start(`${addressed(labels[caught.challenger], "doubts")} what is ${odds(caught)}: ${addressed(labels[caught.seat], claiming(caught.role))}`),
       index: caught.index,
     },
     turning && { heading: "The turning point", text: lead(labels[game.winner], turning === moments.length - 1), index: turning },

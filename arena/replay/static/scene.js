@@ -81,7 +81,7 @@ export function whereabouts({ game, labels, moments }, index) {
 
 /** What happens at a moment, as text. */
 export function happening({ texts, labels, moments }, index) {
-  return texts[index] || (index ? "…" : `The cards are dealt. ${addressed(labels[moments[0].actor], "plays")} first`);
+  return texts[index] || (index ? "…" : `The cards are dealt. ${start(addressed(labels[moments[0].actor], "plays"))} first`);
 }
 
 /** The winner and "wins", as text; null for a draw. */

@@ -282,7 +282,7 @@ def test_a_late_version_that_counts_ends_late_submissions_and_a_final_warns_of_t
     ladder.clock = Clock(DUE + DAY)
     with ladder.reading(Viewer("ada")) as context:
         assert get_remaining_quota(ladder, context).deadlines[0].late_until is None
-    until = "19 Jan 1970 15:01 UTC"
+    until = "1970-01-19 15:01 UTC"
     warning = f"The final doesn't wait for late submissions, which users without a version may make until {until}."
     assert preview_final(ladder, "first", 2).warnings == (warning,)
     ladder.clock = Clock(DUE + 8 * DAY)

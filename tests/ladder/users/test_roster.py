@@ -304,7 +304,8 @@ def test_the_command_imports_a_roster(ladder: Ladder, tmp_path: Path) -> None:
         "2 users added, 0 changed",
     ]
     roster.write_text("login\nada\nada\n")
-    assert len(term.arena("users import", roster, code=2).messages) == 3
+    messages = term.arena("users import", roster, code=2).messages
+    assert (len(messages), messages[-1]) == (3, "Options for this: --partial")
     assert term.arena("users import", roster, "--partial").err.splitlines() == [
         'line 3: skipped: the login "ada" is also in line 2', "0 users added, 0 changed, 1 line skipped",
         "1 user not in roster.csv: unchanged",
