@@ -16,7 +16,7 @@ from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
 from ladder.store import METADATA, extensions_in_force, list_audit_entries, register_runner
-from ladder.users import import_users, join_teams, leave_teams, make_roster_entry, set_suspended
+from ladder.users import erase_user, import_users, join_teams, leave_teams, make_roster_entry, set_suspended
 from tests.cases import each
 from tests.ladder.classes import Clock, add_settings, deadline, hand_in, make_ladder
 from tests.ladder.grading.test_grades import play
@@ -243,6 +243,20 @@ def test_a_final_does_not_wait_for_extensions(ladder: Ladder) -> None:
         LadderError, match=r"^the final didn't wait for 1 user: cleo until .*\nRelease the other grades: "
     ):
         release_grades(ladder, "grades", "t", None, final="last")
+
+
+def test_no_login_of_an_erased_user_stays_in_the_entry_of_a_final(ladder: Ladder) -> None:
+    """Also not one before another user's, whose extension ends at the same time."""
+    for login in ("bob", "cleo"):
+        extend_deadline(ladder, login, name="first", until=None, days=3, late_days=0, actor="teacher", reason="ill")
+    for login in ("ada", "cleo"):
+        hand_in(ladder, login, login[0], at=DUE - 1)
+    ladder.clock = Clock(DUE + HOUR)
+    create_final(ladder, "last", "first", games=2, actor="teacher")
+    erased = erase_user(ladder, "bob", "teacher", "asked")
+    with ladder.database.read() as connection:
+        [entry] = (entry for entry in list_audit_entries(connection) if entry.action == "final")
+    assert f"; extended for {erased}, cleo until " in entry.reason
 
 
 def test_only_late_versions_that_can_count_are_awaited(ladder: Ladder) -> None:
