@@ -195,8 +195,8 @@ playground: $(VENV)/.run
 # `make compiled` comes first: about half an hour on two cores. It also simulates 2,000 studies of language models, plays all
 # sample bots in all seats of all presets, and repeats journeys of `make test-rest` (docs/dev/testing.md).
 soak: $(VENV)/.dev
-	$(call tests,soak)
-	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) tests/sample_bots/test_presets.py tests/run/test_crashes.py tests/ladder/test_kills.py
+	ARENA_SOAK=1 $(call tests,soak)
+	ARENA_SOAK=1 $(PYTEST) $(PARALLEL) -m "not soak" tests/sample_bots/test_presets.py tests/run/test_crashes.py tests/ladder/test_kills.py
 	ARENA_SOAK=100000 ARENA_REQUIRE=compiled $(PYTEST) --timeout 0 $(PARALLEL) tests/env/test_batches.py -k lock_step --no-header
 	seq 0 7 | ARENA_SOAK=100000 xargs -P $(shell nproc 2>/dev/null || echo 2) -I{} \
 	  $(PYTEST) --timeout 0 tests/oracle -k 'agree and [{}]' --no-header
