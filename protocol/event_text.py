@@ -6,6 +6,7 @@ most specific key applies. In a text, `{seat}` and other seat fields become the 
 "and", `delta` gets its sign, and a spoken `text` loses its surrounding quotes. An unknown event gives ""."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,8 +14,11 @@ from typing import Any
 
 EVENT_TEXTS: dict[str, Any] = json.loads(Path(__file__).with_name("event_texts.json").read_text(encoding="utf-8"))
 
+YOU = "you"  # the name of a person who reads the text
+
 _QUOTES = str.maketrans("“”", "''")
 _SEATS = frozenset({"seat", "target", "claimant"})
+_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
 
 
 def describe_event(event: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -49,6 +53,24 @@ def join_texts(texts: Iterable[tuple[str, str]]) -> str:
         if text:
             line += (str(EVENT_TEXTS["joins"].get(word, EVENT_TEXTS["join"])) if line else "") + text
     return line
+
+
+def to_second_person(text: str) -> str:
+    """Return texts of events with the verbs after "you" in the second person: "you take" for "you takes".
+
+    Quoted table talk stays unchanged.
+    """
+    parts = re.split("(“[^”]*”)", text)  # those at odd indices are quoted
+    return "".join(part if index % 2 else _address(part) for index, part in enumerate(parts))
+
+
+def _address(text: str) -> str:
+    def turned(match: re.Match[str]) -> str:
+        verb = match[2]
+        return f"{match[1]}{YOU} {_IRREGULAR.get(verb, verb.removesuffix('s'))}"
+
+    text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
+    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))
 
 
 def _choose_event_keys(event: Mapping[str, Any]) -> Iterator[str]:

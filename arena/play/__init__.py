@@ -6,7 +6,6 @@ people and remote bots. This package must not know terminals, keys or click, and
 
 from arena.play.frames import FrameSerializer, TablePlace, label_handles, make_frame
 from arena.play.hint import format_hint
-from arena.play.history import YOU, to_second_person
 from arena.play.moments import PACES, MomentMaker
 from arena.play.move_menu import NUMBERS, MoveOption, make_move_menu
 from arena.play.player_view import GameView, Message, PlayerView

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from arena.play.history import YOU
 from arena.play.player_view import GameView
 from arena.referee import MatchSettings
+from protocol.event_text import YOU
 
 # The fields of a table that offers its viewer nothing but to play.
 _PLAIN_TABLE = {

@@ -4,11 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from protocol.event_text import describe_event, join_texts
-
-YOU = "you"
-
-_IRREGULAR = {"is": "are", "has": "have", "can't": "can't", "doesn't": "don't", "launches": "launch", "and": "and"}
+from protocol.event_text import describe_event, join_texts, to_second_person
 
 
 class GameHistory:
@@ -31,7 +27,7 @@ class GameHistory:
             self._turn_events.append(event)
             described = [turn_event for turn_event in self._turn_events if turn_event["event"] != "coins"]
             self.lines[-1] = join_texts(
-                (described_event["event"], _describe(described_event, names)) for described_event in described
+                (turn_event["event"], to_second_person(describe_event(turn_event, names))) for turn_event in described
             )
 
     def _starts_line(self, event: dict[str, Any]) -> bool:
@@ -49,23 +45,6 @@ class GameHistory:
         self._first_unshown = max(0, len(self.lines) - 1)
         self._shown_part = self.lines[-1] if self.lines else ""
         return [begin_with_capital(line) for line in lines if line]
-
-
-def _describe(event: dict[str, Any], names: Sequence[str]) -> str:
-    """Describe an event in the second person; quoted table talk stays unchanged."""
-    head, quote, text = describe_event(event, names).partition("“")
-    return to_second_person(head) + quote + text
-
-
-def to_second_person(text: str) -> str:
-    """Return a line of the history with the verbs after "you" in the second person: "you take" for "you takes"."""
-
-    def turned(match: re.Match[str]) -> str:
-        word = match[2]
-        return f"{match[1]}{YOU} {_IRREGULAR.get(word, word.removesuffix('s'))}"
-
-    text = re.sub(rf"(^|: | · ){YOU} ([a-z']+)", turned, text)
-    return re.sub(rf"\b({YOU} show the [a-z]+ and) keeps\b", r"\1 keep", text.replace(f"{YOU}'s", "your"))
 
 
 def begin_with_capital(text: str) -> str:

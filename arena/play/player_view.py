@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from arena.play.hint import make_hint
-from arena.play.history import YOU, GameHistory, begin_with_capital, to_second_person
+from arena.play.history import GameHistory, begin_with_capital
 from arena.play.move_menu import MoveOption, find_action_rule, make_move_menu
 from arena.play.question import make_question
 from arena.referee import UNTIMED_MS, clean_text
+from protocol.event_text import YOU, to_second_person
 from protocol.kits.coup_kit import Bot, Game, Player
 
 Message = dict[str, Any]

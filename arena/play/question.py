@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from arena.play.history import begin_with_capital, to_second_person
-from protocol.event_text import describe_event
+from arena.play.history import begin_with_capital
+from protocol.event_text import describe_event, to_second_person
 from protocol.kits.coup_kit import Game
 
 _LOSSES = {

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arena.play.history import YOU
 from arena.play.player_view import PlayerView
+from protocol.event_text import YOU
 from protocol.kits.coup_kit import Player
 
 _HIDDEN = "??"

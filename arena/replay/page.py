@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import quote
 
 from arena.escaping import escape_control
-from protocol.event_text import EVENT_TEXTS, describe_end, describe_events
+from protocol.event_text import EVENT_TEXTS, describe_end, describe_events, to_second_person
 
 _STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([a-z_]+)(?:\.min)?\.js";$', re.MULTILINE)
@@ -215,8 +215,10 @@ def _match_html(match: Mapping[str, Any], is_one_of_several: bool) -> str:
 def _game_html(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
     won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
-    summary = f"Game {game['game'] + 1}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
-    lines = escape_html("\n".join(_game_lines(game, names)), lines=True)
+    summary = to_second_person(
+        f"Game {game['game'] + 1}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
+    )
+    lines = escape_html("\n".join(map(to_second_person, _game_lines(game, names))), lines=True)
     return f"<details><summary>{escape_html(summary)}</summary>\n<pre>{lines}</pre></details>\n"
 
 

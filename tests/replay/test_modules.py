@@ -13,10 +13,17 @@ import pytest
 
 import arena.replay
 from arena import coup
-from arena.play import YOU, to_second_person
 from arena.referee import Record, move_payload, sent_lines, wire
 from arena.replay import list_steps, make_replay_object, pack_matches
-from protocol.event_text import EVENT_TEXTS, describe_end, describe_event, describe_events, describe_move
+from protocol.event_text import (
+    EVENT_TEXTS,
+    YOU,
+    describe_end,
+    describe_event,
+    describe_events,
+    describe_move,
+    to_second_person,
+)
 from protocol.kits.coup_kit import Bot
 from protocol.kits.coup_kit import Game as Followed
 from tests.replay.games import random_game
@@ -117,8 +124,7 @@ def test_a_player_is_told_of_events_in_the_second_person_as_in_the_terminal(game
     for you, told in enumerate(game.said["second"]):
         names = [YOU if seat == you else name for seat, name in enumerate(game.names)]
         for moment, texts in zip(game.moments, told, strict=True):
-            said = [describe_event(event, names).partition("“") for event in moment.payloads(you)]
-            assert texts == [to_second_person(head) + quote + text for head, quote, text in said]
+            assert texts == [to_second_person(describe_event(event, names)) for event in moment.payloads(you)]
 
 
 def test_a_claim_is_true_where_its_owner_has_the_card(game: Game) -> None:

@@ -69,6 +69,19 @@ def test_the_page_has_every_game_as_text() -> None:
             )
 
 
+def test_a_person_is_addressed_in_the_text_but_not_in_quoted_talk() -> None:
+    match = sample(games=1, bots=("you", "mybot", "turtle", "honest"))
+    match["games"][0] |= {"winner": match["games"][0]["seating"].index(0)}
+    match["games"][0]["steps"][0]["events"] = [
+        {"event": "say", "seat": match["games"][0]["winner"], "says": "text", "text": "1: you takes"},
+        {"event": "action", "seat": match["games"][0]["winner"], "action": "tax"},
+    ]
+    page = html.unescape(replay_page([match], ""))
+    assert "Game 1: you win after" in page
+    assert "you are dealt" in page
+    assert "you say: “1: you takes” · you take tax" in page
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_game_can_be_shown(preset: str) -> None:
     """In a game of two, hands are empty before the draft."""
