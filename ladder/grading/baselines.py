@@ -50,15 +50,15 @@ def require_baseline_bots(connection: Connection, baselines: tuple[Baseline, ...
 
 
 def evaluate_baseline(
-    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
+    baseline: Baseline, version: store.Version, evaluation: Evaluation, opponent: store.Version | None
 ) -> BaselineResult:
-    """Compare a version with a baseline. `other`: the version of the bot to beat, None if it doesn't play."""
+    """Compare a version with a baseline. opponent: the version of the bot to beat, None if it doesn't play."""
     if baseline.beats is not None:
-        return _judge_lead(baseline, version, measured, other)
+        return _judge_lead(baseline, version, evaluation, opponent)
     if baseline.min_games is not None:
-        return _judge_games(baseline, baseline.min_games, version, measured)
+        return _judge_games(baseline, baseline.min_games, version, evaluation)
     assert baseline.min_win_rate_percent is not None
-    return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, measured)
+    return _judge_win_rate(baseline, baseline.min_win_rate_percent, version, evaluation)
 
 
 def failed_baseline_result(baseline: Baseline, reason: str) -> BaselineResult:
@@ -67,45 +67,57 @@ def failed_baseline_result(baseline: Baseline, reason: str) -> BaselineResult:
 
 
 def _judge_lead(
-    baseline: Baseline, version: store.Version, measured: Evaluation, other: store.Version | None
+    baseline: Baseline, version: store.Version, evaluation: Evaluation, opponent: store.Version | None
 ) -> BaselineResult:
-    """Return whether a version's win rate is above that of `other`, with the whole interval of the difference."""
-    if other is None:
+    """Return the result of a baseline that is passed if the win rate is above the opponent's.
+
+    The whole interval of the difference must be above 0.
+    """
+    if opponent is None:
         return failed_baseline_result(baseline, f"{baseline.beats} doesn't play")
-    if other.bot == version.bot:
+    if opponent.bot == version.bot:
         return failed_baseline_result(baseline, f"this bot is {baseline.beats} itself")
-    lead = measured.lead(version.id, other.id)
+    lead = evaluation.lead(version.id, opponent.id)
     if lead is None:
         return failed_baseline_result(baseline, "no games yet")
     if lead.low is None:
         return _make_result(baseline, "too few games for an interval", threshold=0.0, estimate=lead)
     direction = "ahead of" if lead.value > 0 else "behind"
-    text = f"{abs(100 * lead.value):.1f} points {direction} {other.version_ref} ({format_interval(lead, to=' to ')})"
+    text = f"{abs(100 * lead.value):.1f} points {direction} {opponent.version_ref} ({format_interval(lead, to=' to ')})"
     return _make_result(baseline, text, passed=lead.low > 0, threshold=0.0, estimate=lead)
 
 
-def _judge_games(baseline: Baseline, games: int, version: store.Version, measured: Evaluation) -> BaselineResult:
-    """Return whether a version has played at least `games` games, with a small enough share of faulty ones."""
-    row = measured.row(version.id)
-    played = 0 if row is None else row.games
-    text, is_enough = f"{played} of {format_count(games, 'required game')}", played >= games
+def _judge_games(baseline: Baseline, games: int, version: store.Version, evaluation: Evaluation) -> BaselineResult:
+    """Return the result of a baseline that requires at least `games` games, and perhaps a small share of faulty ones.
+
+    The share is compared with `baseline.max_fault_percent`.
+    """
+    row = evaluation.row(version.id)
+    games_played = 0 if row is None else row.games
+    has_enough = games_played >= games
+    text = f"{games_played} of {format_count(games, 'required game')}"
     threshold = baseline.max_fault_percent
     if threshold is None:
-        return _make_result(baseline, text, passed=is_enough)
-    if not played:
+        return _make_result(baseline, text, passed=has_enough)
+    if not games_played:
         return _make_result(baseline, text, threshold=threshold)
-    faulty = measured.faulty.get(version.id, 0)
-    estimate = Estimate(faulty / played, *win_rate_interval(faulty, played))
-    text = f"{text}, {100 * estimate.value:.1f} % with a fault"
-    is_passed = is_enough and 100 * estimate.value < threshold
-    return _make_result(baseline, text, passed=is_passed, threshold=threshold, estimate=estimate)
+    games_with_fault = evaluation.faulty.get(version.id, 0)
+    estimate = Estimate(games_with_fault / games_played, *win_rate_interval(games_with_fault, games_played))
+    fault_percent = 100 * estimate.value
+    return _make_result(
+        baseline,
+        f"{text}, {fault_percent:.1f} % with a fault",
+        passed=has_enough and fault_percent < threshold,
+        threshold=threshold,
+        estimate=estimate,
+    )
 
 
 def _judge_win_rate(
-    baseline: Baseline, threshold: float, version: store.Version, measured: Evaluation
+    baseline: Baseline, threshold: float, version: store.Version, evaluation: Evaluation
 ) -> BaselineResult:
-    """Return whether a version's adjusted win rate is at least the threshold, in percent."""
-    row = measured.row(version.id)
+    """Return the result of a baseline that requires an adjusted win rate of at least the threshold, in percent."""
+    row = evaluation.row(version.id)
     if row is None or row.win_rate_adjusted is None:
         return failed_baseline_result(baseline, "no games yet")
     estimate = row.win_rate_adjusted
@@ -131,9 +143,12 @@ def _make_result(
     estimate: Estimate | None = None,
     inconclusive: bool = False,
 ) -> BaselineResult:
-    """Return a baseline's result. threshold: in percent. estimate: the measured rate, of 1."""
-    ends = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
-    value, low, high = (None if end is None else round(100 * end, 6) for end in ends)  # beyond, processors differ
+    """Return a baseline's result. threshold: in percent. estimate: the measured rate, of 1.
+
+    Rates are rounded to six decimals of a percent, since further digits depend on the processor.
+    """
+    rates = (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
+    value, low, high = (None if rate is None else round(100 * rate, 6) for rate in rates)
     return BaselineResult(
         baseline=baseline.name,
         passed=passed,

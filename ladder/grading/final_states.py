@@ -1,6 +1,7 @@
 """Show finals: their progress and, once revealed, their results and keys."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
@@ -76,9 +77,9 @@ class FinalList:
 
 def list_finals(context: ViewContext, after: str | None = None, limit: int | None = None) -> FinalList:
     """Return up to `limit` finals after the one named `after`."""
-    part, more = paginate(store.all_finals(context.connection), lambda final: final.name, after, limit)
-    states = tuple(summarize_final(context.connection, final, context.viewer) for final in part)
-    return FinalList(states, more, context.revision)
+    finals, next_cursor = paginate(store.all_finals(context.connection), lambda final: final.name, after, limit)
+    states = tuple(summarize_final(context.connection, final, context.viewer) for final in finals)
+    return FinalList(states, next_cursor, context.revision)
 
 
 def name_owner(version: store.Version, viewer: Viewer) -> str:
@@ -93,19 +94,15 @@ def list_suspended(connection: Connection) -> set[int]:
 
 
 def summarize_final(connection: Connection, final: store.Final, viewer: Viewer = PUBLIC_VIEWER) -> FinalState:
-    """Return the state of a final for any viewer: it contains no results, and the key only after the reveal."""
+    """Return the state of a final for any viewer: it contains no standings, and the key only after the reveal."""
     matches = store.list_final_matches(connection, final.id)
     played = [match for match in matches if match.status == store.ENDED and match.outcome == store.PLAYED]
     abandoned = [match for match in matches if match.status == store.ENDED and match.outcome != store.PLAYED]
     pending = len(matches) - len(played) - len(abandoned)
-    featured_match = max((match.id for match in played), default=None) if final.shows_results else None
-    interval_s = None
-    if pending:
-        interval_s = store.find_match_interval(connection, final.id) or store.find_match_interval(connection)
     versions = store.get_versions_by_id(connection, final.versions)
-    suspended = list_suspended(connection)
-    sees_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host
-    state = FinalState(
+    champion = _find_champion(connection, final, versions)
+    can_view_reason = viewer.can_view(store.MatchSummary, "reason")  # it may be a message of a host
+    return FinalState(
         name=final.name,
         commitment=final.commitment,
         key=final.key.hex() if final.revealed else None,
@@ -115,25 +112,39 @@ def summarize_final(connection: Connection, final: store.Final, viewer: Viewer =
         played=len(played),
         pending=pending,
         state=_name_state(final, pending, len(matches)),
-        remaining_s=None if interval_s is None else interval_s * pending,
+        remaining_s=_estimate_remaining_s(connection, final, pending),
         abandoned=tuple(
-            (match.id, (match.reason if sees_reason else None) or str(match.outcome)) for match in abandoned
+            (match.id, (match.reason if can_view_reason else None) or str(match.outcome)) for match in abandoned
         ),
         is_open=final.is_open,
         deadline_at=final.deadline_at,
         void=tuple(match.id for match in played if not match.is_rated),
         extra_rounds=len(final.extra_rounds),
         max_extra_rounds=final.max_extra_rounds,
-        featured_match=featured_match,
+        featured_match=max((match.id for match in played), default=None) if final.shows_results else None,
+        champion=None if champion is None else champion.version_ref,
+        champion_owner=None if champion is None else name_owner(champion, viewer),
     )
-    for version in versions:
-        if version.id == final.champion and version.owner_id not in suspended:
-            return replace(state, champion=version.version_ref, champion_owner=name_owner(version, viewer))
-    return state
+
+
+def _find_champion(
+    connection: Connection, final: store.Final, versions: Sequence[store.Version]
+) -> store.Version | None:
+    """Return the version that won a final; None before the reveal, without one, or if its owner is suspended."""
+    champion = next((version for version in versions if version.id == final.champion), None)
+    return None if champion is None or champion.owner_id in list_suspended(connection) else champion
+
+
+def _estimate_remaining_s(connection: Connection, final: store.Final, pending: int) -> float | None:
+    """Return the seconds until `pending` matches of a final have ended; None if unknown, or if none are pending."""
+    if not pending:
+        return None
+    interval_s = store.find_match_interval(connection, final.id) or store.find_match_interval(connection)
+    return None if interval_s is None else interval_s * pending
 
 
 def _name_state(final: store.Final, pending: int, matches: int) -> str:
-    """Return the name of a final's state. pending: how many of its matches haven't ended."""
+    """Return the name of a final's state, as in `FinalState`. pending: how many of its `matches` haven't ended."""
     if pending and final.extra_rounds:
         return DECIDING
     if pending == matches:

@@ -16,7 +16,6 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -46,6 +45,7 @@ from ladder.view_context import ViewContext
 FINAL_NAME = re.compile("[A-Za-z0-9_-]{1,40}")
 FINAL_GAMES = 240  # of a version by default: a share's interval is then about 6 points to each side
 EXTRA_ROUNDS = 3  # by default; each plays as many games of a version as the final
+PODIUM_PLACES = 3
 
 
 def create_final(
@@ -75,14 +75,16 @@ def create_final(
     with ladder.database.read() as connection:
         _require_new_final(connection, name)
         deadlines.require_checks_finished(connection, settings, due, now, ladder.path)
-        versions = deadlines.deadline_versions(connection, settings, due)
-        open_to = deadlines.describe_extended_users(connection, settings, due, now)
-    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
+        entitled = deadlines.deadline_versions(connection, settings, due)
+        extended_users = deadlines.describe_extended_users(connection, settings, due, now)
+    versions, left_out = _leave_out_surplus(ladder, entitled, games, due, now)
     final = replace(_draft_final(name, versions, games, due, now), is_open=is_open, max_extra_rounds=extra_rounds)
     reason = f"a final of {format_count(len(versions), 'version')}, {format_count(games, 'game')} each"
     if left_out:
-        reason = f"{reason}; {_describe_left_out(left_out)}"
-    return _queue_final(ladder, final, versions, actor, f"{reason}; extended for {open_to}" if open_to else reason)
+        reason += f"; {_describe_left_out(left_out)}"
+    if extended_users:
+        reason += f"; extended for {extended_users}"
+    return _queue_final(ladder, final, versions, actor, reason)
 
 
 _EXTENDED = "Create it after that time; or grade these users at the deadline, and the others in the final."
@@ -113,33 +115,38 @@ def preview_final(ladder: Ladder, deadline: str | None, games: int) -> FinalPrev
     """
     settings, now = ladder.settings, ladder.clock()
     with ladder.database.read() as connection:
-        if deadline is None:
-            deadline = _propose_deadline(connection, settings, now)
-        due = settings.deadline(deadline) if deadline else None
-        versions = deadlines.deadline_versions(connection, settings, due)
-        open_to = deadlines.describe_extended_users(connection, settings, due, now)
-        problem = deadlines.find_check_problem(connection, settings, due, now, ladder.path)
+        name = _propose_deadline(connection, settings, now) if deadline is None else deadline
+        due = settings.deadline(name) if name else None
+        entitled = deadlines.deadline_versions(connection, settings, due)
+        extended_users = deadlines.describe_extended_users(connection, settings, due, now)
+        check_problem = deadlines.find_check_problem(connection, settings, due, now, ladder.path)
         interval_s = store.find_match_interval(connection)
-    versions, left_out = _leave_out_surplus(ladder, versions, games, due, now)
-    matches = 0
+    versions, left_out = _leave_out_surplus(ladder, entitled, games, due, now)
+    matches, table_problem = 0, None
     try:
         matches = len(_plan_tables(ladder, _draft_final("preview", versions, games, due, now), versions)[1])
     except LadderError as error:
-        problem = problem or str(error)
-    warnings = [f"The final doesn't wait for extensions: {open_to}. {_EXTENDED}"] if open_to else []
+        table_problem = str(error)
+    warnings = [f"The final doesn't wait for extensions: {extended_users}. {_EXTENDED}"] if extended_users else []
     warnings += _warn_of_late_submissions(settings, due, now)
     if left_out:
         warnings.append(f"Bots of one owner or team never meet: {_describe_left_out(left_out)}.")
     warnings += _warn_of_baselines(settings, {version.name for version in versions}, games)
-    duration_s = None if interval_s is None else interval_s * matches
-    version_refs = tuple(version.version_ref for version in versions)
-    return FinalPreview(deadline, games, version_refs, matches, duration_s, problem, tuple(warnings))
+    return FinalPreview(
+        deadline=name,
+        games=games,
+        versions=tuple(version.version_ref for version in versions),
+        matches=matches,
+        duration_s=None if interval_s is None else interval_s * matches,
+        problem=check_problem or table_problem,
+        warnings=tuple(warnings),
+    )
 
 
 def _propose_deadline(connection: Connection, settings: LadderSettings, now: float) -> str:
     """Return the name of the last deadline that is over and has no final, else of the next one; "" without one."""
-    used = {final.deadline_at for final in store.all_finals(connection)}
-    unused = [deadline for deadline in settings.deadlines if deadline.at.timestamp() not in used]
+    used_times = {final.deadline_at for final in store.all_finals(connection)}
+    unused = [deadline for deadline in settings.deadlines if deadline.at.timestamp() not in used_times]
     nearest = min(unused, key=lambda deadline: (deadline.closes >= now, abs(deadline.closes - now)), default=None)
     return "" if nearest is None else nearest.name
 
@@ -148,11 +155,11 @@ def _warn_of_late_submissions(settings: LadderSettings, due: Deadline | None, no
     """Return a warning while late versions of a deadline, which is over, may still come."""
     if due is None:
         return []
-    last = deadlines.effective_deadline(settings, due).last
-    if not due.closes <= now < last:
+    late_end = deadlines.effective_deadline(settings, due).last
+    if not due.closes <= now < late_end:
         return []
-    late = deadlines.format_end(last)
-    return [f"The final doesn't wait for late submissions, which users without a version may make {late}."]
+    end = deadlines.format_end(late_end)
+    return [f"The final doesn't wait for late submissions, which users without a version may make {end}."]
 
 
 def _warn_of_baselines(settings: LadderSettings, bots: Collection[str], games: int) -> list[str]:
@@ -172,38 +179,38 @@ def _warn_of_baselines(settings: LadderSettings, bots: Collection[str], games: i
 def get_final_state(ladder: Ladder, name: str, viewer: Viewer = STAFF_VIEWER) -> FinalState:
     """Return a final for a viewer, with its standings once it is revealed. Raises LadderError for an unknown name."""
     with ladder.reading(viewer) as context:
-        _get_final(context.connection, name)
-        state = find_final_state(ladder, context, name)
-    assert state is not None, "_get_final found it"
-    return state
+        return _view_final(ladder, context, _get_final(context.connection, name))
 
 
 def find_final_state(ladder: Ladder, context: ViewContext, name: str) -> FinalState | None:
     """Return a final for a viewer, None if it doesn't exist; with standings if all viewers may see them."""
     final = store.find_final(context.connection, name)
-    if final is None:
-        return None
-    state = summarize_final(context.connection, final, context.viewer)
-    state = replace(state, isolated=context.isolated, revision=context.revision)
-    state = _add_due_round(ladder, context.connection, state)
+    return None if final is None else _view_final(ladder, context, final)
+
+
+def _view_final(ladder: Ladder, context: ViewContext, final: store.Final) -> FinalState:
+    """Return a final for a viewer: with standings if all viewers may see them, with the podium if it is revealed."""
+    progress = _add_due_round(ladder, context.connection, summarize_final(context.connection, final, context.viewer))
+    state = replace(progress, isolated=context.isolated, revision=context.revision)
     if not final.shows_results:
         return state
     evaluation = _evaluate_final(ladder, context.connection, final)
     standings = standings_for_reader(context, _rank_participants(evaluation.standings))
-    state = replace(state, standings=standings)
-    return _add_podium(context, final, state, standings) if final.revealed else state
+    ranked_state = replace(state, standings=standings)
+    return _add_podium(context, final, ranked_state, standings) if final.revealed else ranked_state
 
 
 def _add_podium(context: ViewContext, final: store.Final, state: FinalState, standings: Standings) -> FinalState:
-    """Return a revealed final's state with its podium, and the matches that decided between the first two."""
-    best = _list_podium(context.connection, standings)
-    rows = tuple(row for row, _ in best)
-    owners = tuple(name_owner(version, context.viewer) for _, version in best)
-    decisive: Sequence[int] = ()
-    if len(rows) > 1:
-        first, second = rows[0].version, rows[1].version
-        decisive = store.list_decisive_matches(context.connection, final.id, first, second)
-    return replace(state, podium=rows, podium_owners=owners, decisive_matches=tuple(decisive))
+    """Return a revealed final's state with its podium, and the matches that decided between the best two."""
+    podium = _list_podium(context.connection, standings)
+    ids = [row.version for row, _ in podium]
+    decisive_matches = store.list_decisive_matches(context.connection, final.id, *ids[:2]) if len(ids) > 1 else ()
+    return replace(
+        state,
+        podium=tuple(row for row, _ in podium),
+        podium_owners=tuple(name_owner(version, context.viewer) for _, version in podium),
+        decisive_matches=tuple(decisive_matches),
+    )
 
 
 def list_final_states(
@@ -222,14 +229,14 @@ def _add_due_round(ladder: Ladder, connection: Connection, state: FinalState) ->
 
 
 def _evaluate_final(ladder: Ladder, connection: Connection, final: store.Final) -> Evaluation:
-    """Return a final's results, while it is played of each hundredth part of its matches, since pages ask often."""
+    """Return a final's results. Since pages ask often, they are kept, and while it is played computed only after
+    each hundredth of its matches."""
     matches = store.list_final_matches(connection, final.id)
-    state: object = [match.id for match in matches if match.is_rated]
-    if any(match.outcome is None for match in matches):
-        state = sum(match.is_rated for match in matches) // max(1, len(matches) // 100)
+    rated_ids = [match.id for match in matches if match.is_rated]
+    is_played = any(match.outcome is None for match in matches)
     return ladder.results.get_or_compute(
         ("final", final.id),
-        state,
+        len(rated_ids) // max(1, len(matches) // 100) if is_played else rated_ids,
         lambda: evaluate_versions(ladder, connection, _list_versions(connection, final), final.id),
     )
 
@@ -246,11 +253,17 @@ def _rank_participants(standings: Standings) -> Standings:
 
 
 def _list_podium(connection: Connection, standings: Standings) -> list[tuple[StandingsRow, store.Version]]:
-    """Return the best three participants of a final's standings, without bots of suspended users."""
-    rows = [row for row in _rank_participants(standings).items if row.games and not row.is_reference]
+    """Return the best three participants of a final's standings, the best first, without bots of suspended users."""
     suspended = list_suspended(connection)
-    ranked = ((row, store.get_version_by_id(connection, row.version)) for row in rows)
-    return list(islice((each for each in ranked if each[1].owner_id not in suspended), 3))
+    podium: list[tuple[StandingsRow, store.Version]] = []
+    participants = (row for row in _rank_participants(standings).items if row.games and not row.is_reference)
+    for row in participants:
+        version = store.get_version_by_id(connection, row.version)
+        if version.owner_id not in suspended:
+            podium.append((row, version))
+        if len(podium) == PODIUM_PLACES:
+            break
+    return podium
 
 
 def extend_finals(ladder: Ladder) -> None:
@@ -263,24 +276,27 @@ def extend_finals(ladder: Ladder) -> None:
 
 
 def _extend_finals(ladder: Ladder, connection: Connection) -> None:
+    """Queue and log the extra round of each final that needs one, in an open transaction."""
     for final in store.all_finals(connection):
         extended, tables = _plan_extra_round(ladder, connection, final)
         if tables:
             store.save_extra_rounds(connection, extended)
             store.queue_matches(connection, store.FINAL, tables, ladder.clock(), final=final.id)
-            count = len(extended.extra_rounds[-1])
-            played = f"{format_count(len(tables), 'extra match', 'es')} of {count} versions"
-            reason = f"{final.name}: {played}, to break a tie"
+            matches, versions = format_count(len(tables), "extra match", "es"), len(extended.extra_rounds[-1])
+            reason = f"{final.name}: {matches} of {versions} versions, to break a tie"
             store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "final", reason, ladder.clock()))
 
 
 def _plan_extra_round(
     ladder: Ladder, connection: Connection, final: store.Final
 ) -> tuple[store.Final, list[list[int]]]:
-    """Return the final with the next extra round, and the versions at its tables; none if no round is due."""
+    """Return the final with the next extra round, and the ids of the versions at its tables.
+
+    If no round is due, or the versions can't fill a table, return the final as it is, and no tables.
+    """
     matches = store.list_final_matches(connection, final.id)
-    is_full = final.revealed or len(final.extra_rounds) >= final.max_extra_rounds
-    if is_full or any(match.outcome != store.PLAYED for match in matches):
+    can_extend = not final.revealed and len(final.extra_rounds) < final.max_extra_rounds
+    if not can_extend or any(match.outcome != store.PLAYED for match in matches):
         return final, []
     rows = _rank_participants(_evaluate_final(ladder, connection, final).standings).items
     tied = [row for row in rows if row.rank_range[0] == 1 and not row.is_reference]
@@ -322,31 +338,36 @@ def reveal_final_results(
     """
     extend_finals(ladder)
     with ladder.database.read() as connection:
-        ended = _get_ended_final(connection, name, ladder.path)
-        measured = evaluate_versions(ladder, connection, _list_versions(connection, ended), ended.id)
-        podium = _list_podium(connection, measured.standings)
-    if not (ended.revealed or viewer.can("final:create")):
+        final = _get_ended_final(connection, name, ladder.path)
+        evaluation = evaluate_versions(ladder, connection, _list_versions(connection, final), final.id)
+        podium = _list_podium(connection, evaluation.standings)
+    if not (final.revealed or viewer.can("final:create")):
         raise LadderError(f"the final {name} isn't revealed yet.\nAsk the staff.")
     champion = podium[0][0].version if podium else None
-    return _reveal(ladder, name, champion, actor, incomplete), measured
+    return _reveal(ladder, name, champion, actor, incomplete), evaluation
 
 
 @transaction
 def _reveal(
     connection: Connection, ladder: Ladder, name: str, champion: int | None, actor: str, incomplete: bool
 ) -> store.Final:
-    """Reveal a final once. champion: the id of the version that won, None without one."""
+    """Reveal a final, unless it is revealed, and return it. champion: the id of the version that won, None without one.
+
+    Raises LadderError if matches haven't ended or, unless `incomplete`, were abandoned.
+    """
     final = _get_ended_final(connection, name, ladder.path)
-    if not final.revealed:
-        lost = summarize_final(connection, final).abandoned
-        if lost and not incomplete:
-            raise LadderError(
-                f"abandoned in the final {name}: {format_count(len(lost), 'match', 'es')}, such as {lost[0][0]}.\n"
-                f"Play them again: arena ladder final retry {ladder.path} {name}\n"
-                f"Or leave them out: arena ladder final reveal {ladder.path} {name} --incomplete"
-            )
-        store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
-        store.reveal_final(connection, final.id, champion)
+    if final.revealed:
+        return final
+    abandoned = summarize_final(connection, final).abandoned
+    if abandoned and not incomplete:
+        matches = format_count(len(abandoned), "match", "es")
+        raise LadderError(
+            f"abandoned in the final {name}: {matches}, such as {abandoned[0][0]}.\n"
+            f"Play them again: arena ladder final retry {ladder.path} {name}\n"
+            f"Or leave them out: arena ladder final reveal {ladder.path} {name} --incomplete"
+        )
+    store.log_action(connection, store.AuditEntry(actor, "reveal", f"the final {name} has ended", ladder.clock()))
+    store.reveal_final(connection, final.id, champion)
     return replace(final, revealed=True)
 
 
@@ -369,17 +390,17 @@ def export_final(ladder: Ladder, name: str, folder: Path) -> int:
         planned = _plan_of(ladder, final, _list_versions(connection, final), [match.id for match in matches])
     make_empty_folder(folder, "--out DIR")
     missing = _write_records(ladder, {match.id: match.plan_index for match in matches}, folder)
-    count = len(matches) - len(missing)
-    ending = {"ended": count, "abandoned": missing}
-    (folder / "final.json").write_text(json.dumps(planned.to_json() | ending, indent=2) + "\n", "utf-8")
+    records = len(matches) - len(missing)
+    content = planned.to_json() | {"ended": records, "abandoned": missing}
+    (folder / "final.json").write_text(json.dumps(content, indent=2) + "\n", "utf-8")
     shutil.copyfile(get_commitment_file(ladder, name), folder / "published.txt")
-    return count
+    return records
 
 
 def _write_records(ladder: Ladder, plan_indices: Mapping[int, int], folder: Path) -> list[int]:
     """Write the records of a final, and results.jsonl, into a folder; return the plan indices of missing records.
 
-    plan_indices: by match id, in the order of the plan.
+    plan_indices: by match id, in the order of the plan. Raises OSError if a file can't be written.
     """
     records = folder / "records"
     records.mkdir()
@@ -437,6 +458,7 @@ def _leave_out_surplus(
     """Return the versions that can play a final, and those that are left out, so that no team can prevent it.
 
     While tables can't be filled with bots of different owners, the owner or team with most bots loses its newest one.
+    If that doesn't help, return all versions: `_plan_tables` raises the reason why they can't play.
     """
     playing, left_out = list(versions), list[store.Version]()
     while True:
@@ -444,13 +466,21 @@ def _leave_out_surplus(
             _plan_of(ladder, _draft_final("draft", playing, games, due, now), playing).plan()
             return playing, left_out
         except ValueError:
-            numbers = number_owners(playing)
-            counts = Counter(numbers)
-            if max(counts.values(), default=0) < 2:
-                return list(versions), []  # _plan_tables says why these can't play
-            largest = max(counts, key=lambda number: counts[number])
-            indices = [index for index, number in enumerate(numbers) if number == largest]
-            left_out.append(playing.pop(max(indices, key=lambda index: (playing[index].bot, index))))
+            surplus_index = _find_surplus(playing)
+            if surplus_index is None:
+                return list(versions), []
+            left_out.append(playing.pop(surplus_index))
+
+
+def _find_surplus(versions: Sequence[store.Version]) -> int | None:
+    """Return the index of the newest bot of the owner or team with most bots; None if each has at most one."""
+    owners = number_owners(versions)
+    counts = Counter(owners)
+    if max(counts.values(), default=0) < 2:
+        return None
+    largest = max(counts, key=lambda owner: counts[owner])
+    indices = (index for index, owner in enumerate(owners) if owner == largest)
+    return max(indices, key=lambda index: (versions[index].bot, index))
 
 
 def _describe_left_out(versions: Sequence[store.Version]) -> str:
@@ -460,7 +490,7 @@ def _describe_left_out(versions: Sequence[store.Version]) -> str:
 def _plan_tables(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version]
 ) -> tuple[FinalPlan, list[Sequence[int]]]:
-    """Return the plan of a final, and the versions at each table.
+    """Return the plan of a final and, for each table, the indices of its versions.
 
     Raises LadderError if no table can be filled without two bots of one owner or team.
     """
@@ -480,59 +510,65 @@ def _plan_tables(
 def _queue_final(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version], actor: str, reason: str
 ) -> FinalState:
-    """Publish a final's commitment as a file, then queue its matches; return its state. Raises LadderError.
+    """Publish a final's commitment as a file, then queue its matches; return its state.
 
-    The file comes first: staff can't have drawn several keys once matches are queued.
+    The file comes first: staff can't have drawn several keys once matches are queued. Raises LadderError if the
+    versions fill no table, the name is used, or the file can't be written.
     """
     planned, tables = _plan_tables(ladder, final, versions)
-    path = get_commitment_file(ladder, final.name)
+    _publish_commitment(ladder, final.name, planned.publication())
+    return ladder.database.write(lambda connection: _store_final(connection, final, tables, actor, reason))
+
+
+def _publish_commitment(ladder: Ladder, name: str, text: str) -> None:
+    """Write a final's commitment into a new file of the ladder's folder. Raises LadderError if that isn't possible."""
+    path = get_commitment_file(ladder, name)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(planned.publication())
+            file.write(text)
     except FileExistsError:
         with ladder.database.read() as connection:
-            _require_new_final(connection, final.name)
+            _require_new_final(connection, name)
         raise LadderError(
             f"{path} exists, but the final wasn't created.\nRemove the file, or use another name."
         ) from None
     except OSError as error:
         raise LadderError(f"{path} can't be written: {error.strerror}.\nMake its folder writable.") from None
 
-    return ladder.database.write(lambda connection: _store_final(connection, final, tables, actor, reason))
-
 
 def _store_final(
     connection: Connection, final: store.Final, tables: Sequence[Sequence[int]], actor: str, reason: str
 ) -> FinalState:
-    """Store a final and its matches, unless an earlier call did whose answer was lost. Raises LadderError.
+    """Store a final and queue its matches, unless an earlier call did whose answer was lost; return its state.
 
-    tables: for each match, indices into the final's versions.
+    tables: for each match, indices into the final's versions. Raises LadderError if another final has the name.
     """
     stored = store.find_final(connection, final.name)
-    if stored is not None and (stored.key, stored.created_at) != (final.key, final.created_at):
-        _require_new_final(connection, final.name)
-    if stored is None:
-        stored = store.insert_final(connection, final)
-        queued = [[final.versions[bot] for bot in table] for table in tables]
-        store.queue_matches(connection, store.FINAL, queued, final.created_at, final=stored.id)
-        store.log_action(connection, store.AuditEntry(actor, "final", f"{final.name}: {reason}", final.created_at))
-    return summarize_final(connection, stored)
+    if stored is not None and (stored.key, stored.created_at) == (final.key, final.created_at):
+        return summarize_final(connection, stored)
+    _require_new_final(connection, final.name)
+    inserted = store.insert_final(connection, final)
+    queued = [[final.versions[bot] for bot in table] for table in tables]
+    store.queue_matches(connection, store.FINAL, queued, final.created_at, final=inserted.id)
+    store.log_action(connection, store.AuditEntry(actor, "final", f"{final.name}: {reason}", final.created_at))
+    return summarize_final(connection, inserted)
 
 
 def _plan_of(
     ladder: Ladder, final: store.Final, versions: Sequence[store.Version], matches: Sequence[int] = ()
 ) -> FinalPlan:
-    """Return the plan of a final. matches: their ids, empty before they are queued."""
-    play = ladder.play
-    entrants = zip(versions, final.owner_groups, strict=True)
+    """Return the plan of a final. versions: those of the final, in its order. matches: their ids, empty before they
+    are queued."""
+    match_format = ladder.play
+    owned = zip(versions, final.owner_groups, strict=True)
     return FinalPlan(
         name=final.name,
         key=final.key,
-        versions=tuple((version.version_ref, version.digest, owner) for version, owner in entrants),
-        seats=play.seats,
+        versions=tuple((version.version_ref, version.digest, owner) for version, owner in owned),
+        seats=match_format.seats,
         games=final.games_per_version,
-        match_games=play.match_games,
-        settings=play.settings,
+        match_games=match_format.match_games,
+        settings=match_format.settings,
         matches=tuple(matches),
         max_extra_rounds=final.max_extra_rounds,
         extra_rounds=final.extra_rounds,
@@ -542,7 +578,7 @@ def _plan_of(
 def _get_final(connection: Connection, name: str) -> store.Final:
     final = store.find_final(connection, name)
     if final is None:
-        names = ", ".join(each.name for each in store.all_finals(connection)) or "none"
+        names = ", ".join(other.name for other in store.all_finals(connection)) or "none"
         raise LadderError(f'the ladder has no final "{escape_control(name)}".\nIts finals: {names}')
     return final
 

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from itertools import chain, count
 from statistics import mean, median
@@ -99,16 +100,7 @@ class Grades:
 
         Any other column leaves their order.
         """
-
-        def make_key(grade: Grade) -> tuple[bool, object]:
-            values: dict[str, object] = {
-                str(i): (each.points, each.value or 0) for i, each in enumerate(grade.baselines)
-            }
-            values |= {"name": grade.user.name, "section": grade.user.section}
-            values |= {"points": grade.points, "version": grade.version}
-            value = values.get(column.removeprefix("-"))
-            return value is None, value.casefold() if isinstance(value, str) else value
-
+        make_key = partial(_make_sort_key, column=column.removeprefix("-"))
         return sorted(self.grades, key=make_key, reverse=column.startswith("-"))
 
     @property
@@ -118,20 +110,39 @@ class Grades:
 
     @property
     def statistics(self) -> "GradeStatistics | None":
-        """The statistics of all grades that are final, or now of users with a version; None without any."""
+        """The statistics of all grades that are final or, if the scope is "now", of users with a version; None without
+        any."""
         is_now = not self.scope.startswith(("final ", "deadline "))
-        closed = [grade for grade in self.grades if (grade.version if is_now else grade.open_until is None)]
-        points = [grade.points for grade in closed]
-        if not points:
+        counted = [grade for grade in self.grades if (grade.version if is_now else grade.open_until is None)]
+        if not counted:
             return None
-        bins = [0] * HISTOGRAM_BINS
-        for each in points:
-            bins[min(int(HISTOGRAM_BINS * each / (self.max_points or 1)), HISTOGRAM_BINS - 1)] += 1
-        passed = [sum(grade.baselines[i].passed for grade in closed) for i in range(len(self.baselines))]
-        return GradeStatistics(len(points), mean(points), median(points), tuple(bins), tuple(passed))
+        points = [grade.points for grade in counted]
+        passed = tuple(sum(grade.baselines[i].passed for grade in counted) for i in range(len(self.baselines)))
+        return GradeStatistics(
+            len(points), mean(points), median(points), _count_by_bin(points, self.max_points), passed
+        )
+
+
+def _make_sort_key(grade: Grade, column: str) -> tuple[bool, object]:
+    """Return the key by which `Grades.sort_by` orders a grade: one without a value is greater than all others."""
+    values: dict[str, object] = {
+        str(index): (result.points, result.value or 0) for index, result in enumerate(grade.baselines)
+    }
+    values |= {"name": grade.user.name, "section": grade.user.section}
+    values |= {"points": grade.points, "version": grade.version}
+    value = values.get(column)
+    return value is None, value.casefold() if isinstance(value, str) else value
 
 
 HISTOGRAM_BINS = 10
+
+
+def _count_by_bin(points: Iterable[float], max_points: float) -> tuple[int, ...]:
+    """Return how many numbers of points are in each bin of a histogram from 0 to `max_points`."""
+    counts = [0] * HISTOGRAM_BINS
+    for value in points:
+        counts[min(int(HISTOGRAM_BINS * value / (max_points or 1)), HISTOGRAM_BINS - 1)] += 1
+    return tuple(counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +200,22 @@ class PublishedGrades:
 
     def summarize(self) -> list[str]:
         """Return lines of text: how many grades there are, each one that changes, and the users without one."""
-        numbers, possible = self.grades.statistics, f"of at most {self.grades.max_points:g} points"
-        lines = [f"{format_count(numbers.total if numbers else 0, 'grade')} {possible}"]
-        if numbers:
-            lines[0] += f": mean {numbers.mean:.1f}, median {numbers.median:g}"
-        if self.changes is not None:
-            lines.append(f"Since {self.changes.before}: {'; '.join(self.changes.reasons) or 'no change for all users'}")
-            for row in self.changes.items:
-                before, after = ("no grade" if each is None else f"{each:g}" for each in (row.before, row.after))
-                lines.append(f"{row.user.login}: {before} → {after}. {'; '.join(row.reasons)}")
-            lines += [] if self.changes.items else ["No grade changes"]
-        return [*lines, *filter(None, [describe_open_grades(self.grades)])]
+        statistics = self.grades.statistics
+        total = format_count(statistics.total if statistics else 0, "grade")
+        summary = f"{total} of at most {self.grades.max_points:g} points"
+        if statistics:
+            summary += f": mean {statistics.mean:.1f}, median {statistics.median:g}"
+        changes = [] if self.changes is None else _list_change_lines(self.changes)
+        return [summary, *changes, *filter(None, [describe_open_grades(self.grades)])]
+
+
+def _list_change_lines(changes: GradeChanges) -> list[str]:
+    """Return lines of text: the changes for all users, then each grade that changes."""
+    lines = [f"Since {changes.before}: {'; '.join(changes.reasons) or 'no change for all users'}"]
+    for change in changes.items:
+        old, new = ("no grade" if points is None else f"{points:g}" for points in (change.before, change.after))
+        lines.append(f"{change.user.login}: {old} → {new}. {'; '.join(change.reasons)}")
+    return lines if changes.items else [*lines, "No grade changes"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,29 +238,26 @@ class GradesPage:
 
     def propose_name(self, scope: str) -> str:
         """Return a free name for a release of a deadline or a final: its own name, or with the first free number."""
-        taken = {each.name for each in self.releases}
-        return next(name for name in chain([scope], (f"{scope}-{number}" for number in count(2))) if name not in taken)
+        used_names = {release.name for release in self.releases}
+        names = chain([scope], (f"{scope}-{number}" for number in count(2)))
+        return next(name for name in names if name not in used_names)
 
 
 Cell = str | float | int | None
-
-
 _GetIdentifier = Callable[[UserSummary], str | None]
-
-
 MAX_NAMED_USERS = 10  # users named in a sentence; the others are counted
 
 
 def format_gradebook(grades: Grades, form: str) -> str:
     """Return grades in one of GRADEBOOK_FORMATS: JSON for Canvas' API, else CSV; erased users are only in "plain"."""
-    grades = grades if form == "plain" else _leave_out_erased(grades)
+    listed_grades = grades if form == "plain" else _leave_out_erased(grades)
     if form == CANVAS_API:
-        return _canvas_api(grades)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    for row in FORMATS[form](grades):
+        return _format_canvas_api(listed_grades)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in FORMATS[form](listed_grades):
         writer.writerow([_format_cell(value) for value in row])
-    return out.getvalue().removesuffix("\n")
+    return text.getvalue().removesuffix("\n")
 
 
 def _leave_out_erased(grades: Grades) -> Grades:
@@ -256,69 +269,71 @@ def _leave_out_erased(grades: Grades) -> Grades:
 
 def _list_plain_rows(grades: Grades) -> Iterable[list[Cell]]:
     """Yield the rows of a CSV for other programs, the header first, with a group of columns for each baseline."""
-    head: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
-                        "late_hours", "version", "submitted_at", "games", "win_rate_adjusted", "win_rate_adjusted_low",
-                        "win_rate_adjusted_high"]  # fmt: skip
+    header: list[Cell] = ["login", "name", "email", "student_id", "section", "pseudonym", "points", "max_points",
+                          "late_hours", "version", "submitted_at", "games", "win_rate_adjusted",
+                          "win_rate_adjusted_low", "win_rate_adjusted_high"]  # fmt: skip
     for name in grades.baselines:
-        head += [f"{name}: {what}" for what in ("passed", "points", "threshold", "value", "low", "high")]
-    yield [*head, "reason"]
+        header += [f"{name}: {field}" for field in ("passed", "points", "threshold", "value", "low", "high")]
+    yield [*header, "reason"]
     for grade in grades.grades:
-        owner = grade.user
-        row: list[Cell] = [owner.login, owner.name, owner.email, owner.student_id, owner.section, owner.pseudonym]
-        row += [
-            grade.graded_points,
-            grades.max_points,
-            grade.late_hours,
-            grade.version,
-            _format_utc(grade.submitted_at),
-        ]
-        rate = grade.win_rate_adjusted
-        rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
-        row += [grade.games, *(None if end is None else 100 * end for end in rates)]
-        for mark in grade.baselines:
-            row += ["yes" if mark.passed else "no", mark.points, mark.threshold, mark.value, mark.low, mark.high]
-        yield [*row, grade.reason]
+        yield _make_plain_row(grade, grades.max_points)
 
 
-def _canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
+def _make_plain_row(grade: Grade, max_points: float) -> list[Cell]:
+    """Return the cells of a grade below the header of `_list_plain_rows`. Rates are in percent."""
+    user, rate = grade.user, grade.win_rate_adjusted
+    rates = (None, None, None) if rate is None else (rate.value, rate.low, rate.high)
+    row: list[Cell] = [
+        user.login, user.name, user.email, user.student_id, user.section, user.pseudonym, grade.graded_points,
+        max_points, grade.late_hours, grade.version, _format_utc(grade.submitted_at), grade.games,
+        *(None if value is None else 100 * value for value in rates),
+    ]  # fmt: skip
+    for result in grade.baselines:
+        passed = "yes" if result.passed else "no"
+        row += [passed, result.points, result.threshold, result.value, result.low, result.high]
+    return [*row, grade.reason]
+
+
+def _list_canvas_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", grades.title]
     yield ["    Points Possible", None, None, None, None, grades.max_points]
     for grade in grades.grades:
-        owner = grade.user
-        yield [owner.name, owner.canvas_id, owner.student_id, owner.login, owner.section, grade.graded_points]
+        user = grade.user
+        yield [user.name, user.canvas_id, user.student_id, user.login, user.section, grade.graded_points]
 
 
-def _canvas_api(grades: Grades) -> str:
+def _format_canvas_api(grades: Grades) -> str:
     """Return the JSON body of a request to Canvas that sets grades and adds feedback as comments."""
     data = {
-        _canvas_id(grade.user): {"posted_grade": _format_cell(grade.points), "text_comment": _feedback(grade, grades)}
+        canvas_id: {"posted_grade": _format_cell(grade.points), "text_comment": _write_feedback(grade, grades)}
         for grade in grades.grades
-        if _canvas_id(grade.user) and grade.open_until is None
+        if (canvas_id := _find_canvas_id(grade.user)) and grade.open_until is None
     }
     return json.dumps({"grade_data": data}, indent=1)
 
 
-def _canvas_id(owner: UserSummary) -> str | None:
-    return owner.canvas_id or (f"sis_user_id:{owner.student_id}" if owner.student_id else None)
+def _find_canvas_id(user: UserSummary) -> str | None:
+    return user.canvas_id or (f"sis_user_id:{user.student_id}" if user.student_id else None)
 
 
 _MOODLE: dict[str, _GetIdentifier] = {
-    "Username": lambda owner: owner.login,
-    "Email address": lambda owner: owner.email,
-    "ID number": lambda owner: owner.student_id,
+    "Username": lambda user: user.login,
+    "Email address": lambda user: user.email,
+    "ID number": lambda user: user.student_id,
 }
 
 
-def _moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
-    whole = {name: of for name, of in _MOODLE.items() if not _users_without(grades, of)}
+def _list_moodle_rows(grades: Grades) -> Iterable[list[Cell]]:
+    """Yield the rows of a CSV for Moodle, the header first; a column that identifies users only if all have a value.
+
+    Feedback is HTML.
+    """
+    identifiers = {name: get for name, get in _MOODLE.items() if not _list_logins_without(get, grades)}
     title = grades.title.partition(" (")[0]  # without the ID of an assignment in Canvas
-    yield [*whole, title, f"{title} (Feedback)"]
+    yield [*identifiers, title, f"{title} (Feedback)"]
     for grade in grades.grades:
-        yield [
-            *(of(grade.user) for of in whole.values()),
-            grade.graded_points,
-            escape(_feedback(grade, grades), quote=False),
-        ]
+        feedback = escape(_write_feedback(grade, grades), quote=False)
+        yield [*(get(grade.user) for get in identifiers.values()), grade.graded_points, feedback]
 
 
 def _list_worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
@@ -326,63 +341,51 @@ def _list_worksheet_rows(grades: Grades) -> Iterable[list[Cell]]:
     yield ["Identifier", "Full name", "ID number", "Email address", "Grade", "Maximum Grade", "Last modified (grade)",
            "Feedback comments"]  # fmt: skip
     for grade in grades.grades:
-        user, feedback = grade.user, escape(_feedback(grade, grades), quote=False)
-        yield [
-            user.moodle_id,
-            user.name,
-            user.student_id,
-            user.email,
-            grade.graded_points,
-            grades.max_points,
-            None,
-            feedback,
-        ]
+        user, feedback = grade.user, escape(_write_feedback(grade, grades), quote=False)
+        points, max_points = grade.graded_points, grades.max_points
+        yield [user.moodle_id, user.name, user.student_id, user.email, points, max_points, None, feedback]
 
 
 FORMATS = {
     "plain": _list_plain_rows,
-    "canvas": _canvas_rows,
-    "moodle": _moodle_rows,
+    "canvas": _list_canvas_rows,
+    "moodle": _list_moodle_rows,
     "moodle-worksheet": _list_worksheet_rows,
 }
-
-
 CANVAS_API = "canvas-api"
-
-
 GRADEBOOK_FORMATS = (*FORMATS, CANVAS_API)
-
-
-_IDENTIFIERS: dict[
-    str, dict[str, _GetIdentifier]
-] = {  # for each format: its user identifiers, by the remark about users without one
-    "canvas": {"no ID, so Canvas matches by SIS User ID, SIS Login ID, then name": lambda owner: owner.canvas_id},
-    CANVAS_API: {"left out, without a Canvas ID and student ID": _canvas_id},
-    "moodle": {f"no {name}, so that column is left out": of for name, of in _MOODLE.items()},
+# For each format: its user identifiers, by the remark about users without one.
+_IDENTIFIERS: dict[str, dict[str, _GetIdentifier]] = {
+    "canvas": {"no ID, so Canvas matches by SIS User ID, SIS Login ID, then name": lambda user: user.canvas_id},
+    CANVAS_API: {"left out, without a Canvas ID and student ID": _find_canvas_id},
+    "moodle": {f"no {name}, so that column is left out": get for name, get in _MOODLE.items()},
     "moodle-worksheet": {
-        "no Identifier; import the assignment's worksheet as a roster to add it": lambda owner: owner.moodle_id
+        "no Identifier; import the assignment's worksheet as a roster to add it": lambda user: user.moodle_id
     },
 }
 
 
 def describe_missing_ids(grades: Grades, form: str) -> list[str]:
     """Return a sentence, with logins, for each identifier of a format that some users lack."""
-    sentences, grades = [], _leave_out_erased(grades)
-    for words, of in _IDENTIFIERS.get(form, {}).items():
-        without = _users_without(grades, of)
-        more = f" and {len(without) - MAX_NAMED_USERS} more" if len(without) > MAX_NAMED_USERS else ""
-        if without:
-            names = f"{', '.join(without[:MAX_NAMED_USERS])}{more}"
-            sentences.append(f"{words}: {'all users' if 1 < len(without) == len(grades.grades) else names}")
+    listed_grades = _leave_out_erased(grades)
+    sentences = []
+    for remark, get_identifier in _IDENTIFIERS.get(form, {}).items():
+        logins = _list_logins_without(get_identifier, listed_grades)
+        if 1 < len(logins) == len(listed_grades.grades):
+            sentences.append(f"{remark}: all users")
+        elif logins:
+            more = f" and {len(logins) - MAX_NAMED_USERS} more" if len(logins) > MAX_NAMED_USERS else ""
+            sentences.append(f"{remark}: {', '.join(logins[:MAX_NAMED_USERS])}{more}")
     return sentences
 
 
-def _users_without(grades: Grades, of: _GetIdentifier) -> list[str]:
-    """Return the logins of the users that lack an identifier."""
-    return [escape_control(grade.user.login or "") for grade in grades.grades if not of(grade.user)]
+def _list_logins_without(get_identifier: _GetIdentifier, grades: Grades) -> list[str]:
+    """Return the logins of the graded users that lack an identifier."""
+    return [escape_control(grade.user.login or "") for grade in grades.grades if not get_identifier(grade.user)]
 
 
-def _feedback(grade: Grade, grades: Grades) -> str:
+def _write_feedback(grade: Grade, grades: Grades) -> str:
+    """Return the text for a student: the version and the reason of the grade, or why there is no grade yet."""
     if grade.open_until is not None:
         reason = "the final didn't wait" if grades.of_final else "may still submit"
         return f"not graded yet: {reason} {format_end(grade.open_until)}"
@@ -393,12 +396,13 @@ def _feedback(grade: Grade, grades: Grades) -> str:
 
 def describe_open_grades(grades: Grades) -> str:
     """Return the users who may still submit, or could if it weren't for the final, as a sentence; "" without any."""
-    open_ones = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
-    named = describe_ends(open_ones[:MAX_NAMED_USERS])
-    more = f", and {len(open_ones) - MAX_NAMED_USERS} more" if len(open_ones) > MAX_NAMED_USERS else ""
-    users = format_count(len(open_ones), "user")
-    what = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"
-    return f"{what}: {named}{more}" if open_ones else ""
+    ends = [(grade.user.login or "", grade.open_until) for grade in grades.grades if grade.open_until is not None]
+    if not ends:
+        return ""
+    users = format_count(len(ends), "user")
+    summary = f"the final didn't wait for {users}" if grades.of_final else f"{users} may still submit"
+    more = f", and {len(ends) - MAX_NAMED_USERS} more" if len(ends) > MAX_NAMED_USERS else ""
+    return f"{summary}: {describe_ends(ends[:MAX_NAMED_USERS])}{more}"
 
 
 def _format_utc(timestamp: float | None) -> str | None:

@@ -4,8 +4,7 @@ Grades use a final, the versions that count at a deadline, or the active version
 best grade; late penalties reduce it.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
@@ -15,7 +14,13 @@ from ladder import store
 from ladder.grading.baselines import describe_baseline_result, evaluate_baseline, failed_baseline_result
 from ladder.grading.finals import reveal_final_results
 from ladder.grading.gradebook import Grade, Grades
-from ladder.grading.grading_inputs import CandidateVersion, GradingInputs, UserGradingInputs, collect_grading_inputs
+from ladder.grading.grading_inputs import (
+    CandidateVersion,
+    GradingInputs,
+    Measurement,
+    UserGradingInputs,
+    collect_grading_inputs,
+)
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer
 from ladder.settings import LadderError
@@ -29,9 +34,9 @@ def get_grades(
 
     Raises LadderError as `compute_grades` does.
     """
-    whole = compute_grades(ladder, actor, final, deadline, viewer)[1]
-    visible = tuple(grade for grade in whole.grades if viewer.can("grades:read", grade.user.login))
-    return replace(whole, grades=visible)
+    _, all_grades = compute_grades(ladder, actor, final, deadline, viewer)
+    visible = tuple(grade for grade in all_grades.grades if viewer.can("grades:read", grade.user.login))
+    return replace(all_grades, grades=visible)
 
 
 def compute_grades(
@@ -44,51 +49,73 @@ def compute_grades(
 ) -> tuple[GradingInputs, Grades]:
     """Return the grading inputs and all grades of a final, a deadline or, without both, of now.
 
-    moment: as in `collect_grading_inputs`. Raises LadderError if no baselines are configured, one names an unknown bot,
-    or the final or deadline doesn't exist.
+    A final is revealed in the name of `actor`, as `reveal_final_results` does and with its errors. moment: as in
+    `collect_grading_inputs`. Raises LadderError if no baselines are configured, one names an unknown bot, or the final
+    or deadline doesn't exist.
     """
     settings = ladder.settings
     if not settings.baselines:
         raise LadderError(
             f"no baselines are configured, so there are no points.\nAdd [[baselines]] to {ladder.path / 'ladder.toml'}."
         )
-    ended = None if final is None else reveal_final_results(ladder, final, actor, viewer)[0]
-    limit = None if deadline is None else settings.deadline(deadline)
+    graded_final = None if final is None else reveal_final_results(ladder, final, actor, viewer)[0]
+    graded_deadline = None if deadline is None else settings.deadline(deadline)
     with ladder.database.read() as connection:
-        inputs = collect_grading_inputs(connection, settings, ladder.clock(), ended, limit, moment)
+        inputs = collect_grading_inputs(connection, settings, ladder.clock(), graded_final, graded_deadline, moment)
         return inputs, compute_grades_from(ladder, connection, inputs)
+
+
+@dataclass(frozen=True, slots=True)
+class _EvaluatedMeasurement:
+    """What versions are graded by: an evaluation, and the versions that it compares, by their bots' names."""
+
+    evaluation: Evaluation
+    compared: dict[str, store.Version]
 
 
 def compute_grades_from(ladder: Ladder, connection: Connection, inputs: GradingInputs) -> Grades:
     """Compute grades from stored inputs; the result is always exactly the same."""
-    versions = {version.id: version for version in store.get_versions_by_id(connection, inputs.chosen)}
-
-    results: dict[int, tuple[Evaluation, dict[str, store.Version]]] = {}  # by version, with the compared ones by name
+    evaluated: dict[int, _EvaluatedMeasurement] = {}  # by graded version
     games = 0  # of the newest measurement, which is the last one
     for measurement in inputs.list_measurements():
-        chosen = store.get_versions_by_id(connection, measurement.chosen)
-        fit = store.get_versions_by_id(connection, measurement.fit)
-        measured = evaluate_versions(ladder, connection, chosen, inputs.final, fit, measurement.moment)
-        results |= dict.fromkeys(measurement.versions, (measured, {version.name: version for version in chosen}))
-        games = measured.standings.games
-
-    def choose_grade(user_inputs: UserGradingInputs) -> Grade:
-        """Return the best grade of a user's candidates, by points, then by the adjusted win rate."""
-        grades = (
-            _make_grade(user_inputs, candidate, versions[candidate.version], inputs, *results[candidate.version])
+        result = _evaluate_measurement(ladder, connection, inputs, measurement)
+        evaluated |= dict.fromkeys(measurement.versions, result)
+        games = result.evaluation.standings.games
+    versions = {version.id: version for version in store.get_versions_by_id(connection, inputs.chosen)}
+    grades = []
+    for user_inputs in inputs.people:
+        candidate_grades = [
+            _make_grade(user_inputs, candidate, versions[candidate.version], inputs, evaluated[candidate.version])
             for candidate in user_inputs.candidates
+        ]
+        grades.append(
+            max(candidate_grades, key=_rank_grade) if candidate_grades else _make_empty_grade(user_inputs, inputs)
         )
-        return max(
-            grades,
-            key=lambda grade: (grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0),
-            default=_make_empty_grade(user_inputs, inputs),
-        )
+    return Grades(
+        title=inputs.title,
+        scope=inputs.scope,
+        max_points=sum(baseline.points for baseline in inputs.baselines),
+        baselines=tuple(baseline.name for baseline in inputs.baselines),
+        grades=tuple(grades),
+        unchecked=inputs.waiting,
+        isolated=ladder.play.sandbox.isolates,
+        games=games,
+    )
 
-    possible = sum(baseline.points for baseline in inputs.baselines)
-    names = tuple(baseline.name for baseline in inputs.baselines)
-    rows = tuple(map(choose_grade, inputs.people))
-    isolates = ladder.play.sandbox.isolates
-    return Grades(inputs.title, inputs.scope, possible, names, rows, inputs.waiting, isolates, games)
+
+def _evaluate_measurement(
+    ladder: Ladder, connection: Connection, inputs: GradingInputs, measurement: Measurement
+) -> _EvaluatedMeasurement:
+    """Rate the versions of a measurement by the matches that it counts."""
+    chosen = store.get_versions_by_id(connection, measurement.chosen)
+    fit = store.get_versions_by_id(connection, measurement.fit)
+    evaluation = evaluate_versions(ladder, connection, chosen, inputs.final, fit, measurement.moment)
+    return _EvaluatedMeasurement(evaluation, {version.name: version for version in chosen})
+
+
+def _rank_grade(grade: Grade) -> tuple[float, float]:
+    """Return the key by which a user's best grade is chosen: points, then the adjusted win rate."""
+    return grade.points, grade.win_rate_adjusted.value if grade.win_rate_adjusted else 0.0
 
 
 def _make_grade(
@@ -96,76 +123,83 @@ def _make_grade(
     candidate: CandidateVersion,
     version: store.Version,
     inputs: GradingInputs,
-    measured: Evaluation,
-    others: Mapping[str, store.Version],
+    measured: _EvaluatedMeasurement,
 ) -> Grade:
     """Return the grade of a version: the points of its baselines, less the penalty for late days.
 
-    others: the baselines' bots by name. candidate: how the version counts, with the late days that the user spent on
-    it.
+    candidate: how the version counts, with the late days that the user spent on it.
     """
-    marks = tuple(evaluate_baseline(each, version, measured, others.get(each.beats or "")) for each in inputs.baselines)
-    row = measured.row(version.id)
-    before = sum(each.points for each in marks)
+    results = tuple(
+        evaluate_baseline(baseline, version, measured.evaluation, measured.compared.get(baseline.beats or ""))
+        for baseline in inputs.baselines
+    )
+    row = measured.evaluation.row(version.id)
+    full_points = sum(result.points for result in results)
     percent = min(inputs.max_penalty_percent, inputs.penalty_percent_per_day * (candidate.days - candidate.spent))
-    penalty = round(before * percent / 100, 4)
+    penalty = round(full_points * percent / 100, 4)
     grade = Grade(
         user=user_inputs.user,
         version=version.version_ref,
         submitted_at=version.received_at,
         late_hours=candidate.late_hours,
-        points=before - penalty,
+        points=full_points - penalty,
         win_rate_adjusted=None if row is None else _round_estimate(row.win_rate_adjusted),
         games=0 if row is None else row.games,
-        baselines=marks,
-        reason="; ".join(map(describe_baseline_result, marks)),
-        points_before_penalty=before,
+        baselines=results,
+        reason="; ".join(map(describe_baseline_result, results)),
+        points_before_penalty=full_points,
         late_penalty=penalty,
         late_days_spent=candidate.spent if candidate.own else 0,
         deadline_at=user_inputs.deadline_at,
         extended_until=user_inputs.extended_until,
         open_until=user_inputs.open_until,
     )
-    words = [grade.reason, *_describe_lateness(grade, candidate, user_inputs, inputs), user_inputs.extended]
-    return replace(grade, reason="; ".join(filter(None, words)))
+    reasons = [grade.reason, _describe_lateness(grade, candidate, user_inputs, inputs), user_inputs.extended]
+    return replace(grade, reason="; ".join(filter(None, reasons)))
 
 
 def _round_estimate(estimate: Estimate | None) -> Estimate | None:
-    """Return an estimate without the digits that depend on the processor."""
+    """Return an estimate without the digits that depend on the processor, or None for None."""
     if estimate is None:
         return None
-    low, high = (None if end is None else round(end, 8) for end in (estimate.low, estimate.high))
+    low, high = (None if bound is None else round(bound, 8) for bound in (estimate.low, estimate.high))
     return Estimate(round(estimate.value, 8), low, high)
 
 
 def _describe_lateness(
     grade: Grade, candidate: CandidateVersion, user_inputs: UserGradingInputs, inputs: GradingInputs
-) -> list[str]:
-    """Return a text with a late version's lateness, late days and penalty; empty if it isn't late."""
+) -> str:
+    """Return a late version's lateness, late days and penalty in words; "" if it isn't late."""
     if not grade.late:
-        return []
+        return ""
     if not candidate.days:
-        return [f"{grade.late}, within the grace period"]
+        return f"{grade.late}, within the grace period"
     costs = []
     if candidate.spent:
-        spent = format_count(candidate.spent, "late day")
-        costs.append(f"{spent} spent, {user_inputs.left} left" if candidate.own else f"{spent} of a teammate spent")
-    days = candidate.days - candidate.spent
-    if days:
-        percent, most = inputs.penalty_percent_per_day, inputs.max_penalty_percent
-        capped = f", at most {most:g} %" if percent * days > most else ""
-        off = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
-        costs.append(f"{format_count(days, 'day')} at {percent:g} %{capped}: {off}")
-    return [f"{grade.late}: {', '.join(costs)}"]
+        days_spent = format_count(candidate.spent, "late day")
+        owner = f"spent, {user_inputs.left} left" if candidate.own else "of a teammate spent"
+        costs.append(f"{days_spent} {owner}")
+    penalty_days = candidate.days - candidate.spent
+    if penalty_days:
+        percent, max_percent = inputs.penalty_percent_per_day, inputs.max_penalty_percent
+        rate = f"{percent:g} %, at most {max_percent:g} %" if percent * penalty_days > max_percent else f"{percent:g} %"
+        deduction = f"{grade.late_penalty:g} of {grade.points_before_penalty:g} points deducted"
+        costs.append(f"{format_count(penalty_days, 'day')} at {rate}: {deduction}")
+    return f"{grade.late}: {', '.join(costs)}"
 
 
 def _make_empty_grade(user_inputs: UserGradingInputs, inputs: GradingInputs) -> Grade:
     """Return the grade of a user without a version that counts, with the reason."""
-    marks = tuple(failed_baseline_result(each, "no version") for each in inputs.baselines)
-    reason = "; ".join(filter(None, (user_inputs.nothing, user_inputs.extended)))
-    grade = Grade(user_inputs.user, None, None, None, 0.0, None, 0, marks, reason)
-    return replace(
-        grade,
+    return Grade(
+        user=user_inputs.user,
+        version=None,
+        submitted_at=None,
+        late_hours=None,
+        points=0.0,
+        win_rate_adjusted=None,
+        games=0,
+        baselines=tuple(failed_baseline_result(baseline, "no version") for baseline in inputs.baselines),
+        reason="; ".join(filter(None, (user_inputs.nothing, user_inputs.extended))),
         deadline_at=user_inputs.deadline_at,
         extended_until=user_inputs.extended_until,
         open_until=user_inputs.open_until,

@@ -4,7 +4,7 @@ They are stored with a release, so that later changes don't affect it, and the s
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -134,8 +134,10 @@ def _adapter() -> TypeAdapter[StoredRelease]:
 class _GradingScope:
     """The versions that count for a final, for a deadline or now, and what applies to each user.
 
-    limit: the deadline, also that of a final. due: None without a deadline. able: users that may submit, by id.
-    counting: the versions of each user, by id, without those of suspended users.
+    text: as in `Grades.scope`. deadline: the graded one, or that of the final; None without one, or if it was changed.
+    due: None without a deadline. chosen: the versions that count. waiting: versions whose checks haven't ended. owners:
+    the users that get a grade. submitter_ids: of those that may submit. versions_by_owner: by user id, without those
+    of suspended users and reference bots.
     """
 
     def __init__(
@@ -144,47 +146,51 @@ class _GradingScope:
         settings: LadderSettings,
         now: float,
         final: store.Final | None,
-        limit: Deadline | None,
+        deadline: Deadline | None,
     ) -> None:
         self.connection, self.settings, self.now, self.final = connection, settings, now, final
         if final is None:
-            self.limit = limit
-            self.text = "now" if limit is None else f"deadline {limit.name}"
-            self.chosen = deadlines.deadline_versions(connection, settings, limit)
-            self.waiting = deadlines.pending_versions(connection, settings, limit, now)
+            self.deadline = deadline
+            self.text = "now" if deadline is None else f"deadline {deadline.name}"
+            self.chosen = deadlines.deadline_versions(connection, settings, deadline)
+            self.waiting = deadlines.pending_versions(connection, settings, deadline, now)
         else:
-            self.limit = next((each for each in settings.deadlines if each.at.timestamp() == final.deadline_at), None)
+            at_same_time = (each for each in settings.deadlines if each.at.timestamp() == final.deadline_at)
+            self.deadline = next(at_same_time, None)
             self.text = f"final {final.name}"
             self.chosen = store.get_versions_by_id(connection, final.versions)
             self.waiting = []
         self.due = self._find_personal_deadlines()
-        teams_at = self.deadline_at
-        if teams_at is None:
-            teams_at = now if final is None else final.created_at
-        self.teams = store.teammates_at(connection, teams_at)
-        before = "" if self.limit is None else self.limit.name
-        self.late_days_left = deadlines.remaining_late_days(connection, settings, before)
+        self.teams = store.teammates_at(connection, self._choose_team_time())
+        deadline_name = "" if self.deadline is None else self.deadline.name
+        self.late_days_left = deadlines.remaining_late_days(connection, settings, deadline_name)
         users = store.all_users(connection)
         self.owners = [user for user in users if not (user.staff or user.withdrawn or user.waiting)]
-        suspended = {user.id for user in self.owners if user.suspended}
-        self.able = {user.id for user in self.owners} - suspended
-        self.counting = defaultdict[int, list[store.Version]](list)
+        suspended_ids = {user.id for user in self.owners if user.suspended}
+        self.submitter_ids = {user.id for user in self.owners} - suspended_ids
+        self.versions_by_owner = defaultdict[int, list[store.Version]](list)
         for version in self.chosen:
-            if not version.is_reference and version.owner_id not in suspended:
-                self.counting[version.owner_id].append(version)
+            if not version.is_reference and version.owner_id not in suspended_ids:
+                self.versions_by_owner[version.owner_id].append(version)
 
     @property
     def deadline_at(self) -> float | None:
         """The common deadline, as Unix time; None without one."""
-        if self.limit is not None:
-            return self.limit.at.timestamp()
+        if self.deadline is not None:
+            return self.deadline.at.timestamp()
         return None if self.final is None else self.final.deadline_at
+
+    def _choose_team_time(self) -> float:
+        """Return the Unix time at which the members of teams count: the deadline, else when versions were chosen."""
+        if self.deadline_at is not None:
+            return self.deadline_at
+        return self.now if self.final is None else self.final.created_at
 
     def _find_personal_deadlines(self) -> deadlines.DeadlineLookup | None:
         """Return the end of the deadline by user; None without a deadline."""
-        if self.limit is not None:
+        if self.deadline is not None:
             extensions = store.extensions_in_force(self.connection)
-            return deadlines.effective_deadlines(extensions, self.settings, self.limit)
+            return deadlines.effective_deadlines(extensions, self.settings, self.deadline)
         if self.final is None or self.final.deadline_at is None:
             return None
         closes = self.final.versions_until  # the deadline in ladder.toml was changed
@@ -193,44 +199,59 @@ class _GradingScope:
 
     def collect_user_inputs(self, owner: store.User) -> UserGradingInputs:
         """Return the candidate versions of a user and their team, with the user's deadline."""
-        own_due = None if self.due is None else self.due(owner.id)
-        members = () if owner.suspended else sorted(self.teams.get(owner.id, {owner.id}))
+        due = None if self.due is None else self.due(owner.id)
+        member_ids = () if owner.suspended else sorted(self.teams.get(owner.id, {owner.id}))
         candidates = tuple(
-            self._make_candidate(version, member == owner.id) for member in members for version in self.counting[member]
+            self._make_candidate(version, version.owner_id == owner.id)
+            for member_id in member_ids
+            for version in self.versions_by_owner[member_id]
         )
-        spent = max((candidate.spent for candidate in candidates if candidate.own), default=0)
-        nothing = ""
-        if not candidates:
-            until = self.now if own_due is None else own_due.last
-            nothing = _explain_missing_version(self.connection, owner, until, self.final)
-        extension = None if own_due is None else own_due.extension
+        days_spent = max((candidate.spent for candidate in candidates if candidate.own), default=0)
+        extension = None if due is None else due.extension
         return UserGradingInputs(
             user=summarize_user(self.connection, owner, STAFF_VIEWER),
             candidates=candidates,
-            nothing=nothing,
-            deadline_at=None if own_due is None else own_due.at,
+            nothing="" if candidates else self._explain_missing_version(owner),
+            deadline_at=None if due is None else due.at,
             extended_until=None if extension is None else extension.extended_until,
-            extended="" if own_due is None or self.limit is None else _extension_text(own_due, self.limit),
-            left=max(0, self.late_days_left[owner.id]) - spent,
-            open_until=self._find_open_until(members, bool(candidates)),
+            extended="" if due is None or self.deadline is None else _describe_extension(due, self.deadline),
+            left=max(0, self.late_days_left[owner.id]) - days_spent,
+            open_until=self._find_open_until(member_ids, bool(candidates)),
         )
 
     def _make_candidate(self, version: store.Version, own: bool) -> CandidateVersion:
+        """Return how late a version is, and the late days of its owner that it spends. own: not a teammate's."""
         if self.due is None:
             return CandidateVersion(version.id, None, 0, 0, own)
         due = self.due(version.owner_id)
-        spent = due.late_days_spent(version.received_at, self.late_days_left[version.owner_id])
+        days_spent = due.late_days_spent(version.received_at, self.late_days_left[version.owner_id])
         hours_late = max(0.0, version.received_at - due.at) / 3600
-        return CandidateVersion(version.id, hours_late, due.days_late(version.received_at), spent, own)
+        return CandidateVersion(version.id, hours_late, due.days_late(version.received_at), days_spent, own)
 
-    def _find_open_until(self, members: Sequence[int], has_candidates: bool) -> float | None:
+    def _find_open_until(self, member_ids: Sequence[int], has_candidates: bool) -> float | None:
         """Return until when a later version of one of these users may count instead, None if none may."""
-        is_frozen = self.final is not None and has_candidates  # a final's versions don't change
-        if self.due is None or is_frozen:
+        is_fixed = self.final is not None and has_candidates  # a final's versions don't change
+        if self.due is None or is_fixed:
             return None
-        dues = map(self.due, self.able.intersection(members))
+        dues = map(self.due, self.submitter_ids.intersection(member_ids))
         ends = (due.closes if has_candidates else due.last for due in dues)
         return max((end for end in ends if end > self.now), default=None)
+
+    def _explain_missing_version(self, owner: store.User) -> str:
+        """Return the reason why no version of a user counts, by the newest one that was submitted in time."""
+        end = self.now if self.due is None else self.due(owner.id).last
+        bots = [bot for bot in store.all_bots(self.connection) if bot.owner_id == owner.id and not bot.is_reference]
+        versions = [version for bot in bots for version in store.versions_of(self.connection, bot.id)]
+        if not versions:
+            return "no version was submitted"
+        in_time = [version for version in versions if version.received_at <= end]
+        if not in_time:
+            return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
+        lockout = store.lockout_reason(self.connection, owner)
+        if lockout is not None:
+            return escape_control(lockout)
+        newest = max(in_time, key=lambda version: (version.received_at, version.id))
+        return _explain_exclusion(self.connection, newest, self.final)
 
 
 def collect_grading_inputs(
@@ -238,21 +259,21 @@ def collect_grading_inputs(
     settings: LadderSettings,
     now: float,
     final: store.Final | None,
-    limit: Deadline | None,
+    deadline: Deadline | None,
     moment: store.HistoryPoint | None = None,
 ) -> GradingInputs:
-    """Return the grading inputs of a final, of a deadline or, without both, of now. moment: of the matches, if not now.
+    """Return the grading inputs of a final, of a deadline or, without both, of now.
 
-    Raises LadderError if a baseline names an unknown bot.
+    moment: only matches until then count; None for now. Raises LadderError if a baseline names an unknown bot.
     """
     require_baseline_bots(connection, settings.baselines)
-    scope = _GradingScope(connection, settings, now, final, limit)
-    moment = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
+    scope = _GradingScope(connection, settings, now, final, deadline)
+    end = moment or store.HistoryPoint(store.last_end_number(connection), store.last_audit_id(connection))
     fit: tuple[int, ...] = ()
     earlier: tuple[Measurement, ...] = ()
     if final is None:  # a final is measured by its own matches alone
         fit = tuple(version.id for version in store.accepted_versions(connection))
-        earlier = _list_earlier_measurements(scope, fit, moment)
+        earlier = _list_earlier_measurements(scope, fit, end)
     return GradingInputs(
         title=settings.grades.gradebook_column,
         scope=scope.text,
@@ -265,7 +286,7 @@ def collect_grading_inputs(
         chosen=tuple(version.id for version in scope.chosen),
         fit=fit,
         waiting=tuple(version.version_ref for version in scope.waiting),
-        moment=moment,
+        moment=end,
         rating_model=RATING_MODEL,
         earlier=earlier,
     )
@@ -278,13 +299,16 @@ def _list_earlier_measurements(
 
     First those of its newest release that still hold, then the closed ones of the other versions.
     """
-    if scope.limit is None:
+    if scope.deadline is None:
         return ()
     closed = _list_closed_measurements(scope, fit, moment)
-    held = _list_held_measurements(scope, moment, closed)
-    held_versions = {version for measurement in held for version in measurement.versions}
-    others = [each.restrict_to(version for version in each.versions if version not in held_versions) for each in closed]
-    return tuple(measurement for measurement in (*held, *others) if measurement.versions)
+    released = _list_valid_released_measurements(scope, moment, closed)
+    released_versions = {version for measurement in released for version in measurement.versions}
+    others = [
+        measurement.restrict_to(version for version in measurement.versions if version not in released_versions)
+        for measurement in closed
+    ]
+    return tuple(measurement for measurement in (*released, *others) if measurement.versions)
 
 
 def _list_closed_measurements(
@@ -292,55 +316,68 @@ def _list_closed_measurements(
 ) -> list[Measurement]:
     """Return the measurements of versions whose hours after the deadline, or after its late days, are over.
 
-    Each is among the versions whose hours ended by then, so that later ones don't change it.
+    Each is among the versions whose hours ended by then, so that later ones don't change it. The oldest comes first.
     """
-    if scope.due is None or scope.limit is None or scope.limit.measured_hours is None:
+    if scope.due is None or scope.deadline is None or scope.deadline.measured_hours is None:
         return []
-    ends = {}
-    for version in scope.chosen:
-        due = scope.due(None if version.is_reference else version.owner_id)
-        in_time = version.is_reference or version.received_at <= due.closes
-        ends[version.id] = (due.closes if in_time else due.last) + 3600 * scope.limit.measured_hours
+    ends = {
+        version.id: _find_submission_end(version, scope.due) + 3600 * scope.deadline.measured_hours
+        for version in scope.chosen
+    }
     measurements = []
-    for end in sorted(set(ends.values())):
-        if end <= scope.now:
-            versions = tuple(version for version in ends if ends[version] == end)
-            chosen = tuple(version for version in ends if ends[version] <= end)
-            end_moment = replace(moment, end_sequence=store.last_end_number(scope.connection, end))
-            measurements.append(Measurement(versions, chosen, fit, end_moment))
+    for end in sorted(end for end in set(ends.values()) if end <= scope.now):
+        versions = tuple(version for version in ends if ends[version] == end)
+        compared = tuple(version for version in ends if ends[version] <= end)
+        end_moment = replace(moment, end_sequence=store.last_end_number(scope.connection, end))
+        measurements.append(Measurement(versions, compared, fit, end_moment))
     return measurements
 
 
-def _list_held_measurements(
-    scope: _GradingScope, moment: store.HistoryPoint, closed: Iterable[Measurement]
-) -> list[Measurement]:
-    """Return the measurements of the newest release of the scope's deadline, each for the versions that it holds for.
+def _find_submission_end(version: store.Version, due: deadlines.DeadlineLookup) -> float:
+    """Return the Unix time at which a version's measured hours begin: the end of submissions, or of late ones."""
+    owner_due = due(None if version.is_reference else version.owner_id)
+    is_in_time = version.is_reference or version.received_at <= owner_due.closes
+    return owner_due.closes if is_in_time else owner_due.last
 
-    It holds for a version while its own matches are the same, until the moment or that of its closed measurement, and
-    the bots of all baselines are in it.
+
+def _list_valid_released_measurements(
+    scope: _GradingScope, moment: store.HistoryPoint, closed: Sequence[Measurement]
+) -> list[Measurement]:
+    """Return the measurements of the newest release of the scope's deadline, restricted to versions that keep them.
+
+    A version keeps its measurement while its own matches are the same, until the moment or that of its closed
+    measurement, and the bots of all baselines are in it.
     """
     connection = scope.connection
     inputs = _find_released_inputs(connection, scope.text)
     if inputs is None or inputs.rating_model != RATING_MODEL:
         return []
-    digests = store.digest_own_matches(connection, inputs.chosen, moment)
-    for measurement in closed:
-        for version in measurement.versions:
-            digests.pop(version, None)
-        digests |= measurement.digest_matches(connection)
+    digests = _digest_matches(connection, inputs.chosen, moment, closed)
     required_bots = {baseline.beats for baseline in scope.settings.baselines if baseline.beats is not None}
-    held = []
+    valid = []
     for measurement in inputs.list_measurements():
         bots = {version.name for version in store.get_versions_by_id(connection, measurement.chosen)}
         if required_bots <= bots:
-            old_digests = measurement.digest_matches(connection)
-            same = [version for version in measurement.versions if _is_same(version, old_digests, digests)]
-            held.append(measurement.restrict_to(same))
-    return held
+            released_digests = measurement.digest_matches(connection)
+            unchanged = (
+                version
+                for version in measurement.versions
+                if version in released_digests and released_digests[version] == digests.get(version)
+            )
+            valid.append(measurement.restrict_to(unchanged))
+    return valid
 
 
-def _is_same(version: int, old: Mapping[int, object], new: Mapping[int, object]) -> bool:
-    return version in old and old[version] == new.get(version)
+def _digest_matches(
+    connection: Connection, versions: Sequence[int], moment: store.HistoryPoint, closed: Sequence[Measurement]
+) -> dict[int, tuple[int, int]]:
+    """Return a digest of each version's own rated matches, until its closed measurement or, without one, the moment."""
+    measured = {version for measurement in closed for version in measurement.versions}
+    digests = store.digest_own_matches(connection, versions, moment)
+    open_digests = {version: digest for version, digest in digests.items() if version not in measured}
+    for measurement in closed:
+        open_digests |= measurement.digest_matches(connection)
+    return open_digests
 
 
 def _find_released_inputs(connection: Connection, scope: str) -> GradingInputs | None:
@@ -351,36 +388,26 @@ def _find_released_inputs(connection: Connection, scope: str) -> GradingInputs |
     return None
 
 
-def _extension_text(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
+def _describe_extension(due: deadlines.PersonalDeadline, deadline: Deadline) -> str:
+    """Return a user's extension of a deadline in words; "" without one."""
     if due.extension is None or due.at == deadline.at.timestamp():
         return ""
-    spent = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
-    return f"extended until {deadlines.format_deadline_time(due.at, deadline)}{spent}: {due.extension.reason}"
+    cost = f" for {due.extension.late_days} of their own late days" if due.extension.late_days else ""
+    return f"extended until {deadlines.format_deadline_time(due.at, deadline)}{cost}: {due.extension.reason}"
 
 
-def _explain_missing_version(connection: Connection, owner: store.User, until: float, final: store.Final | None) -> str:
-    """Return the reason why no version of a user counts, by the newest one received until `until`, a Unix time."""
-    bots = [bot for bot in store.all_bots(connection) if bot.owner_id == owner.id and not bot.is_reference]
-    versions = [version for bot in bots for version in store.versions_of(connection, bot.id)]
-    if not versions:
-        return "no version was submitted"
-    in_time = [version for version in versions if version.received_at <= until]
-    if not in_time:
-        return f"no version was submitted in time: {escape_control(versions[0].version_ref)} was late"
-    lockout = store.lockout_reason(connection, owner)
-    if lockout is not None:
-        return escape_control(lockout)
-    newest = max(in_time, key=lambda version: (version.received_at, version.id))
-    version_ref = escape_control(newest.version_ref)
+def _explain_exclusion(connection: Connection, version: store.Version, final: store.Final | None) -> str:
+    """Return the reason why a version that was submitted in time doesn't count, in a final or, if None, otherwise."""
+    version_ref = escape_control(version.version_ref)
     disabled = store.disabled_versions(connection)
-    if newest.id in disabled:
-        return f"{escape_control(newest.name)} is disabled: {escape_control(disabled[newest.id])}"
-    if newest.rejection_reason is not None:
-        return f"{version_ref} didn't pass its check: {escape_control(newest.rejection_reason)}"
-    if newest.status not in (store.ACCEPTED, store.REJECTED):
+    if version.id in disabled:
+        return f"{escape_control(version.name)} is disabled: {escape_control(disabled[version.id])}"
+    if version.rejection_reason is not None:
+        return f"{version_ref} didn't pass its check: {escape_control(version.rejection_reason)}"
+    if version.status not in (store.ACCEPTED, store.REJECTED):
         return f"{version_ref} is queued for its check"
-    if final is None or newest.status == store.REJECTED:
+    if final is None or version.status == store.REJECTED:
         return f"{version_ref} doesn't play"
-    if newest.received_at > final.created_at:
+    if version.received_at > final.created_at:
         return f"{version_ref} was submitted after the versions of the final {final.name} were chosen"
     return f"{version_ref} isn't among the versions of the final {final.name}"

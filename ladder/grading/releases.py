@@ -1,9 +1,10 @@
 """Release grades, list what differs from an earlier release, and reproduce a release."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ from ladder.grading.gradebook import (
     describe_open_grades,
 )
 from ladder.grading.grades import compute_grades, compute_grades_from
-from ladder.grading.grading_inputs import StoredRelease, UserGradingInputs
+from ladder.grading.grading_inputs import GradingInputs, StoredRelease, UserGradingInputs
 from ladder.ladder import Ladder
 from ladder.permissions import STAFF_VIEWER, Viewer, hide_fields
 from ladder.settings import LadderError, LadderSettings
@@ -44,11 +45,11 @@ class ReproducedRelease:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A release that isn't stored yet. same: the scopes whose grades it replaces."""
+    """A release that isn't stored yet. scopes: those whose grades it replaces."""
 
     release: store.Release
     content: StoredRelease
-    same: set[_Scope]
+    scopes: set[_Scope]
 
 
 def _draft_release(
@@ -63,7 +64,8 @@ def _draft_release(
 ) -> _Draft:
     """Compute the grades of a final or a deadline for a release that isn't stored yet. moment: the results until then.
 
-    Raises LadderError for a wrong or used name, a missing reason for a second release, or unfinished checks.
+    Raises LadderError for a wrong or used name, without exactly one of final and deadline, for a missing reason for a
+    second release, or unfinished checks; also as `compute_grades` does.
     """
     if not FINAL_NAME.fullmatch(name):
         raise LadderError(
@@ -71,16 +73,17 @@ def _draft_release(
         )
     if (final is None) == (deadline is None):
         raise LadderError("a release needs one final or one deadline.\nName one of them.")
-    of = ("deadline", deadline) if deadline is not None else ("final", str(final))
-    at = ladder.clock()
+    scope = ("deadline", deadline) if deadline is not None else ("final", str(final))
+    now = ladder.clock()
     with ladder.database.read() as connection:
         settings = ladder.settings
-        same = _list_same_scopes(connection, settings, of)
-        _require_new_release(connection, name, same, reason)
+        scopes = _list_same_scopes(connection, settings, scope)
+        _require_new_release(connection, name, scopes, reason)
         if deadline is not None:
-            deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), at, ladder.path)
-    content = StoredRelease(reason or "released", *compute_grades(ladder, actor, final, deadline, moment=moment))
-    return _Draft(store.Release(name, of, at, actor, content.to_json()), content, same)
+            deadlines.require_checks_finished(connection, settings, settings.deadline(deadline), now, ladder.path)
+    inputs, grades = compute_grades(ladder, actor, final, deadline, moment=moment)
+    content = StoredRelease(reason or "released", inputs, grades)
+    return _Draft(store.Release(name, scope, now, actor, content.to_json()), content, scopes)
 
 
 def preview_release(
@@ -113,44 +116,54 @@ def release_grades(
     name is taken or invalid, a reason is missing, or users may still submit.
     """
     draft = _draft_release(ladder, name, actor, reason, final=final, deadline=deadline, moment=moment)
-    new, content, grades = draft.release, draft.content, draft.content.grades
-    if not incomplete and (open_ones := describe_open_grades(grades)):
+    grades = draft.content.grades
+    open_grades = describe_open_grades(grades)
+    if open_grades and not incomplete:
         hint = "Release" if grades.of_final else "Wait for them, or release"
-        raise LadderError(f"{open_ones}.\n{hint} the other grades: --incomplete")
-
-    def act(connection: Connection) -> None:
-        if new in store.all_releases(connection):
-            return  # ours, whose answer was lost
-        _require_new_release(connection, name, draft.same, reason)
-        store.insert_release(connection, new)
-        text = f"{name}, {grades.scope}: {content.reason}"
-        store.log_action(connection, store.AuditEntry(actor, "release", text, new.created_at))
-
-    ladder.database.write(act)
+        raise LadderError(f"{open_grades}.\n{hint} the other grades: --incomplete")
+    ladder.database.write(partial(_store_release, draft=draft, reason=reason))
     with ladder.database.read() as connection:
         return get_published_grades(connection, name)
 
 
-def _require_new_release(connection: Connection, name: str, same: set[_Scope], reason: str | None) -> None:
+def _store_release(connection: Connection, draft: _Draft, reason: str | None) -> None:
+    """Store and log a release, unless an earlier call did whose answer was lost.
+
+    Raises LadderError if the name was used in the meantime, or a reason has become necessary.
+    """
+    release = draft.release
+    if release in store.all_releases(connection):
+        return
+    _require_new_release(connection, release.name, draft.scopes, reason)
+    store.insert_release(connection, release)
+    text = f"{release.name}, {draft.content.grades.scope}: {draft.content.reason}"
+    store.log_action(connection, store.AuditEntry(release.created_by, "release", text, release.created_at))
+
+
+def _require_new_release(connection: Connection, name: str, scopes: set[_Scope], reason: str | None) -> None:
+    """Raise LadderError if a release has the name or, without a reason, if one of a scope in `scopes` exists."""
     releases = store.all_releases(connection)
     if any(release.name == name for release in releases):
         raise LadderError(f'"{name}" is released already, and can\'t be changed.\nUse another name.')
-    earlier = [release for release in releases if release.scope in same]
-    if earlier and not reason:
+    replaced = [release for release in releases if release.scope in scopes]
+    if replaced and not reason:
         raise LadderError(
-            f'grades of the {" ".join(earlier[-1].scope)} were released before, as "{earlier[-1].name}".\n'
+            f'grades of the {" ".join(replaced[-1].scope)} were released before, as "{replaced[-1].name}".\n'
             "Give a reason, which all users see."
         )
 
 
-def _list_same_scopes(connection: Connection, settings: LadderSettings, of: _Scope) -> set[_Scope]:
+def _list_same_scopes(connection: Connection, settings: LadderSettings, scope: _Scope) -> set[_Scope]:
     """Return a scope, with the deadline and the finals of the same time: a grade of one replaces one of another."""
-    ends: dict[_Scope, float | None] = {("deadline", each.name): each.at.timestamp() for each in settings.deadlines}
-    ends |= {("final", each.name): each.deadline_at for each in store.all_finals(connection)}
-    return {of, *(scope for scope, end in ends.items() if end is not None and end == ends.get(of))}
+    times: dict[_Scope, float | None] = {
+        ("deadline", deadline.name): deadline.at.timestamp() for deadline in settings.deadlines
+    }
+    times |= {("final", final.name): final.deadline_at for final in store.all_finals(connection)}
+    return {scope, *(other for other, time in times.items() if time is not None and time == times.get(scope))}
 
 
-def _find(connection: Connection, name: str) -> store.Release:
+def _get_release(connection: Connection, name: str) -> store.Release:
+    """Return a release. Raises LadderError with the names of all releases if it doesn't exist."""
     releases = {release.name: release for release in store.all_releases(connection)}
     if name not in releases:
         names = ", ".join(releases) or "none"
@@ -179,7 +192,7 @@ def get_published_grades(
 
     Raises LadderError if a release doesn't exist.
     """
-    release = _find(connection, name)
+    release = _get_release(connection, name)
     return _publish(connection, release, StoredRelease.of(release), viewer, since)
 
 
@@ -190,17 +203,19 @@ def _publish(
     viewer: Viewer = STAFF_VIEWER,
     since: str | None = None,
 ) -> PublishedGrades:
-    """Return a release, stored or not yet, as `get_published_grades` does."""
-    logins = _logins_now(connection)
-    previous = _find_previous(connection, release) if since is None else _find(connection, since)
-    changes = None
+    """Return a release, stored or not yet, as `get_published_grades` does. It changes nothing."""
+    logins = _map_current_logins(connection)
+
+    def can_read(row: Grade | GradeChange) -> bool:
+        return viewer.can("grades:read", logins[row.user.login])
+
+    previous = _find_previous(connection, release) if since is None else _get_release(connection, since)
+    visible_changes = None
     if previous is not None:
         changes = _compare_releases(connection, previous, StoredRelease.of(previous), release, content)
-        rows = tuple(row for row in changes.items if viewer.can("grades:read", logins[row.user.login]))
-        changes = replace(changes, items=rows)
-    grades = tuple(grade for grade in content.grades.grades if viewer.can("grades:read", logins[grade.user.login]))
-    summary = _summarize_release(release, content, viewer)
-    return PublishedGrades(summary, replace(content.grades, grades=grades), changes)
+        visible_changes = replace(changes, items=tuple(filter(can_read, changes.items)))
+    visible_grades = replace(content.grades, grades=tuple(filter(can_read, content.grades.grades)))
+    return PublishedGrades(_summarize_release(release, content, viewer), visible_grades, visible_changes)
 
 
 def _find_previous(connection: Connection, release: store.Release) -> store.Release | None:
@@ -214,16 +229,21 @@ def _find_previous(connection: Connection, release: store.Release) -> store.Rele
     return previous
 
 
-def _logins_now(connection: Connection) -> dict[str | None, str]:
-    owners = store.all_users(connection, merged=True)
-    logins = {owner.id: owner.login for owner in owners}
-    return {owner.login: logins[owner.merged_into or owner.id] for owner in owners}
+def _map_current_logins(connection: Connection) -> dict[str | None, str]:
+    """Return the login of today by each login: for a merged user, that of the remaining user."""
+    users = store.all_users(connection, merged=True)
+    logins = {user.id: user.login for user in users}
+    return {user.login: logins[user.merged_into or user.id] for user in users}
 
 
 def find_newest_release(connection: Connection, kind: str, name: str | None) -> str | None:
-    """Return the name of the newest release of a deadline, of a final, or of any; None without one."""
-    newest = reversed(store.all_releases(connection))
-    return next((each.name for each in newest if name is None or each.scope == (kind, name)), None)
+    """Return the name of the newest release of a deadline or final, given by `kind` and `name`; None without one.
+
+    Without a name, all releases count.
+    """
+    newest_first = reversed(store.all_releases(connection))
+    matching = (release.name for release in newest_first if name is None or release.scope == (kind, name))
+    return next(matching, None)
 
 
 def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
@@ -232,22 +252,31 @@ def reproduce_release(ladder: Ladder, name: str) -> ReproducedRelease:
     Raises LadderError if the release doesn't exist or has another rating model.
     """
     with ladder.database.read() as connection:
-        stored = StoredRelease.of(_find(connection, name))
+        stored = StoredRelease.of(_get_release(connection, name))
         if stored.inputs.rating_model != RATING_MODEL:
             raise LadderError(
                 f'"{name}" was computed with the rating model of an older arena.\n'
                 "To compute it again, restore a backup with that arena: docs/howto/operate/upgrade.md"
             )
         recomputed = replace(stored, grades=compute_grades_from(ladder, connection, stored.inputs))
+    differences = tuple(_list_grade_differences(stored, recomputed))
+    return ReproducedRelease(name, not differences, differences)
+
+
+def _list_grade_differences(stored: StoredRelease, recomputed: StoredRelease) -> Iterator[str]:
+    """Yield the differences of two releases' grades as text: first what concerns all users, then by user.
+
+    The reason of a grade whose user was erased in the meantime isn't compared.
+    """
     old, new = (json.loads(content.to_json())["grades"] for content in (stored, recomputed))
     old_grades, new_grades = old.pop("grades"), new.pop("grades")
-    differences = [f"{key}: {text}" for key, text in _list_differences(old, new)]
+    for key, text in _list_differences(old, new):
+        yield f"{key}: {text}"
     for old_grade, new_grade in zip(old_grades, new_grades, strict=True):
-        login = old_grade["user"]["login"]
         if old_grade["reason"] == store.ERASED:
             new_grade["reason"] = store.ERASED
-        differences += [f"{login}, {key}: {text}" for key, text in _list_differences(old_grade, new_grade)]
-    return ReproducedRelease(name, not differences, tuple(differences))
+        for key, text in _list_differences(old_grade, new_grade):
+            yield f"{old_grade['user']['login']}, {key}: {text}"
 
 
 def _list_differences(stored: dict[str, Any], recomputed: dict[str, Any]) -> list[tuple[str, str]]:
@@ -260,33 +289,70 @@ def _list_differences(stored: dict[str, Any], recomputed: dict[str, Any]) -> lis
 def _compare_releases(
     connection: Connection, old: store.Release, before: StoredRelease, new: store.Release, after: StoredRelease
 ) -> GradeChanges:
-    """Return what differs from an earlier release, by the logins of today: a merged user has one row."""
-    logins = _logins_now(connection)
+    """Return what differs from an earlier release, by the logins of today: a merged user has one row.
 
-    def by_login(rows: Iterable[_Row]) -> dict[str, _Row]:
-        """Return rows by the logins of today; of a merged user's two rows, that of the login that stayed."""
-        in_order = sorted(rows, key=lambda row: row.user.login == logins[row.user.login])
-        return {logins[row.user.login]: row for row in in_order}
+    old, new: the releases. before, after: their contents.
+    """
+    logins = _map_current_logins(connection)
+    old_rows, new_rows = _group_by_login(before, logins), _group_by_login(after, logins)
+    changes = (
+        _compare_rows(old_rows.get(login, _UserRow()), new_rows.get(login, _UserRow()))
+        for login in dict.fromkeys(chain(old_rows, new_rows))
+    )
+    reasons = tuple(_list_changes(connection, before, after))
+    return GradeChanges(old.name, new.name, reasons, tuple(change for change in changes if change is not None))
 
-    old_grades, new_grades = by_login(before.grades.grades), by_login(after.grades.grades)
-    old_inputs, new_inputs = by_login(before.inputs.people), by_login(after.inputs.people)
-    rows = []
-    for login in dict.fromkeys(chain(old_grades, new_grades)):
-        old_grade, new_grade = old_grades.get(login), new_grades.get(login)
-        old_extension = old_inputs[login].extended if login in old_inputs else ""
-        new_extension = new_inputs[login].extended if login in new_inputs else ""
-        changes = tuple(_describe_owner_changes(old_grade, new_grade, old_extension, new_extension))
-        if changes:
-            user = (new_grade or old_grade).user  # type: ignore[union-attr]  # one of both has the login
-            old_points = None if old_grade is None else old_grade.graded_points
-            new_points = None if new_grade is None else new_grade.graded_points
-            rows.append(GradeChange(user, old_points, new_points, changes))
-    return GradeChanges(old.name, new.name, tuple(_list_changes(connection, before, after)), tuple(rows))
+
+@dataclass(frozen=True, slots=True)
+class _UserRow:
+    """A user in a release: the grade, None without one, and the extension of the deadline as text, maybe empty."""
+
+    grade: Grade | None = None
+    extension: str = ""
+
+
+def _group_by_login(content: StoredRelease, logins: Mapping[str | None, str]) -> dict[str, _UserRow]:
+    """Return the users with a grade in a release, by the logins of today.
+
+    logins: the login of today by each login. Of a merged user's two grades, that of the login that stayed is returned.
+    """
+    grades = _keep_current(content.grades.grades, logins)
+    inputs = _keep_current(content.inputs.people, logins)
+    return {
+        login: _UserRow(grade, inputs[login].extended if login in inputs else "") for login, grade in grades.items()
+    }
+
+
+def _keep_current(rows: Iterable[_Row], logins: Mapping[str | None, str]) -> dict[str, _Row]:
+    """Return rows by the logins of today; of a merged user's two rows, that of the login that stayed."""
+    current_last = sorted(rows, key=lambda row: row.user.login == logins[row.user.login])
+    return {logins[row.user.login]: row for row in current_last}
+
+
+def _compare_rows(old: _UserRow, new: _UserRow) -> GradeChange | None:
+    """Return the change of a user's grade between two releases, None without one."""
+    reasons = tuple(_describe_owner_changes(old, new))
+    graded = new.grade or old.grade
+    if graded is None or not reasons:
+        return None
+    old_points, new_points = (None if row.grade is None else row.grade.graded_points for row in (old, new))
+    return GradeChange(graded.user, old_points, new_points, reasons)
 
 
 def _list_changes(connection: Connection, before: StoredRelease, after: StoredRelease) -> Iterator[str]:
     """Yield the changes that concern all users: settings, number of games, void matches."""
-    old, new = before.inputs, after.inputs
+    yield from _list_setting_changes(before.inputs, after.inputs)
+    if before.grades.games != after.grades.games:
+        yield f"{after.grades.games} games count, {before.grades.games} before"
+    old_void = store.voided_matches(connection, before.inputs.moment.audit_id)
+    new_void = store.voided_matches(connection, after.inputs.moment.audit_id)
+    for label, matches in (("void since", new_void - old_void), ("no longer void", old_void - new_void)):
+        if matches:
+            yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+
+
+def _list_setting_changes(old: GradingInputs, new: GradingInputs) -> Iterator[str]:
+    """Yield the changes of what is graded, and by which baselines, penalties, rating model and deadline."""
     if old.scope != new.scope:
         yield f"grades of the {new.scope}, not of the {old.scope}"
     old_baselines = {baseline.name: baseline for baseline in old.baselines}
@@ -303,31 +369,22 @@ def _list_changes(connection: Connection, before: StoredRelease, after: StoredRe
     if old.rating_model != new.rating_model:
         yield "the versions are rated by a newer model"
     if old.deadline_at != new.deadline_at:
-        yield f"the deadline is {_time(new.deadline_at)}, {_time(old.deadline_at)} before"
-    if before.grades.games != after.grades.games:
-        yield f"{after.grades.games} games count, {before.grades.games} before"
-    old_void = store.voided_matches(connection, old.moment.audit_id)
-    new_void = store.voided_matches(connection, new.moment.audit_id)
-    for label, matches in (("void since", new_void - old_void), ("no longer void", old_void - new_void)):
-        if matches:
-            yield f"{label}: {'match' if len(matches) == 1 else 'matches'} {', '.join(map(str, sorted(matches)))}"
+        yield f"the deadline is {_format_time(new.deadline_at)}, {_format_time(old.deadline_at)} before"
 
 
-def _time(timestamp: float | None) -> str:
+def _format_time(timestamp: float | None) -> str:
     return "none" if timestamp is None else f"{datetime.fromtimestamp(timestamp, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def _describe_owner_changes(
-    old: Grade | None, new: Grade | None, old_extension: str, new_extension: str
-) -> Iterator[str]:
-    """Yield the reasons why a user's grade has changed; nothing if it hasn't. The extensions are texts, maybe empty."""
-    if new is None:
+def _describe_owner_changes(old: _UserRow, new: _UserRow) -> Iterator[str]:
+    """Yield the reasons why a user's grade has changed; nothing if it hasn't."""
+    if new.grade is None:
         yield "removed: has no grade now"
-    elif old is None:
+    elif old.grade is None:
         yield "new: had no grade before"
-    elif new.open_until is None:
-        yield from _describe_grade_changes(old, new, old_extension, new_extension)
-    elif old.open_until is None:
+    elif new.grade.open_until is None:
+        yield from _describe_grade_changes(old.grade, new.grade, old.extension, new.extension)
+    elif old.grade.open_until is None:
         yield "may submit again: has no grade now"
 
 
@@ -345,7 +402,7 @@ def _describe_grade_changes(old: Grade, new: Grade, old_extension: str, new_exte
         yield f"{new.late_penalty:g} points deducted for lateness, {old.late_penalty:g} before"
     if old.late_days_spent != new.late_days_spent:
         yield f"{format_count(new.late_days_spent, 'late day')} spent, {old.late_days_spent} before"
-    has_same_passes = old.version == new.version and _passed(old) == _passed(new)
+    has_same_passes = old.version == new.version and _list_passed(old) == _list_passed(new)
     if old_extension != new_extension:
         yield f"{new_extension or 'no extension'}; before: {old_extension or 'no extension'}"
     elif has_same_passes and old.points_before_penalty != new.points_before_penalty:
@@ -354,21 +411,23 @@ def _describe_grade_changes(old: Grade, new: Grade, old_extension: str, new_exte
 
 def _describe_baseline_changes(old_grade: Grade, new_grade: Grade) -> Iterator[str]:
     """Yield in words each baseline that is passed in only one of a user's two grades."""
-    old_marks = {mark.baseline: mark for mark in old_grade.baselines}
-    new_marks = {mark.baseline: mark for mark in new_grade.baselines}
-    for name in dict.fromkeys(chain(new_marks, old_marks)):
-        old, new = old_marks.get(name), new_marks.get(name)
-        old_passed, new_passed = old is not None and old.passed, new is not None and new.passed
-        if old_passed == new_passed:
+    old_results = {result.baseline: result for result in old_grade.baselines}
+    new_results = {result.baseline: result for result in new_grade.baselines}
+    for name in dict.fromkeys(chain(new_results, old_results)):
+        old, new = old_results.get(name), new_results.get(name)
+        was_passed, is_passed = old is not None and old.passed, new is not None and new.passed
+        if was_passed == is_passed:
             continue
         if new is None:
             yield f"{name}: passed before, and no baseline any more"
         elif old is None:
             yield f"{name}: passed, {new.explanation}; a new baseline"
+        elif is_passed:
+            yield f"{name}: passed, {new.explanation}; before not passed, {old.explanation}"
         else:
-            now, before = ("passed", "not passed") if new_passed else ("not passed", "passed")
-            yield f"{name}: {now}, {new.explanation}; before {before}, {old.explanation}"
+            yield f"{name}: not passed, {new.explanation}; before passed, {old.explanation}"
 
 
-def _passed(grade: Grade) -> list[str]:
-    return [mark.baseline for mark in grade.baselines if mark.passed]
+def _list_passed(grade: Grade) -> list[str]:
+    """Return the names of the baselines that a grade passes."""
+    return [result.baseline for result in grade.baselines if result.passed]
