@@ -70,29 +70,46 @@ def issue_secrets(
 ) -> list[IssuedSecret]:
     """Create a link, session or token for each of these users, in one transaction. Sessions aren't in the audit log.
 
-    lasts_s: None for the default of the kind. check: raises an error for a user that gets no secret.
-    Raises LadderError for an unknown login."""
-    scope = scope if kind != store.JOIN or scope == APPROVAL_SCOPE else store.JOIN
-    draw = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)
-    drawn, now = {login: draw() for login in logins}, ladder.clock()
-    ends = now + (lasts_s or (store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]))
+    scope: that of a sign-up link is JOIN unless it is APPROVAL_SCOPE. lasts_s: None for the default of the kind.
+    check: raises an error for a user that gets no secret; then no user gets one. Raises LadderError for an unknown
+    login."""
+    granted_scope = store.JOIN if kind == store.JOIN and scope != APPROVAL_SCOPE else scope
+    draw_secret = _draw_code if kind == store.LINK else partial(secrets.token_urlsafe, 32)
+    secrets_by_login = {login: draw_secret() for login in logins}
+    default_s = store.SESSION_IDLE_S if kind == store.SESSION else CREDENTIAL_LIFETIMES_S[kind]
+    created_at = ladder.clock()
+    expires_at = created_at + (lasts_s or default_s)
 
-    def act(connection: Connection) -> list[IssuedSecret]:
-        """Insert the credentials. A repeated call, after a commit's reply was lost, finds them by their digests."""
-        made = []
-        for login, secret in drawn.items():
+    def insert_all(connection: Connection) -> list[IssuedSecret]:
+        issued = []
+        for login, secret in secrets_by_login.items():
             user = get_user(connection, login)
             check(connection, user)
-            credential = store.Credential(user.id, user.login, kind, hash_secret(secret), scope, actor, now, ends)
-            is_new = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
-            id = store.insert_credential(connection, credential)
-            if is_new:
-                reason = f"{kind} {id}, to {scope}" if kind == store.TOKEN else f"{kind} {id}"
-                store.log_action(connection, store.AuditEntry(actor, "issue", reason, now, user_id=user.id))
-            made.append(IssuedSecret(id, user.login, kind, scope, secret, ends))
-        return made
+            credential = store.Credential(
+                user.id, user.login, kind, hash_secret(secret), granted_scope, actor, created_at, expires_at
+            )
+            id = _insert_and_log(connection, credential)
+            issued.append(IssuedSecret(id, user.login, kind, granted_scope, secret, expires_at))
+        return issued
 
-    return ladder.database.write(act)
+    return ladder.database.write(insert_all)
+
+
+def _insert_and_log(connection: Connection, credential: store.Credential) -> int:
+    """Insert a credential, log it unless it is a session, and return its id.
+
+    A repeated call, after a commit's reply was lost, finds it by its digest and changes nothing.
+    """
+    kind = credential.kind
+    is_logged = kind != store.SESSION and store.find_credential(connection, credential.token_sha256) is None
+    id = store.insert_credential(connection, credential)
+    if is_logged:
+        reason = f"{kind} {id}, to {credential.scope}" if kind == store.TOKEN else f"{kind} {id}"
+        entry = store.AuditEntry(
+            credential.created_by, "issue", reason, credential.created_at, user_id=credential.user_id
+        )
+        store.log_action(connection, entry)
+    return id
 
 
 # A code can be typed: no letter looks like a digit (Crockford's Base32).
@@ -118,19 +135,23 @@ def sign_in_by_link(ladder: Ladder, link: str) -> IssuedSecret:
 
 @transaction
 def _exchange_link(connection: Connection, ladder: Ladder, link: str, secret: str) -> IssuedSecret:
-    """Start the session with this secret for a link's user, once: a repeated call with the secret returns it again."""
-    now = ladder.clock()
-    entry = store.find_credential(connection, hash_secret(link))
-    known = store.find_credential(connection, hash_secret(secret))  # of an earlier call whose commit's reply was lost
-    repeated = entry is not None and known is not None and entry.session_id == known.id
-    if entry is None or entry.kind != store.LINK or not (entry.is_valid(now) or repeated):
+    """Start the session with this secret for a link's user, once: a repeated call with the secret returns it again.
+
+    Raises AuthenticationError as `sign_in_by_link` does.
+    """
+    now, digest = ladder.clock(), hash_secret(secret)
+    credential = store.find_credential(connection, hash_secret(link))
+    old_session = store.find_credential(connection, digest)  # of an earlier call whose commit's reply was lost
+    is_repeated = credential is not None and old_session is not None and credential.session_id == old_session.id
+    if credential is None or credential.kind != store.LINK or not (credential.is_valid(now) or is_repeated):
         raise AuthenticationError("this link was used already or has expired: ask for another one")
-    ends = now + store.SESSION_IDLE_S
-    by = f"link {entry.id}"
-    new = store.Credential(entry.user_id, entry.login, store.SESSION, hash_secret(secret), entry.scope, by, now, ends)
-    session = store.insert_credential(connection, new)
-    store.record_session(connection, entry.id, session)
-    return IssuedSecret(session, entry.login, store.SESSION, entry.scope, secret, ends)
+    login, scope, expires_at = credential.login, credential.scope, now + store.SESSION_IDLE_S
+    session = store.Credential(
+        credential.user_id, login, store.SESSION, digest, scope, f"link {credential.id}", now, expires_at
+    )
+    session_id = store.insert_credential(connection, session)
+    store.record_session(connection, credential.id, session_id)
+    return IssuedSecret(session_id, login, store.SESSION, scope, secret, expires_at)
 
 
 def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | None) -> IssuedSecret:
@@ -139,45 +160,61 @@ def sign_in_by_provider(ladder: Ladder, issuer: str, subject: str, email: str | 
     The email identifies the user at the first sign-in. Later only the subject does, which a provider never reuses.
     A user has at most one account at a provider, and staff has none, so that a changed email gives no access.
 
-    Raises AuthenticationError if no user, or more than one, has the email, or if the user is staff or locked out."""
-    now, digest = ladder.clock(), hash_secret(f"{issuer} {subject}")
+    Raises AuthenticationError if no user, or more than one, has the email, if the user is staff or locked out, has
+    another account at the provider, or staff revoked this one."""
+    account = _get_or_link_account(ladder, hash_secret(f"{issuer} {subject}"), email)
 
-    def act(connection: Connection) -> store.Credential:
-        known = store.find_credential(connection, digest)
-        if known is None:
-            user = _get_user_by_email(connection, email)
-            ends = now + CREDENTIAL_LIFETIMES_S[store.OPENID]
-            known = store.Credential(user.id, user.login, store.OPENID, digest, "submit", "OpenID Connect", now, ends)
-            known = replace(known, id=store.insert_credential(connection, known))
-        if not known.is_valid(now):
-            raise AuthenticationError("the staff revoked your account at the provider: ask them")
-        return known
-
-    def check(connection: Connection, user: store.User) -> None:
-        if user.staff:
-            raise AuthenticationError("staff signs in with a link or a password, not at the provider")
+    def require_may_sign_in(connection: Connection, user: store.User) -> None:
+        _require_no_staff(user)
         require_not_locked_out(connection, user)
 
-    known = ladder.database.write(act)
-    return issue_secret(ladder, known.login, store.SESSION, f"{store.OPENID} {known.id}", check=check)
+    actor = f"{store.OPENID} {account.id}"
+    return issue_secret(ladder, account.login, store.SESSION, actor, check=require_may_sign_in)
+
+
+@transaction
+def _get_or_link_account(connection: Connection, ladder: Ladder, digest: str, email: str | None) -> store.Credential:
+    """Return the provider account with this digest; link a new one to the user with the email.
+
+    Raises AuthenticationError if it is revoked, or as `_get_user_by_email` does.
+    """
+    now = ladder.clock()
+    account = store.find_credential(connection, digest)
+    if account is None:
+        user = _get_user_by_email(connection, email)
+        expires_at = now + CREDENTIAL_LIFETIMES_S[store.OPENID]
+        new_account = store.Credential(
+            user.id, user.login, store.OPENID, digest, "submit", "OpenID Connect", now, expires_at
+        )
+        return replace(new_account, id=store.insert_credential(connection, new_account))
+    if not account.is_valid(now):
+        raise AuthenticationError("the staff revoked your account at the provider: ask them")
+    return account
+
+
+def _require_no_staff(user: store.User) -> None:
+    if user.staff:
+        raise AuthenticationError("staff signs in with a link or a password, not at the provider")
 
 
 def _get_user_by_email(connection: Connection, email: str | None) -> store.User:
-    """Return the only user with this email. Raises AuthenticationError, also if they have a provider account."""
+    """Return the only user with this email, also if only a user that was merged into them has it.
+
+    Raises AuthenticationError if there isn't exactly one, or if the user is staff or has a provider account.
+    """
     if not email:
         raise AuthenticationError(
             "the provider sent no verified email for you: verify your email there, and sign in again"
         )
     users = [user for user in store.all_users(connection, merged=True) if not user.waiting]
-    with_email = [user for user in users if user.email and fold_ascii_case(user.email) == fold_ascii_case(email)]
-    ids = {user.merged_into or user.id for user in with_email}
+    folded_email = fold_ascii_case(email)
+    ids = {user.merged_into or user.id for user in users if user.email and fold_ascii_case(user.email) == folded_email}
     matching = [user for user in users if user.id in ids]
     if len(matching) != 1:
-        owner = "several users in the roster have" if matching else "no user in the roster has"
-        raise AuthenticationError(f'{owner} the email "{escape_control(email)}": ask the staff')
+        subject = "several users in the roster have" if matching else "no user in the roster has"
+        raise AuthenticationError(f'{subject} the email "{escape_control(email)}": ask the staff')
     [user] = matching
-    if user.staff:
-        raise AuthenticationError("staff signs in with a link or a password, not at the provider")
+    _require_no_staff(user)
     credentials = store.all_credentials(connection, user.login)
     if any(credential.kind == store.OPENID and not credential.revoked for credential in credentials):
         raise AuthenticationError(
@@ -200,32 +237,38 @@ def authenticate_secret(ladder: Ladder, secret: str, kind: str) -> Viewer:
     Raises AuthenticationError if the secret isn't valid, or the user is suspended, withdrawn or not approved.
     """
 
-    def read(connection: Connection) -> tuple[store.Credential | None, Viewer | None, str | None]:
-        entry = store.find_credential(connection, hash_secret(secret))
-        user = None if entry is None else store.find_user(connection, entry.login)
-        if user is None:
-            return entry, None, None
-        return entry, make_viewer(connection, user), store.lockout_reason(connection, user)
+    def find_viewer(connection: Connection) -> tuple[store.Credential, Viewer]:
+        credential = _get_valid_credential(connection, secret, kind, ladder.clock())
+        user = store.find_user(connection, credential.login)
+        assert user is not None, "a credential has a user"
+        require_not_locked_out(connection, user)
+        return credential, make_viewer(connection, user)
 
-    entry, viewer, reason = ladder.database.read_with_retry(read)
-    if (
-        entry is None
-        or viewer is None
-        or entry.kind != kind
-        or kind == store.LINK
-        or not entry.is_valid(ladder.clock())
-    ):
-        ended = (
-            "your session has ended" if kind == store.SESSION else f"this {kind} is unknown, was revoked or has expired"
-        )
-        raise AuthenticationError(ended)
-    if reason is not None:
-        raise AuthenticationError(f"you are {reason}")
-    session = entry.id if kind == store.SESSION else None
-    later = min(entry.created_at + CREDENTIAL_LIFETIMES_S[store.SESSION], ladder.clock() + store.SESSION_IDLE_S)
-    if session and later >= entry.expires_at + DAY_S:  # at most one write per day
-        ladder.database.write(lambda connection: store.set_expiry(connection, entry.id, later))
-    return replace(viewer, can_write=entry.scope == SUBMIT_SCOPE, token=session is None, session=session)
+    credential, viewer = ladder.database.read_with_retry(find_viewer)
+    can_write = credential.scope == SUBMIT_SCOPE
+    if kind == store.TOKEN:
+        return replace(viewer, can_write=can_write, token=True, session=None)
+    _extend_session(ladder, credential)
+    return replace(viewer, can_write=can_write, token=False, session=credential.id)
+
+
+def _get_valid_credential(connection: Connection, secret: str, kind: str, now: float) -> store.Credential:
+    """Return the session or token with this secret. Raises AuthenticationError for any other kind or invalid secret."""
+    credential = store.find_credential(connection, hash_secret(secret))
+    is_accepted_kind = credential is not None and credential.kind == kind and kind in (store.SESSION, store.TOKEN)
+    if credential is not None and is_accepted_kind and credential.is_valid(now):
+        return credential
+    if kind == store.SESSION:
+        raise AuthenticationError("your session has ended")
+    raise AuthenticationError(f"this {kind} is unknown, was revoked or has expired")
+
+
+def _extend_session(ladder: Ladder, session: store.Credential) -> None:
+    """Extend a session that is used, at most to the longest lifetime, and with at most one write per day."""
+    max_expiry = session.created_at + CREDENTIAL_LIFETIMES_S[store.SESSION]
+    expires_at = min(max_expiry, ladder.clock() + store.SESSION_IDLE_S)
+    if expires_at >= session.expires_at + DAY_S:
+        ladder.database.write(lambda connection: store.set_expiry(connection, session.id, expires_at))
 
 
 def require_not_locked_out(connection: Connection, user: store.User) -> None:
@@ -246,28 +289,28 @@ def revoke_credential(
     account.
     """
     credentials = store.all_credentials(connection, login)
-    entry = next((credential for credential in credentials if credential.id == id), None)
+    revoked = next((credential for credential in credentials if credential.id == id), None)
     # A user can't revoke their password or provider account here: access to an unattended browser isn't enough.
-    if entry is None or (login is not None and entry.kind in (store.PASSWORD, store.OPENID)):
+    if revoked is None or (login is not None and revoked.kind in (store.PASSWORD, store.OPENID)):
         place = "your account" if login else f"arena ladder access list {ladder.path}"
         raise LadderError(f"the ladder has no credential {id}.\nSee {place}.")
-    if entry.revoked:
+    if revoked.revoked:
         return False
-    name = f"{entry.kind} {id}"
+    name = f"{revoked.kind} {id}"
     for credential in credentials:
         if credential.id == id or (credential.kind == store.SESSION and credential.created_by == name):
             store.expire_credential(connection, credential.id)
     text = f"{name}: {reason}"
-    store.log_action(connection, store.AuditEntry(actor, "revoke", text, ladder.clock(), user_id=entry.user_id))
+    store.log_action(connection, store.AuditEntry(actor, "revoke", text, ladder.clock(), user_id=revoked.user_id))
     return True
 
 
 @transaction
 def sign_out(connection: Connection, ladder: Ladder, session: str) -> None:
     """Revoke the session with this secret; do nothing if it is unknown."""
-    entry = store.find_credential(connection, hash_secret(session))
-    if entry is not None and entry.kind == store.SESSION:
-        store.expire_credential(connection, entry.id)
+    credential = store.find_credential(connection, hash_secret(session))
+    if credential is not None and credential.kind == store.SESSION:
+        store.expire_credential(connection, credential.id)
 
 
 def hash_secret(secret: str) -> str:

@@ -33,7 +33,7 @@ def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, acto
     if merged_into is not None:
         login = escape_control(old_user.login)
         raise LadderError(f"{escape_control(old)} is already merged into {login}.\nMerge {login} instead.")
-    _check(old_user, new_user, list_signed_up(connection, [old_user, new_user]))
+    _require_mergeable(old_user, new_user, list_signed_up(connection, [old_user, new_user]))
     now = ladder.clock()
     text = f"{old_user.login} is {new_user.login}: {reason}"
     store.log_action(connection, store.AuditEntry(actor, "merge", text, now, user_id=new_user.id))
@@ -46,10 +46,10 @@ def merge_users(connection: Connection, ladder: Ladder, old: str, new: str, acto
     return True
 
 
-def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None:
+def _require_mergeable(old: store.User, new: store.User, signed_up_ids: Collection[int]) -> None:
     """Raise LadderError for two users that can't be merged unless another decision is made first.
 
-    signed_up: the ids of those that made their accounts by a sign-up link. Such an account keeps its sign-ins if it
+    signed_up_ids: of those that made their accounts by a sign-up link. Such an account keeps its sign-ins if it
     remains, so it can't get what belongs to an account of a roster.
     """
     names = f"{escape_control(old.login)} and {escape_control(new.login)}"
@@ -59,7 +59,7 @@ def _check(old: store.User, new: store.User, signed_up: Collection[int]) -> None
         raise LadderError(f"one of {names} is staff.\nStaff can only be merged with staff.")
     if old.suspended != new.suspended:
         raise LadderError(f"one of {names} is suspended.\nSuspend both or neither first.")
-    if new.id in signed_up and old.id not in signed_up:
+    if new.id in signed_up_ids and old.id not in signed_up_ids:
         raise LadderError(f"{escape_control(new.login)} {SIGNED_UP}.\nMerge it into {escape_control(old.login)}.")
     if new.withdrawn and not old.withdrawn:
         raise LadderError(f"{escape_control(new.login)} left the course.\nReinstate the user first.")

@@ -49,8 +49,8 @@ def remove_password(ladder: Ladder, viewer: Viewer, current: str) -> None:
 def find_login(ladder: Ladder, typed: str) -> str:
     """Return the login that a user typed in any case; the text itself unless exactly one login differs by its case."""
     with ladder.database.read() as connection:
-        known = [user.login for user in store.all_users(connection) if user.login.casefold() == typed.casefold()]
-    return known[0] if len(known) == 1 else typed
+        matching = [user.login for user in store.all_users(connection) if user.login.casefold() == typed.casefold()]
+    return matching[0] if len(matching) == 1 else typed
 
 
 def sign_in_by_password(ladder: Ladder, login: str, password: str) -> credentials.IssuedSecret:
@@ -63,59 +63,64 @@ def sign_in_by_password(ladder: Ladder, login: str, password: str) -> credential
     if not _verify_password(credential, password) or credential is None:
         raise credentials.AuthenticationError(_WRONG)
 
-    def check(connection: Connection, user: store.User) -> None:
+    def require_may_sign_in(connection: Connection, user: store.User) -> None:
         credentials.require_not_locked_out(connection, user)
         if _find_password(connection, login, ladder.clock()) != credential:
             raise credentials.AuthenticationError(_WRONG)
 
-    return credentials.issue_secret(ladder, credential.login, store.SESSION, f"password {credential.id}", check=check)
+    actor = f"password {credential.id}"
+    return credentials.issue_secret(ladder, credential.login, store.SESSION, actor, check=require_may_sign_in)
 
 
 def _replace_password(ladder: Ladder, viewer: Viewer, current: str, hash: str | None, tokens: bool = False) -> None:
-    """Set a password's hash, or none, and revoke the other credentials. Raises LadderError for a wrong current
-    password.
+    """Set a password's hash, or none, and revoke the other credentials, as `set_password` does.
 
-    The slow verification runs before the transaction, which requires that the password is still the same.
+    The slow verification runs before the transaction, which requires that the password is still the same. Raises
+    LadderError for a wrong current password, one that was changed in the meantime, or a user that is locked out.
     """
-    login, now, digest = str(viewer.login), ladder.clock(), credentials.hash_secret(secrets.token_urlsafe(32))
-    ends = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
-    credential = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
-    if credential is not None and not _verify_password(credential, current):
+    login, now = str(viewer.login), ladder.clock()
+    verified = ladder.database.read_with_retry(lambda connection: _find_password(connection, login, now))
+    if verified is not None and not _verify_password(verified, current):
         raise LadderError("That isn't your current password.\nIf you forgot it, ask the staff to remove it.")
+    revoked_kinds = {store.PASSWORD, store.SESSION, store.LINK, *([store.TOKEN] if tokens else [])}
+    digest = credentials.hash_secret(secrets.token_urlsafe(32))
 
-    def act(connection: Connection) -> None:
-        """Replace the password, unless it was changed since it was verified."""
+    def replace_verified(connection: Connection) -> None:
         if store.find_credential(connection, digest) is not None:
             return  # a repeated call, after a commit's reply was lost
-        if _find_password(connection, login, now) not in (credential, None):
+        if _find_password(connection, login, now) not in (verified, None):
             raise LadderError("Your password was changed elsewhere in the meantime.\nTry again.")
         user = get_acting_user(connection, login)
-        for each in store.all_credentials(connection, login):
-            if each.kind in ends and each.id != viewer.session:
-                store.expire_credential(connection, each.id)
+        for credential in store.all_credentials(connection, login):
+            if credential.kind in revoked_kinds and credential.id != viewer.session:
+                store.expire_credential(connection, credential.id)
         if hash is not None:
-            until = now + credentials.CREDENTIAL_LIFETIMES_S[store.PASSWORD]
-            made = store.Credential(
-                user.id, login, store.PASSWORD, digest, "submit", login, now, until, password_hash=hash
+            expires_at = now + credentials.CREDENTIAL_LIFETIMES_S[store.PASSWORD]
+            password = store.Credential(
+                user.id, login, store.PASSWORD, digest, "submit", login, now, expires_at, password_hash=hash
             )
-            store.insert_credential(connection, made)
+            store.insert_credential(connection, password)
 
-    ladder.database.write(act)
+    ladder.database.write(replace_verified)
 
 
 def _find_password(connection: Connection, login: str, now: float) -> store.Credential | None:
-    credential = (
-        each for each in store.all_credentials(connection, login) if each.kind == store.PASSWORD and each.is_valid(now)
+    """Return the valid password of a login, None without one."""
+    passwords = (
+        credential
+        for credential in store.all_credentials(connection, login)
+        if credential.kind == store.PASSWORD and credential.is_valid(now)
     )
-    return next(credential, None)
+    return next(passwords, None)
 
 
 def _require_strong_password(password: str, login: str) -> None:
     """Raise LadderError for a password that is too short, too long, or mostly the login or common parts."""
-    plain = _normalize(password).casefold().replace(login.casefold(), "")
-    for word in _COMMON_PARTS.split():
-        plain = plain.replace(word, word[0])
-    if len(password) > MAX_PASSWORD_CHARS or len(plain) < MIN_PASSWORD_CHARS or len(set(plain)) < MIN_DISTINCT_CHARS:
+    counted = _normalize(password).casefold().replace(login.casefold(), "")
+    for common_part in _COMMON_PARTS.split():
+        counted = counted.replace(common_part, common_part[0])
+    is_weak = len(counted) < MIN_PASSWORD_CHARS or len(set(counted)) < MIN_DISTINCT_CHARS
+    if is_weak or len(password) > MAX_PASSWORD_CHARS:
         raise LadderError(
             f"The password needs {MIN_PASSWORD_CHARS} to {MAX_PASSWORD_CHARS} characters, {MIN_DISTINCT_CHARS} of them "
             'different. Your login doesn\'t count; "password", "1234" and other common parts count as one character.\n'
@@ -143,14 +148,17 @@ def _hash(password: str) -> str:
 
 
 def _verify_password(credential: store.Credential | None, password: str) -> bool:
-    """Return whether this is the credential's password; without a credential return False after the same time."""
+    """Return whether this is the credential's password; without a credential return False after the same time.
+
+    A password that is too long isn't hashed, and is wrong.
+    """
     from argon2.exceptions import VerifyMismatchError
 
-    hasher, unused = _hasher()
-    known = None if credential is None else credential.password_hash
+    hasher, random_hash = _hasher()
+    stored_hash = None if credential is None else credential.password_hash
+    text = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
     try:
         with _HASH_SLOTS:
-            plain = _normalize(password) if len(password) <= MAX_PASSWORD_CHARS else ""
-            return hasher.verify(known or unused, plain) and known is not None
+            return hasher.verify(stored_hash or random_hash, text) and stored_hash is not None
     except VerifyMismatchError:
         return False

@@ -35,17 +35,18 @@ def draw_pseudonym(key: bytes, login: str, taken: Collection[str]) -> str:
     """
     adjectives, animals = ADJECTIVES.split(), ANIMALS.split()
     for attempt in count():
-        number = int.from_bytes(derive_key(key, f"pseudonym|{attempt}|{login}"), "big")
-        number, adjective = divmod(number, len(adjectives))
-        number, animal = divmod(number, len(animals))
-        more = f" {2 + number % 998}" if attempt >= MAX_PAIRS_TRIED else ""
-        name = f"{adjectives[adjective]} {animals[animal]}{more}"
+        drawn = int.from_bytes(derive_key(key, f"pseudonym|{attempt}|{login}"), "big")
+        pairs_drawn, adjective = divmod(drawn, len(adjectives))
+        number, animal = divmod(pairs_drawn, len(animals))
+        suffix = f" {2 + number % 998}" if attempt >= MAX_PAIRS_TRIED else ""
+        name = f"{adjectives[adjective]} {animals[animal]}{suffix}"
         if name.lower() not in taken:
             return name
     raise AssertionError("counting doesn't end")
 
 
-def is_pseudonym(connection: Connection, name: str, own: Collection[int] = ()) -> bool:
-    """Return whether a name is a user's pseudonym, except for the users with the ids `own`; "-" and "_" are spaces."""
+def is_pseudonym(connection: Connection, name: str, except_ids: Collection[int] = ()) -> bool:
+    """Return whether a name is the pseudonym of a user with another id than these; "-" and "_" are spaces."""
     words = name.casefold().replace("-", " ").replace("_", " ").split()
-    return any(user.pseudonym.casefold().split() == words for user in store.all_users(connection) if user.id not in own)
+    users = (user for user in store.all_users(connection) if user.id not in except_ids)
+    return any(user.pseudonym.casefold().split() == words for user in users)

@@ -8,7 +8,7 @@ import io
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from sqlalchemy import Connection
@@ -42,6 +42,7 @@ ROSTER_COLUMNS: dict[str, tuple[str, ...]] = {
 IDENTITY_COLUMNS = ("student_id", "email", "login", "canvas_id", "moodle_id")  # the columns that identify a user
 
 SEPARATORS = ",;\t"  # a colon, too, where the header has none of them: Moodle offers it
+_SAVE_ADVICE = "Save it as CSV UTF-8."
 MAX_VALUE_CHARS = 100  # characters, as in the database
 MAX_ROSTER_BYTES = 8_000_000
 # Logins that belong to no user: actors of the audit log.
@@ -105,38 +106,43 @@ class Roster:
 
 def parse_roster(data: bytes, file: str) -> Roster:
     """Parse a roster. Raises LadderError if it isn't one, RosterEncodingError if it isn't UTF-8."""
-    rows = read_rows(data, file)
-    if not rows:
+    all_rows = read_rows(data, file)
+    if not all_rows:
         raise LadderError(f"{file} is empty.\nA roster has a header, such as login,name,section, and a line for each.")
-    _, header = rows.pop(0)
+    (_, header), *rows = all_rows
     columns = _find_columns(header, file)
     remarks = _remark_ignored_columns(header, columns, rows)
     wrong: list[RosterRemark] = []
     people: list[RosterEntry] = []
     lines: dict[tuple[str, str], int] = {}  # by (field, value) of all people
     for line, row in rows:
-        if row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(cell) for cell in row):
-            continue  # rows of a Canvas export: points possible, posting policies
+        if _is_canvas_header(row):
+            continue
         try:
             _require_fitting_row(row, header)
-            cells = {column: row[index] for column, index in columns.items() if index < len(row)}
-            person = _read_person(line, cells)
-            if "canvas_id" in columns and _is_test_student(person):
-                remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
-                continue
-            _refuse_twin(person, lines)
+            person = _parse_person(line, {column: row[index] for column, index in columns.items() if index < len(row)})
+            is_skipped = "canvas_id" in columns and _is_test_student(person)
+            if not is_skipped:
+                _refuse_twin(person, lines)
         except ValueError as error:
             wrong.append(RosterRemark(line, str(error)))
             continue
-        people.append(person)
-        for text in _shortened(person):
-            remarks.append(RosterRemark(line, f"a spreadsheet may have removed digits from {text}"))
+        if is_skipped:
+            remarks.append(RosterRemark(line, f"skipped: {person.name} is Canvas' test student"))
+        else:
+            people.append(person)
+            remarks += _remark_shortened_numbers(person)
     if not people and not wrong:
         raise LadderError(f"{file} has a header, but no users.\nAdd a line for each user.")
     name_index = columns.get("name", len(header))
     names = {line: row[name_index] for line, row in rows if name_index < len(row)}
     remarks += _remark_turned_names(people, names)
     return Roster(tuple(people), tuple(wrong), tuple(remarks))
+
+
+def _is_canvas_header(row: Sequence[str]) -> bool:
+    """Return whether a row of a Canvas export is no student's: points possible, or posting policies."""
+    return row[0] == "Points Possible" or all(_NO_PERSON.fullmatch(cell) for cell in row)
 
 
 def _remark_ignored_columns(
@@ -148,14 +154,18 @@ def _remark_ignored_columns(
     """
     if {"id", "identifier"} & {normalize_heading(header[index]) for index in columns.values()}:  # exports have many
         return []
-    ignored = [
-        "ID (if it is Canvas', name it canvas_id)"
-        if normalize_heading(heading) == "id"
-        else escape_control(heading) or "one without a heading"
+    names = [
+        _name_ignored_column(heading)
         for index, heading in enumerate(header)
         if index not in columns.values() and any(index < len(row) and row[index] for _, row in rows)
     ]
-    return [RosterRemark(1, f"columns that aren't imported: {', '.join(ignored)}")] if ignored else []
+    return [RosterRemark(1, f"columns that aren't imported: {', '.join(names)}")] if names else []
+
+
+def _name_ignored_column(heading: str) -> str:
+    if normalize_heading(heading) == "id":
+        return "ID (if it is Canvas', name it canvas_id)"
+    return escape_control(heading) or "one without a heading"
 
 
 def _require_fitting_row(row: Sequence[str], header: Sequence[str]) -> None:
@@ -175,9 +185,9 @@ def _remark_turned_names(people: Sequence[RosterEntry], names: dict[int, str]) -
     turned = [person for person in people if names.get(person.line, "") not in ("", person.name)]
     if not turned:
         return []
-    first = turned[0]
-    more = f", and so on in {format_count(len(turned) - 1, 'other line')}" if turned[1:] else ""
-    return [RosterRemark(first.line, f'"{escape_control(names[first.line])}" becomes "{first.name}"{more}')]
+    person, *others = turned
+    more = f", and so on in {format_count(len(others), 'other line')}" if others else ""
+    return [RosterRemark(person.line, f'"{escape_control(names[person.line])}" becomes "{person.name}"{more}')]
 
 
 def make_roster_entry(
@@ -186,7 +196,7 @@ def make_roster_entry(
     """Return an entry with these values. Raises LadderError for invalid ones."""
     person = RosterEntry(1, login, name, email, None, section, pseudonym)
     try:
-        _check_all(person)
+        _require_valid_entry(person)
     except ValueError as error:
         raise LadderError(f"{error}.") from None
     return person
@@ -196,40 +206,48 @@ def make_roster_entry(
 
 
 def _decode_text(data: bytes, file: str) -> str:
-    """Return a roster's text. Raises LadderError for a file that isn't UTF-8, with the way to convert it."""
-    if len(data) > MAX_ROSTER_BYTES:
-        raise LadderError(f"{file} has {len(data)} bytes: too large for a roster.")
-    advice = "Save it as CSV UTF-8."
-    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
-        raise LadderError(f"{file} isn't a CSV file, but a spreadsheet or a zip.\n{advice}")
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise LadderError(f"{file} is UTF-16.\n{advice}")
-    if (before := data.partition(b"\0")[0]) != data:
-        line = 1 + before.count(b"\n")
-        raise LadderError(f"{file} isn't a CSV file, but perhaps a picture: line {line} has a NUL character.\n{advice}")
+    """Return a roster's text. Raises LadderError if it is too large or no text in UTF-8, with the way to convert it.
+
+    The error is a RosterEncodingError if the text may be Windows-1252.
+    """
+    _require_text_file(data, file)
     try:
-        text = data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
+        return data.decode("utf-8-sig").lstrip("\ufeff")  # a script adds one to the spreadsheet's
     except UnicodeDecodeError as error:
         line = 1 + data.count(b"\n", 0, error.start)
+        byte = f"{data[error.start]:#04x}"
         message = (
-            f"{file}, line {line}: byte {data[error.start]:#04x} isn't valid UTF-8; the file may be Windows-1252.\n"
+            f"{file}, line {line}: byte {byte} isn't valid UTF-8; the file may be Windows-1252.\n"
+            f"{_SAVE_ADVICE} Or: iconv -f windows-1252 -t utf-8"
         )
-        message += f"{advice} Or: iconv -f windows-1252 -t utf-8"
         raise RosterEncodingError(message, data.decode("cp1252", "replace").encode()) from None
-    return text
+
+
+def _require_text_file(data: bytes, file: str) -> None:
+    """Raise LadderError for a file that is too large, a spreadsheet, a zip, UTF-16, or has a NUL character."""
+    if len(data) > MAX_ROSTER_BYTES:
+        raise LadderError(f"{file} has {len(data)} bytes: too large for a roster.")
+    if data[:4] in (b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+        raise LadderError(f"{file} isn't a CSV file, but a spreadsheet or a zip.\n{_SAVE_ADVICE}")
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise LadderError(f"{file} is UTF-16.\n{_SAVE_ADVICE}")
+    text, nul, _ = data.partition(b"\0")
+    if nul:
+        line = 1 + text.count(b"\n")
+        raise LadderError(
+            f"{file} isn't a CSV file, but perhaps a picture: line {line} has a NUL character.\n{_SAVE_ADVICE}"
+        )
 
 
 def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
-    """Return (line, cells) of all rows that aren't blank; the separator is the most frequent one in the first line.
+    """Return (line, cells) of all rows that aren't blank, as `_find_separator` separates them.
 
-    Raises LadderError for anything but CSV in UTF-8.
+    A row of several lines has the number of its first one, from 1. Raises LadderError for anything but CSV in UTF-8,
+    RosterEncodingError as `parse_roster` does.
     """
     text = _decode_text(data, file)
     separator_line = re.match(r'"?sep=(.)"?[\r\n]+', text, re.IGNORECASE)  # Excel's
-    header = text[separator_line.end() if separator_line else 0 :].strip().split("\n")[0].split("\r")[0]
-    separator = max(SEPARATORS, key=header.count)
-    if separator not in header and ":" in header:
-        separator = ":"
+    separator = _find_separator(text[separator_line.end() :] if separator_line else text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows = []
     line = 1
@@ -247,6 +265,13 @@ def read_rows(data: bytes, file: str) -> list[tuple[int, list[str]]]:
     return rows
 
 
+def _find_separator(text: str) -> str:
+    """Return the most frequent of SEPARATORS in the header of a CSV; a colon if the header has only colons."""
+    header = text.strip().split("\n")[0].split("\r")[0]
+    separator = max(SEPARATORS, key=header.count)
+    return ":" if separator not in header and ":" in header else separator
+
+
 def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
     """Return the index of each known column. Raises LadderError if the header has no column that identifies users.
 
@@ -260,9 +285,9 @@ def _find_columns(header: Sequence[str], file: str) -> dict[str, int]:
         if column is None or (heading == "id" and not is_canvas) or (column in indices and is_canvas):
             continue
         if column in indices:
-            first, second = escape_control(header[indices[column]]), escape_control(header[index])
+            used, repeated = escape_control(header[indices[column]]), escape_control(header[index])
             raise LadderError(
-                f'{file}, line 1: "{first}" and "{second}" are columns for the {column}.\nRemove one of them.'
+                f'{file}, line 1: "{used}" and "{repeated}" are columns for the {column}.\nRemove one of them.'
             )
         indices[column] = index
     if not any(column in indices for column in IDENTITY_COLUMNS):
@@ -290,55 +315,60 @@ def _is_test_student(person: RosterEntry) -> bool:
     A real user of that name has a student_id or another login.
     """
     login = "" if person.login in (None, f"canvas-{person.canvas_id}") else str(person.login)
-    named = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login)
-    return person.student_id is None and bool(named or _TEST_LOGIN.fullmatch(login))
+    has_test_name = person.name == "Test Student" and re.fullmatch(r"[0-9a-f]*", login) is not None
+    return person.student_id is None and (has_test_name or _TEST_LOGIN.fullmatch(login) is not None)
 
 
 # --- the people -------------------------------------------------------------------------------------------------------
 
 
-def _read_person(line: int, row: dict[str, str]) -> RosterEntry:
+def _parse_person(line: int, cells: Mapping[str, str]) -> RosterEntry:
     """Return the entry of a row, given as cells by column.
 
     Raises ValueError if the row identifies no user or a cell isn't valid.
     """
     texts = {
-        field.name: row.get(field.name) or None for field in fields(RosterEntry) if field.name not in ("line", "staff")
+        field.name: cells.get(field.name) or None
+        for field in fields(RosterEntry)
+        if field.name not in ("line", "staff")
     }
     if not any(texts[column] for column in IDENTITY_COLUMNS):
         raise ValueError("no login, email or student_id")
-    full = " ".join(filter(None, (row.get("first"), row.get("last"))))
-    texts["name"] = _forwards(texts["name"] or "") or full or None
-    by_canvas = f"canvas-{texts['canvas_id']}" if texts["canvas_id"] else None
-    texts["login"] = texts["login"] or texts["email"] or texts["student_id"] or by_canvas
-    person = RosterEntry(line=line, staff=_yes(row["staff"]) if "staff" in row else None, **texts)
-    _check_all(person)
+    full_name = " ".join(filter(None, (cells.get("first"), cells.get("last"))))
+    texts["name"] = _put_first_name_first(texts["name"] or "") or full_name or None
+    canvas_login = f"canvas-{texts['canvas_id']}" if texts["canvas_id"] else None
+    texts["login"] = texts["login"] or texts["email"] or texts["student_id"] or canvas_login
+    person = RosterEntry(line=line, staff=_parse_staff(cells["staff"]) if "staff" in cells else None, **texts)
+    _require_valid_entry(person)
     return person
 
 
-def _forwards(name: str) -> str:
+def _put_first_name_first(name: str) -> str:
     """Return a name in spoken order: "Ada Lovelace" for "Lovelace, Ada", but "Martin King, Jr." as it is."""
     parts = [part.strip() for part in name.split(",")]
     suffixes = [part for part in parts[1:] if _SUFFIX.fullmatch(part)]
-    last, *rest = [part for part in parts if part not in suffixes] or [name]
-    return ", ".join([f"{rest[0]} {last}".strip(), *rest[1:], *suffixes]) if rest else name
+    last_name, *first_names = [part for part in parts if part not in suffixes] or [name]
+    if not first_names:
+        return name
+    return ", ".join([f"{first_names[0]} {last_name}".strip(), *first_names[1:], *suffixes])
 
 
-def _yes(answer: str) -> bool:
+def _parse_staff(answer: str) -> bool:
     answers = {"": False, "no": False, "false": False, "0": False, "yes": True, "true": True, "1": True, "x": True}
     if answer.casefold() not in answers:
         raise ValueError(f'staff must be yes or no, not "{escape_control(answer)}"')
     return answers[answer.casefold()]
 
 
-def _check_all(person: RosterEntry) -> None:
+def _require_valid_entry(person: RosterEntry) -> None:
+    """Raise ValueError for an entry with a value that `_require_valid_value` rejects."""
     for field in fields(person):
         value = getattr(person, field.name)
         if isinstance(value, str):
-            _check(field.name, value)
+            _require_valid_value(field.name, value)
 
 
-def _check(field: str, value: str) -> None:
+def _require_valid_value(field: str, value: str) -> None:
     """Raise ValueError for a value that can't be displayed, stored, or written to a gradebook."""
     if not value.strip():
         raise ValueError(f"the {field} is empty")
@@ -346,25 +376,40 @@ def _check(field: str, value: str) -> None:
         raise ValueError(f'the {field} "{escape_control(value)}" has unprintable characters')
     if len(value) > MAX_VALUE_CHARS:
         raise ValueError(f"the {field} is longer than {MAX_VALUE_CHARS} characters")
-    if field in IDENTITY_COLUMNS and escape_csv_cell(value) != value:
-        raise ValueError(f'the {field} "{value}" begins with "{value[0]}", and would be a formula in a spreadsheet')
-    if field in IDENTITY_COLUMNS and _MANGLED.fullmatch(value):
-        advice = "format the column as text, and enter the value again"
-        raise ValueError(f'the {field} "{value}" was converted by a spreadsheet: {advice}')
+    if field in IDENTITY_COLUMNS:
+        _require_unconverted(field, value)
     if "\ufffd" in value:
         raise ValueError(f'the {field} "{value}" has letters that were lost in another encoding')
     if field == "email" and not re.fullmatch(r"[^@\s]+@[^@\s]+", value):
         raise ValueError(f'"{value}" isn\'t a valid email')
-    if field == "login" and re.search(r"\s", value):
-        raise ValueError(f'the login "{value}" contains a space')
-    if field == "login" and value.casefold() in RESERVED_LOGINS:
-        raise ValueError(f'the login "{value}" is reserved: {RESERVED_LOGINS[value.casefold()]}')
+    if field == "login":
+        _require_valid_login(value)
 
 
-def _shortened(person: RosterEntry) -> list[str]:
-    """Return the values that a spreadsheet may have rounded: long numbers that end in zeros."""
+def _require_unconverted(field: str, value: str) -> None:
+    """Raise ValueError for an identifier that a spreadsheet has converted, or would take for a formula."""
+    if escape_csv_cell(value) != value:
+        raise ValueError(f'the {field} "{value}" begins with "{value[0]}", and would be a formula in a spreadsheet')
+    if _MANGLED.fullmatch(value):
+        advice = "format the column as text, and enter the value again"
+        raise ValueError(f'the {field} "{value}" was converted by a spreadsheet: {advice}')
+
+
+def _require_valid_login(login: str) -> None:
+    if re.search(r"\s", login):
+        raise ValueError(f'the login "{login}" contains a space')
+    if login.casefold() in RESERVED_LOGINS:
+        raise ValueError(f'the login "{login}" is reserved: {RESERVED_LOGINS[login.casefold()]}')
+
+
+def _remark_shortened_numbers(person: RosterEntry) -> list[RosterRemark]:
+    """Return a remark on each value that a spreadsheet may have rounded: long numbers that end in zeros."""
     values = [(field, getattr(person, field)) for field in ("student_id", "canvas_id")]
-    return [f'the {field} "{value}"' for field, value in values if value and _SHORTENED.fullmatch(value)]
+    return [
+        RosterRemark(person.line, f'a spreadsheet may have removed digits from the {field} "{value}"')
+        for field, value in values
+        if value and _SHORTENED.fullmatch(value)
+    ]
 
 
 def _refuse_twin(person: RosterEntry, lines: dict[tuple[str, str], int]) -> None:
@@ -372,13 +417,15 @@ def _refuse_twin(person: RosterEntry, lines: dict[tuple[str, str], int]) -> None
 
     lines: by (field, value without case).
     """
-    fields = [field for field in (*IDENTITY_COLUMNS, "pseudonym") if getattr(person, field)]
-    keys = [(field, getattr(person, field).casefold()) for field in fields]
-    for key in keys:
-        if key in lines:
-            field, _ = key
-            raise ValueError(f'the {field} "{getattr(person, field)}" is also in line {lines[key]}')
+    values = [(field, getattr(person, field)) for field in (*IDENTITY_COLUMNS, "pseudonym")]
+    keys = {(field, value.casefold()): value for field, value in values if value}
+    for (field, folded_value), value in keys.items():
+        if (field, folded_value) in lines:
+            raise ValueError(f'the {field} "{value}" is also in line {lines[field, folded_value]}')
     lines.update(dict.fromkeys(keys, person.line))
+
+
+_Key = tuple[str, str]  # a column, "login" also for emails, and a value without the case of ASCII letters
 
 
 class UserMatcher:
@@ -390,81 +437,82 @@ class UserMatcher:
 
     def __init__(self, owners: Iterable[User]) -> None:
         self._owners: dict[int, User] = {}
-        self._called: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
-        self._now: set[tuple[str, str]] = set()  # the keys of owners that weren't merged
+        self._ids: defaultdict[_Key, set[int]] = defaultdict(set)
+        self._unmerged_keys: set[_Key] = set()  # those of owners that weren't merged
         for user in owners:
             self.add(user)
 
     def add(self, user: User) -> None:
-        """Add a user, whose id isn't in the index yet."""
-        id = user.id if user.merged_into is None else user.merged_into
+        """Add a user, or the new values of one that is in the index."""
+        fields = ("login",) if user.waiting else IDENTITY_COLUMNS
+        keys = {_make_key(field, value) for field in fields if (value := getattr(user, field))}
+        for key in keys:
+            self._ids[key].add(user.id if user.merged_into is None else user.merged_into)
         if user.merged_into is None:
-            self._owners[id] = user
-        for field in ("login",) if user.waiting else IDENTITY_COLUMNS:
-            if value := getattr(user, field):
-                self._called[_kind(field), fold_ascii_case(value)].add(id)
-                if user.merged_into is None:
-                    self._now.add((_kind(field), fold_ascii_case(value)))
+            self._owners[user.id] = user
+            self._unmerged_keys |= keys
 
     def find(self, person: RosterEntry) -> User | None:
         """Return the user that an entry identifies, None for a new user. Raises ValueError if it is ambiguous."""
-        known = self._list_known(person)
-        user_ids = set[int]().union(*(self._called[key] for key in known))
+        identifiers = self._list_known_identifiers(person)
+        user_ids = set[int]().union(*(self._ids[key] for key in identifiers))
         if len(user_ids) > 1:
-            conflict = ", ".join(f"{text} belongs to {self._logins(self._called[key])}" for key, text in known.items())
+            conflict = ", ".join(
+                f"{text} belongs to {self._join_logins(self._ids[key])}" for key, text in identifiers.items()
+            )
             raise ValueError(f"{conflict}: correct the line, or merge the accounts")
         if not user_ids:
             return None
         user = self._owners[user_ids.pop()]
         if user.waiting:
             raise ValueError(f"{escape_control(user.login)} waits for approval: approve or refuse the account first")
-        is_by_number = any(kind == "student_id" for kind, _ in known)
-        if not is_by_number and _contradicts(person, user):
+        has_known_number = any(kind == "student_id" for kind, _ in identifiers)
+        if not has_known_number and _contradicts(person, user):
             login, student_id = escape_control(user.login), escape_control(user.student_id or "")
             raise ValueError(
-                f"{next(iter(known.values()))} belongs to {login}, whose student_id is {student_id}: correct the line, "
-                "or change the student_id with a roster of login,student_id"
+                f"{next(iter(identifiers.values()))} belongs to {login}, whose student_id is {student_id}: correct the "
+                "line, or change the student_id with a roster of login,student_id"
             )
         return user
 
     def was_merged(self, person: RosterEntry) -> bool:
         """Return whether an entry is known only by identifiers of a merged user."""
-        known = self._list_known(person)
-        return bool(known) and self._now.isdisjoint(known)
+        identifiers = self._list_known_identifiers(person)
+        return bool(identifiers) and self._unmerged_keys.isdisjoint(identifiers)
 
-    def is_called(self, user: User, login: str | None) -> bool:
+    def has_login(self, user: User, login: str | None) -> bool:
         """Return whether the login belongs to the user, or to a user that was merged into the user."""
-        return user.id in self._called[_kind("login"), fold_ascii_case(login or "")]
+        return user.id in self._ids[_make_key("login", login or "")]
 
-    def namesakes(self, person: RosterEntry) -> list[str]:
+    def list_namesakes(self, person: RosterEntry) -> list[str]:
         """Return the logins of the users with an entry's name."""
         name = (person.name or "").casefold()
         return [user.login for user in self._owners.values() if name and user.name.casefold() == name]
 
-    def _list_known(self, person: RosterEntry) -> dict[tuple[str, str], str]:
+    def _list_known_identifiers(self, person: RosterEntry) -> dict[_Key, str]:
         """Return an entry's identifiers that belong to users: the key in the index, and the identifier as text."""
-        known: dict[tuple[str, str], str] = {}
+        identifiers: dict[_Key, str] = {}
         for field in IDENTITY_COLUMNS:
             value = getattr(person, field) or ""
-            key = (_kind(field), fold_ascii_case(value))
-            if value and key in self._called:
-                known.setdefault(key, f'the {field} "{escape_control(value)}"')
-        return known
+            key = _make_key(field, value)
+            if value and key in self._ids:
+                identifiers.setdefault(key, f'the {field} "{escape_control(value)}"')
+        return identifiers
 
-    def _logins(self, ids: Iterable[int]) -> str:
+    def _join_logins(self, ids: Iterable[int]) -> str:
         return " and ".join(escape_control(self._owners[id].login) for id in sorted(ids))
 
 
-def _kind(field: str) -> str:
-    return "login" if field == "email" else field
+def _make_key(field: str, value: str) -> _Key:
+    return "login" if field == "email" else field, fold_ascii_case(value)
 
 
 def _contradicts(person: RosterEntry, user: User) -> bool:
     """Return whether an entry's student_id differs from the user's, unless the entry has the user's login."""
     if not person.student_id or not user.student_id or person.student_id.casefold() == user.student_id.casefold():
         return False
-    by_login = person.login not in (None, person.email) and str(person.login).casefold() == user.login.casefold()
-    return not by_login
+    has_own_login = person.login not in (None, person.email)
+    return not (has_own_login and str(person.login).casefold() == user.login.casefold())
 
 
 SIGNED_UP = "signed up by a link, so this may be another person"  # follows a login
@@ -474,13 +522,13 @@ TAKEN_OVER = ", who had signed up, is taken over:"  # follows a login in an entr
 
 def list_signed_up(connection: Connection, owners: Sequence[User]) -> set[int]:
     """Return the ids of users that made their accounts by a sign-up link, but for those that were taken over."""
-    logins, signed_up = {user.id: user.login for user in owners}, set[int]()
-    for entry in list_audit_entries(connection, actions=("import",)):
+    logins, signed_up_ids = {user.id: user.login for user in owners}, set[int]()
+    for entry in list_audit_entries(connection, actions=("import",)):  # the oldest first
         if entry.user_id is None or entry.user_id not in logins:
             continue
         login = logins[entry.user_id]
         if entry.reason.startswith(f"{login}{TAKEN_OVER}"):
-            signed_up.discard(entry.user_id)
+            signed_up_ids.discard(entry.user_id)
         elif entry.reason.startswith(f"{login} signed up"):
-            signed_up.add(entry.user_id)
-    return signed_up
+            signed_up_ids.add(entry.user_id)
+    return signed_up_ids

@@ -39,42 +39,46 @@ def create_account(ladder: Ladder, link: str, login: str, name: str, email: str)
 
 @transaction
 def _sign_up(connection: Connection, ladder: Ladder, link: str, person: store.User, secret: str) -> IssuedSecret:
-    """Add the person as a user with a drawn pseudonym, and start the session with this secret, once."""
-    now, login = ladder.clock(), person.login
+    """Add the person as a user with a drawn pseudonym, and start the session with this secret.
+
+    A repeated call, after a commit's reply was lost, returns the same session, also if the link has expired. Raises
+    LadderError as `create_account` does.
+    """
+    now, login, digest = ladder.clock(), person.login, hash_secret(secret)
+    old_session = store.find_credential(connection, digest)
+    if old_session is not None:
+        return IssuedSecret(old_session.id, login, store.SESSION, old_session.scope, secret, old_session.expires_at)
     join_link = _find_join_credential(connection, link, now)
     if join_link is None:
         raise LadderError("This join link is unknown or has expired.\nAsk the staff for another one.")
-    expires_at = now + store.SESSION_IDLE_S
-    old_session = store.find_credential(connection, hash_secret(secret))
-    if old_session is not None:  # a repeated call, after a commit's reply was lost
-        return IssuedSecret(old_session.id, login, store.SESSION, old_session.scope, secret, expires_at)
-    waits = join_link.scope == APPROVAL_SCOPE
-    user = _insert_user(connection, ladder, person, waits=waits, now=now)
+    needs_approval = join_link.scope == APPROVAL_SCOPE
+    user = _insert_user(connection, ladder, person, needs_approval=needs_approval, now=now)
     created_by = f"link {join_link.id}"
-    if not waits:
+    if not needs_approval:
         reason = f"{login} signed up by {created_by}"
         store.log_action(connection, store.AuditEntry(store.LADDER_ACTOR, "import", reason, now, user_id=user.id))
-    session = store.Credential(
-        user.id, login, store.SESSION, hash_secret(secret), "submit", created_by, now, expires_at
-    )
+    expires_at = now + store.SESSION_IDLE_S
+    session = store.Credential(user.id, login, store.SESSION, digest, "submit", created_by, now, expires_at)
     id = store.insert_credential(connection, session)
     return IssuedSecret(id, login, store.SESSION, "submit", secret, expires_at)
 
 
-def _insert_user(connection: Connection, ladder: Ladder, person: store.User, *, waits: bool, now: float) -> store.User:
-    """Insert a person with a drawn pseudonym, and return the user. waits: for approval; only then the email is stored.
+def _insert_user(
+    connection: Connection, ladder: Ladder, person: store.User, *, needs_approval: bool, now: float
+) -> store.User:
+    """Insert a person with a drawn pseudonym, and return the user. The email is stored only if staff has to approve it.
 
     Raises LadderError if the login is used, or too many accounts wait.
     """
-    others = store.all_users(connection, merged=True)
-    if person.login.casefold() in {other.login.casefold() for other in others}:
+    users = store.all_users(connection, merged=True)
+    if person.login.casefold() in {user.login.casefold() for user in users}:
         raise LadderError(f'The login "{escape_control(person.login)}" is already used.\nChoose another login.')
-    if waits and sum(other.waiting for other in others) >= MAX_APPLICANTS:
+    if needs_approval and sum(user.waiting for user in users) >= MAX_APPLICANTS:
         raise LadderError("Too many accounts wait for approval.\nTry again in a day, or ask the staff.")
-    used_pseudonyms = {other.pseudonym.casefold() for other in others}
+    used_pseudonyms = {user.pseudonym.casefold() for user in users}
     pseudonym = draw_pseudonym(ladder.pseudonym_key(), person.login, used_pseudonyms)
-    email = person.email if waits else None
-    store.save_users(connection, [replace(person, pseudonym=pseudonym, email=email, waiting=waits)], now)
+    email = person.email if needs_approval else None
+    store.save_users(connection, [replace(person, pseudonym=pseudonym, email=email, waiting=needs_approval)], now)
     return _get_applicant(connection, person.login)
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from ladder.permissions import Viewer, hide_fields
 from ladder.store import (
+    Credential,
     Membership,
     User,
     all_credentials,
@@ -61,19 +62,19 @@ class UserList:
 
 def list_users(context: ViewContext, after: str | None = None, limit: int | None = None) -> UserList:
     """Return up to `limit` users after the one whose pseudonym is `after`, as the viewer may see them."""
-    part, more = paginate(all_users(context.connection), lambda owner: owner.pseudonym, after, limit)
-    rows = tuple(summarize_user(context.connection, owner, context.viewer) for owner in part)
-    return UserList(rows, more, context.revision)
+    users, next_cursor = paginate(all_users(context.connection), lambda user: user.pseudonym, after, limit)
+    summaries = tuple(summarize_user(context.connection, user, context.viewer) for user in users)
+    return UserList(summaries, next_cursor, context.revision)
 
 
 def summarize_user(connection: Connection, owner: User, viewer: Viewer) -> UserSummary:
     """Return a user as a viewer may see them."""
-    line = UserSummary(
+    summary = UserSummary(
         owner.login, owner.name, owner.pseudonym, owner.staff, owner.email, owner.student_id, owner.section,
         suspension_reason(connection, owner), owner.canvas_id, owner.moodle_id, withdrawal_reason(connection, owner),
         owner.waiting, owner.shows_name,
     )  # fmt: skip
-    return hide_fields(line, viewer, owner.login)
+    return hide_fields(summary, viewer, owner.login)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +103,18 @@ class CredentialList:
 
 def list_credentials(context: ViewContext, login: str | None = None) -> CredentialList:
     """Return the credentials of all users, or of one, without those that the viewer may not see."""
-    rows = (
-        (
-            CredentialSummary(
-                each.id,
-                each.login,
-                each.kind,
-                each.scope,
-                each.created_by,
-                each.created_at,
-                each.expires_at,
-                each.is_valid(context.now),
-            )
-        )
-        for each in all_credentials(context.connection, login)
+    summaries = (
+        hide_fields(_summarize_credential(credential, context.now), context.viewer, credential.login)
+        for credential in all_credentials(context.connection, login)
     )
-    lines = (hide_fields(row, context.viewer, row.login) for row in rows)
-    return CredentialList(tuple(line for line in lines if line.id is not None))
+    return CredentialList(tuple(summary for summary in summaries if summary.id is not None))
+
+
+def _summarize_credential(credential: Credential, now: float) -> CredentialSummary:
+    return CredentialSummary(
+        credential.id, credential.login, credential.kind, credential.scope, credential.created_by,
+        credential.created_at, credential.expires_at, credential.is_valid(now),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +127,9 @@ class TeamList:
 
 def list_teams(context: ViewContext) -> TeamList:
     """Return the members of teams, as far as the viewer may see them: teammates don't see former members."""
-    rows = [
-        hide_fields(each, context.viewer, each.login)
-        for each in list_memberships(context.connection)
-        if each.left_at is None or context.viewer.can_view(Membership, "left_at", each.login)
-    ]
-    return TeamList(tuple(row for row in rows if row.team is not None), context.revision)
+    visible = (
+        hide_fields(membership, context.viewer, membership.login)
+        for membership in list_memberships(context.connection)
+        if membership.left_at is None or context.viewer.can_view(Membership, "left_at", membership.login)
+    )
+    return TeamList(tuple(membership for membership in visible if membership.team is not None), context.revision)

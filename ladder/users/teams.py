@@ -4,7 +4,7 @@ Bots of a team never meet in a rated match, and quotas apply to the team.
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -24,6 +24,7 @@ TEAM_COLUMNS = {
     **dict.fromkeys(("team", "group", "group name"), "team"),
 }
 _MAX_TEAM_CHARS = 100  # characters of a name, as in the database
+_MAX_LISTED = 3  # wrong lines in a message; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,33 @@ def join_teams(
     unknown user, staff, or, unless `move`, a member of another team.
     """
 
-    def act(connection: Connection) -> TeamChanges:
-        people = [(get_user(connection, login), team) for login, team in wanted.items()]
+    def list_people(connection: Connection) -> list[tuple[store.User, str]]:
+        return [(get_user(connection, login), team) for login, team in wanted.items()]
+
+    return _join_teams(ladder, list_people, actor, reason, move=move, since=since)
+
+
+def _join_teams(
+    ladder: Ladder,
+    list_people: Callable[[Connection], list[tuple[store.User, str]]],
+    actor: str,
+    reason: str,
+    *,
+    move: bool,
+    since: float | None,
+) -> TeamChanges:
+    """Add the users that `list_people` returns, with the names of their teams, in one transaction.
+
+    Raises LadderError if `since` isn't past, or as `list_people`, `_refuse_foreign_teams` and `add_members` do.
+    """
+
+    def add_people(connection: Connection) -> TeamChanges:
+        people = list_people(connection)
         _refuse_foreign_teams(connection, people)
         return add_members(connection, people, actor, reason=reason, move=move, now=ladder.clock(), since=since)
 
     require_past(since, ladder.clock())
-    return ladder.database.write(act)
+    return ladder.database.write(add_people)
 
 
 @transaction
@@ -73,7 +94,7 @@ def leave_teams(connection: Connection, ladder: Ladder, logins: Sequence[str], a
     for user in users:
         leave_current_team(connection, user, actor, reason, now)
         enable_surplus_bots(ladder, connection, user)
-    return TeamChanges(0, len(memberships.keys() & {user.login for user in users}), 0)
+    return TeamChanges(joined=0, left=len(memberships.keys() & {user.login for user in users}), cancelled=0)
 
 
 def leave_current_team(connection: Connection, user: store.User, actor: str, reason: str, now: float) -> None:
@@ -90,43 +111,42 @@ def import_teams(
 ) -> TeamChanges:
     """Add users to the teams in a CSV, with a column login, email or student_id, and a column team.
 
-    Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines.
+    Rows without a team are skipped. All users are added or none. Raises LadderError with the invalid lines, or as
+    `join_teams` does.
     """
-    rows = _read_rows(data, file)
-
-    def act(connection: Connection) -> TeamChanges:
-        people = _match_people(connection, rows, file)
-        _refuse_foreign_teams(connection, people)
-        return add_members(connection, people, actor, reason=file, move=move, now=ladder.clock(), since=since)
-
-    require_past(since, ladder.clock())
-    return ladder.database.write(act)
+    rows = _parse_rows(data, file)
+    return _join_teams(
+        ladder, lambda connection: _match_people(connection, rows, file), actor, file, move=move, since=since
+    )
 
 
 def _match_people(
     connection: Connection, rows: Sequence[tuple[roster.RosterEntry, str]], file: str
 ) -> list[tuple[store.User, str]]:
-    """Return the user and the team of each row. Raises LadderError with the first three lines that name no user."""
-    owners = store.all_users(connection, merged=True)
-    matcher, signed_up = roster.UserMatcher(owners), roster.list_signed_up(connection, owners)
+    """Return the user and the team of each row, each user once.
+
+    Raises LadderError with the first lines that name no user, or a user in two teams.
+    """
+    users = store.all_users(connection, merged=True)
+    matcher, signed_up_ids = roster.UserMatcher(users), roster.list_signed_up(connection, users)
     people, problems = dict[int, tuple[store.User, str]](), []
     for person, team in rows:
         try:
-            user = _match_person(person, matcher, signed_up)
+            user = _match_person(person, matcher, signed_up_ids)
             if people.setdefault(user.id, (user, team))[1] != team:
                 raise ValueError(f'"{escape_control(user.login)}" is in two teams')
         except ValueError as error:
             problems.append(f"line {person.line}: {error}")
     if problems:
-        more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
+        more = f"; and {len(problems) - _MAX_LISTED} more" if len(problems) > _MAX_LISTED else ""
         raise LadderError(
-            f"{file}, {'; '.join(problems[:3])}{more}.\nNo user joined. Correct the lines, and try again."
+            f"{file}, {'; '.join(problems[:_MAX_LISTED])}{more}.\nNo user joined. Correct the lines, and try again."
         )
     return list(people.values())
 
 
-def _match_person(person: roster.RosterEntry, matcher: roster.UserMatcher, signed_up: set[int]) -> store.User:
-    """Return the user of an entry. signed_up: ids of users that may be other persons.
+def _match_person(person: roster.RosterEntry, matcher: roster.UserMatcher, signed_up_ids: set[int]) -> store.User:
+    """Return the user of an entry. signed_up_ids: of users that may be other persons.
 
     Raises ValueError without a user, or for one that may be another person.
     """
@@ -134,7 +154,7 @@ def _match_person(person: roster.RosterEntry, matcher: roster.UserMatcher, signe
     if user is None:
         identifiers = " ".join(filter(None, (person.student_id, person.email, person.login)))
         raise ValueError(f'no user has the identifier "{escape_control(identifiers)}"')
-    if user.id in signed_up:
+    if user.id in signed_up_ids:
         raise ValueError(f"{escape_control(user.login)} {roster.SIGNED_UP}: {roster.TAKE_OVER_FIRST}")
     return user
 
@@ -149,33 +169,35 @@ def add_members(
     now: float,
     since: float | None,
 ) -> TeamChanges:
-    """Add users to teams, given by name, in an open transaction, as `join_teams` does.
+    """Add users to teams, given by name, in an open transaction, as `join_teams` does. now, since: Unix times.
 
-    Raises LadderError if a user is staff, is in another team without `move`, or was in one after `since`.
+    Raises LadderError if a team's name isn't valid, or a user is staff, is in another team without `move`, or was in
+    one after `since`.
     """
     joined_count = left_count = 0
     memberships = store.list_memberships(connection)
     current = current_memberships(connection)
-    team_names = {row.team.casefold(): row.team for row in memberships}
+    team_names = {membership.team.casefold(): membership.team for membership in memberships}
     joined_at = now if since is None else since
     for user, name in people:
-        name = _check_team(name)
-        team = team_names.setdefault(name.casefold(), name)
+        valid_name = _normalize_team_name(name)
+        _require_no_staff(user)
+        team = team_names.setdefault(valid_name.casefold(), valid_name)
         old = current.get(user.login)
-        is_member = old is not None and old.team == team
-        if is_member and (old is None or since in (None, old.joined_at)):
+        corrected = old if old is not None and old.team == team else None  # the membership whose time changes
+        if corrected is not None and since in (None, corrected.joined_at):
             continue
-        old_team = None if old is None or is_member else old.team  # that the user leaves
-        earlier = [row for row in memberships if row.login == user.login and not (is_member and row == old)]
-        _require_may_join(user, old_team, earlier, move=move, joined_at=joined_at)
-        text = f"joined {team}" if old_team is None else f"left {old_team}, joined {team}"
+        left_team = None if old is None or corrected is not None else old.team
+        earlier = [row for row in memberships if row.login == user.login and row != corrected]
+        _require_may_join(user, left_team, earlier, move=move, joined_at=joined_at)
+        text = f"joined {team}" if left_team is None else f"left {left_team}, joined {team}"
         if since is not None:
             text += f" as of {format_local_time(since)}"
         store.log_action(connection, store.AuditEntry(actor, "team", f"{text}: {reason}", now, user_id=user.id))
         store.join_team(connection, team, user.id, joined_at)
         current[user.login] = store.Membership(team, user.login, user.name, joined_at, None)
         joined_count += 1
-        left_count += old_team is not None
+        left_count += left_team is not None
     cancelled = store.cancel_unplayable(connection, now) if joined_count else 0
     return TeamChanges(joined_count, left_count, cancelled)
 
@@ -183,16 +205,24 @@ def add_members(
 FORMED, INVITED = "formed it", "invited by"  # why users joined by themselves, in the audit log
 
 
-def _require_may_join(
-    user: store.User, old_team: str | None, earlier: Sequence[store.Membership], *, move: bool, joined_at: float
-) -> None:
-    """Raise LadderError as `add_members` does. earlier: the user's memberships that the new one must not overlap."""
-    login = escape_control(user.login)
+def _require_no_staff(user: store.User) -> None:
     if user.staff:
+        login = escape_control(user.login)
         raise LadderError(f"{login} is staff, and staff can't join a team.\nNo user joined. Leave this login out.")
-    if old_team is not None and not move:
+
+
+def _require_may_join(
+    user: store.User, left_team: str | None, earlier: Sequence[store.Membership], *, move: bool, joined_at: float
+) -> None:
+    """Raise LadderError if a user may not join a team at this Unix time.
+
+    left_team: the team that the user leaves, which needs `move`; None without one. earlier: the user's memberships that
+    the new one must not overlap.
+    """
+    login = escape_control(user.login)
+    if left_team is not None and not move:
         raise LadderError(
-            f"{login} is in the team {escape_control(old_team)}.\n"
+            f"{login} is in the team {escape_control(left_team)}.\n"
             "No user joined. Choose to move users who are in another team."
         )
     if any(joined_at < (row.left_at or row.joined_at) for row in earlier):
@@ -205,12 +235,13 @@ def _refuse_foreign_teams(connection: Connection, people: Sequence[tuple[store.U
     Otherwise a user could form a team under another group's name, and see the bots of users that staff adds to it.
     """
     named_logins = {user.login for user, _ in people}
-    wanted_teams = {_check_team(team).casefold() for _, team in people}
+    wanted_teams = {_normalize_team_name(team).casefold() for _, team in people}
     for members in _list_teams_formed_by_members(connection):
-        if members[0].team.casefold() in wanted_teams and not {row.login for row in members} <= named_logins:
-            logins = ", ".join(escape_control(row.login) for row in members)
+        team = members[0].team
+        if team.casefold() in wanted_teams and not {member.login for member in members} <= named_logins:
+            logins = ", ".join(escape_control(member.login) for member in members)
             raise LadderError(
-                f"the team {escape_control(members[0].team)} was formed by its members: {logins}.\nNo user joined. "
+                f"the team {escape_control(team)} was formed by its members: {logins}.\nNo user joined. "
                 "Name them as well, or use another name for the team."
             )
 
@@ -235,12 +266,15 @@ def _joined_by_itself(membership: store.Membership, reason: str) -> bool:
 
 def current_memberships(connection: Connection) -> dict[str, store.Membership]:
     """Return the current membership of each user in a team, by login."""
-    return {each.login: each for each in store.list_memberships(connection) if each.left_at is None}
+    memberships = store.list_memberships(connection)
+    return {membership.login: membership for membership in memberships if membership.left_at is None}
 
 
-def _check_team(team: str) -> str:
-    name = unicodedata.normalize("NFC", team.strip())
-    if not name or not name.isprintable() or len(name) > _MAX_TEAM_CHARS or escape_csv_cell(name) != name:
+def _normalize_team_name(text: str) -> str:
+    """Return a team's name in NFC, without space around it. Raises LadderError if it isn't valid."""
+    name = unicodedata.normalize("NFC", text.strip())
+    has_valid_length = 0 < len(name) <= _MAX_TEAM_CHARS
+    if not has_valid_length or not name.isprintable() or escape_csv_cell(name) != name:
         raise LadderError(
             f'"{escape_control(name[:_MAX_TEAM_CHARS])}" isn\'t a valid name for a team.\n'
             f"Use 1 to {_MAX_TEAM_CHARS} printable characters that aren't a formula of a spreadsheet."
@@ -248,8 +282,11 @@ def _check_team(team: str) -> str:
     return name
 
 
-def _read_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
-    """Return (entry, team) of each row of a CSV. Raises LadderError for an invalid CSV."""
+def _parse_rows(data: bytes, file: str) -> list[tuple[roster.RosterEntry, str]]:
+    """Return (entry, team) of each row with a team of a CSV.
+
+    Raises LadderError for an invalid CSV, or a header without a column for the team or the user.
+    """
     rows = roster.read_rows(data, file)
     headings = rows[0][1] if rows else []
     columns = [TEAM_COLUMNS.get(roster.normalize_heading(heading), "") for heading in headings]

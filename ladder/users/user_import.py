@@ -1,6 +1,6 @@
 """Add and update users, from a roster or one by one."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
@@ -53,7 +53,7 @@ def import_users(
     actor: str,
     source: str,
     *,
-    then: ImportCallback = lambda connection, taken: None,
+    then: ImportCallback = lambda connection, result: None,
     partial: bool = False,
     take_over: Collection[str] = (),
 ) -> UserImport:
@@ -71,35 +71,49 @@ def import_users(
     persons = people.people if isinstance(people, Roster) else tuple(people)
     key = ladder.pseudonym_key()
 
-    def act(connection: Connection) -> UserImport:
-        """Match all entries with users, save them, and log what was imported."""
-        owners = store.all_users(connection, merged=True)
-        importer = _UserImporter(owners, persons, key, roster is None, list_signed_up(connection, owners), take_over)
-        left_out = importer.take_all(roster.wrong if roster else ())
-        if left_out and not partial:
-            raise _make_import_error(left_out, source if roster else None, importer.signed_up)
+    def save_all(connection: Connection) -> UserImport:
+        users = store.all_users(connection, merged=True)
+        importer = _UserImporter(users, persons, key, roster is None, list_signed_up(connection, users), take_over)
+        skipped = importer.take_all(roster.wrong if roster else ())
+        if skipped and not partial:
+            raise _make_import_error(skipped, source if roster else None, importer.signed_up)
         _empty_taken_over(connection, importer.taken_over, actor, source, ladder.clock())
         added, changed = store.save_users(connection, importer.wanted.values(), ladder.clock())
+        result = UserImport(
+            added=added,
+            changed=changed,
+            absent=importer.count_absent(),
+            skipped=skipped,
+            remarks=tuple(sorted([*(roster.remarks if roster else ()), *importer.remarks], key=_get_line)),
+            changes=importer.list_changes(),
+            signed_up=tuple(importer.signed_up),
+        )
         if added or changed:
-            reason = f"{source}: {added} added, {changed} changed"
-            if left_out:
-                reason += f", {len(left_out)} left out"
-            only_user = None
-            if len(persons) == 1:
-                only_user = store.find_user(connection, next(iter(importer.wanted.values())).login)
-            user_id = None if only_user is None else only_user.id
-            store.log_action(connection, store.AuditEntry(actor, "import", reason, ladder.clock(), user_id=user_id))
-        remarks = tuple(sorted([*(roster.remarks if roster else ()), *importer.remarks], key=_line_number))
-        signed_up = tuple(importer.signed_up)
-        result = UserImport(added, changed, importer.absent(), left_out, remarks, importer.list_changes(), signed_up)
+            only_login = next(iter(importer.wanted.values())).login if len(persons) == 1 else None
+            _log_import(connection, result, only_login, actor, source, ladder.clock())
         then(connection, result)
         return result
 
-    return ladder.database.write(act)
+    return ladder.database.write(save_all)
+
+
+def _log_import(
+    connection: Connection, result: UserImport, only_login: str | None, actor: str, source: str, now: float
+) -> None:
+    """Log an import with its numbers. only_login: of the user if there was one entry, else None."""
+    reason = f"{source}: {result.added} added, {result.changed} changed"
+    if result.skipped:
+        reason += f", {len(result.skipped)} left out"
+    only_user = None if only_login is None else store.find_user(connection, only_login)
+    user_id = None if only_user is None else only_user.id
+    store.log_action(connection, store.AuditEntry(actor, "import", reason, now, user_id=user_id))
 
 
 def _empty_taken_over(connection: Connection, users: Iterable[store.User], actor: str, source: str, now: float) -> None:
-    """Take from accounts that users made themselves what must not pass to the people of the roster."""
+    """Revoke the credentials of accounts that users made themselves, their consents and teams, and log it.
+
+    These must not pass to the people of the roster.
+    """
     for user in users:
         for credential in store.all_credentials(connection, user.login):
             store.expire_credential(connection, credential.id)
@@ -127,131 +141,153 @@ def preview_import(ladder: Ladder, people: Roster, source: str) -> UserImport:
     Raises LadderError as `import_users` does.
     """
 
-    def end(connection: Connection, taken: UserImport) -> None:
-        raise _PreviewError(taken)
+    def roll_back(connection: Connection, result: UserImport) -> None:
+        raise _PreviewError(result)
 
     try:
-        return import_users(ladder, people, STAFF_USER.login, source, then=end, partial=True)
+        return import_users(ladder, people, STAFF_USER.login, source, then=roll_back, partial=True)
     except _PreviewError as preview:
-        taken: UserImport = preview.args[0]
-        return taken
+        result: UserImport = preview.args[0]
+        return result
 
 
 class _UserImporter:
-    """Matches entries with users, one by one, and collects the users to save and remarks on lines."""
+    """Matches entries with users, one by one, and collects the users to save and remarks on lines.
+
+    wanted: the users to save, by id. signed_up: logins of accounts that users made themselves and that block their
+    lines. taken_over: such accounts that are imported.
+    """
 
     def __init__(
         self,
-        owners: Sequence[store.User],
+        users: Sequence[store.User],
         people: Sequence[RosterEntry],
         key: bytes,
         by_login: bool,
         signed_up_ids: Collection[int],
         take_over: Collection[str],
     ) -> None:
-        self._persons = people
-        self.directory = UserMatcher(owners)
+        """key: of the pseudonyms to draw. by_login: whether each entry must match its user by the login."""
         self.wanted: dict[int, store.User] = {}
         self.remarks: list[RosterRemark] = []
-        self.signed_up: list[str] = []  # logins of lines that weren't imported
+        self.signed_up: list[str] = []
         self.taken_over: list[store.User] = []
+        self._people = people
+        self._matcher = UserMatcher(users)
         self._signed_up_ids = signed_up_ids
         self._take_over = {login.casefold() for login in take_over}
-        self._before = {user.id: user for user in owners}
+        self._old_users = {user.id: user for user in users}
         self._current_ids = {
-            user.id
-            for user in owners
-            if user.merged_into is None and not (user.withdrawn or user.waiting or user.staff)
+            user.id for user in users if user.merged_into is None and not (user.withdrawn or user.waiting or user.staff)
         }
-        self._lines: dict[int, int] = {}
-        self._pseudonyms = {user.pseudonym.casefold() for user in owners}
-        self._reserved = self._pseudonyms | {each.pseudonym.casefold() for each in people if each.pseudonym}
+        self._lines: dict[int, int] = {}  # of the imported entries, by user id
+        self._pseudonyms = {user.pseudonym.casefold() for user in users}
+        self._reserved = self._pseudonyms | {person.pseudonym.casefold() for person in people if person.pseudonym}
         self._key = key
         self._by_login = by_login
 
-    def take(self, person: RosterEntry) -> None:
-        """Import one entry. Raises ValueError if that isn't possible."""
-        merged = self.directory.was_merged(person)
-        user = self.directory.find(person) or self._make_user(person)
-        name, line = escape_control(user.login), self._lines.get(user.id)
-        if self._by_login and not self.directory.is_called(user, person.login):
-            raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {name}')
-        if user.id > 0 and person.staff not in (None, user.staff):
-            remedy = f"for the other role, add a second login and withdraw {name}"
-            raise ValueError(f"{name} is {'' if user.staff else 'not '}staff, and a roster can't change that; {remedy}")
-        if line is not None and not merged:
-            raise ValueError(f"the same user as in line {line}")
-        if line is not None:
-            self.remarks.append(RosterRemark(person.line, f"skipped: merged with {name} of line {line}"))
-            return
-        if user.id in self._signed_up_ids:
-            if user.login.casefold() not in self._take_over:
-                self.signed_up.append(user.login)
-                raise ValueError(f"{name} {SIGNED_UP}")
-            self.taken_over.append(user)
-        if user.withdrawn:
-            self.remarks.append(
-                RosterRemark(person.line, f"{name} left the course; the import doesn't readmit the user")
-            )
-        self.wanted[user.id] = _fill_missing(user, person) if merged else _apply_entry(user, person)
-        self._lines[user.id] = person.line
-        self.directory.add(self.wanted[user.id])
-
     def take_all(self, wrong: Iterable[RosterRemark]) -> tuple[RosterRemark, ...]:
         """Take all entries; return those that can't be imported, and the `wrong` ones, by line."""
-        left_out = list(wrong)
-        for person in sorted(self._persons, key=self.directory.was_merged):
+        skipped = list(wrong)
+        for person in sorted(self._people, key=self._matcher.was_merged):
             try:
-                self.take(person)
+                self._take(person)
             except ValueError as error:
-                left_out.append(RosterRemark(person.line, str(error)))
-        return tuple(sorted(left_out, key=_line_number))
+                skipped.append(RosterRemark(person.line, str(error)))
+        return tuple(sorted(skipped, key=_get_line))
+
+    def _take(self, person: RosterEntry) -> None:
+        """Add the user of an entry to `wanted`, unless the user was merged and an earlier line named the remaining one.
+
+        Raises ValueError if the entry can't be imported.
+        """
+        is_merged = self._matcher.was_merged(person)
+        user = self._matcher.find(person) or self._make_user(person)
+        self._require_matching(person, user)
+        login, line = escape_control(user.login), self._lines.get(user.id)
+        if line is not None and not is_merged:
+            raise ValueError(f"the same user as in line {line}")
+        if line is not None:
+            self.remarks.append(RosterRemark(person.line, f"skipped: merged with {login} of line {line}"))
+            return
+        if user.id in self._signed_up_ids:
+            self._take_over_account(user)
+        if user.withdrawn:
+            text = f"{login} left the course; the import doesn't readmit the user"
+            self.remarks.append(RosterRemark(person.line, text))
+        self.wanted[user.id] = _fill_missing(user, person) if is_merged else _apply_entry(user, person)
+        self._lines[user.id] = person.line
+        self._matcher.add(self.wanted[user.id])
+
+    def _require_matching(self, person: RosterEntry, user: store.User) -> None:
+        """Raise ValueError if an entry must name its user's login and doesn't, or would change the staff status."""
+        login = escape_control(user.login)
+        if self._by_login and not self._matcher.has_login(user, person.login):
+            raise ValueError(f'the email "{escape_control(person.email or "")}" belongs to {login}')
+        if user.id > 0 and person.staff not in (None, user.staff):
+            status = "staff" if user.staff else "not staff"
+            remedy = f"for the other role, add a second login and withdraw {login}"
+            raise ValueError(f"{login} is {status}, and a roster can't change that; {remedy}")
+
+    def _take_over_account(self, user: store.User) -> None:
+        """Take over an account that its user made, if the import may. Raises ValueError if it may not."""
+        if user.login.casefold() not in self._take_over:
+            self.signed_up.append(user.login)
+            raise ValueError(f"{escape_control(user.login)} {SIGNED_UP}")
+        self.taken_over.append(user)
 
     def list_changes(self) -> tuple[UserChange, ...]:
         """Return the users to add or change, without those that stay as they are."""
-        found = []
+        changes = []
         for user in self.wanted.values():
-            before = self._before.get(user.id)
-            names = (*_IMPORTED_FIELDS, "staff")
-            pairs = [(name, getattr(before, name) if before else None, getattr(user, name)) for name in names]
-            fields = tuple((name, old or None, str(new)) for name, old, new in pairs if new and old != new)
+            old_user = self._old_users.get(user.id)
+            fields = tuple(_list_changed_fields(old_user, user))
             if fields:
-                found.append(UserChange(user.login, before is None, fields))
-        return tuple(found)
+                changes.append(UserChange(user.login, old_user is None, fields))
+        return tuple(changes)
 
-    def absent(self) -> int:
+    def count_absent(self) -> int:
         """Return the number of current users without an entry."""
         return len(self._current_ids - set(self._lines))
 
     def _make_user(self, person: RosterEntry) -> store.User:
-        """Return a new user, with a negative id until it is saved.
+        """Return a new user, with a negative id until it is saved, and remark on a known user of the same name.
 
-        Raises ValueError if the line has no login, or its pseudonym is taken.
+        The user gets the pseudonym of the entry, or a drawn one. Raises ValueError if the line has no login, or its
+        pseudonym is taken.
         """
-        same = self.directory.namesakes(person)
+        namesakes = self._matcher.list_namesakes(person)
+        namesake = escape_control(namesakes[0]) if namesakes else None
         if person.login is None:
             problem = "no user has this identifier, and the line has no login, email or student_id"
-            if same:
-                problem += f"; {escape_control(same[0])} has the same name, but a name alone doesn't identify a user"
+            if namesake is not None:
+                problem += f"; {namesake} has the same name, but a name alone doesn't identify a user"
             raise ValueError(problem)
         if person.pseudonym is not None and person.pseudonym.casefold() in self._pseudonyms:
             raise ValueError(f'the pseudonym "{escape_control(person.pseudonym)}" belongs to another user')
-        if same:
-            text = (
-                f"{escape_control(person.login)} is new; {escape_control(same[0])} has the same name: merge them if "
-                "they are one user"
-            )
+        if namesake is not None:
+            login = escape_control(person.login)
+            text = f"{login} is new; {namesake} has the same name: merge them if they are one user"
             self.remarks.append(RosterRemark(person.line, text))
         pseudonym = person.pseudonym or draw_pseudonym(self._key, person.login, self._reserved)
         self._pseudonyms.add(pseudonym.casefold())
         self._reserved.add(pseudonym.casefold())
         user = store.User(person.login, person.name or person.login, pseudonym, id=-person.line)
-        self.directory.add(user)
+        self._matcher.add(user)
         return user
 
 
-def _line_number(remark: RosterRemark) -> int:
+def _get_line(remark: RosterRemark) -> int:
     return remark.line
+
+
+def _list_changed_fields(old_user: store.User | None, user: store.User) -> Iterator[tuple[str, str | None, str]]:
+    """Yield (field, old value, new value) of each imported field that has another value now."""
+    for field in (*_IMPORTED_FIELDS, "staff"):
+        old = None if old_user is None else getattr(old_user, field)
+        new = getattr(user, field)
+        if new and old != new:
+            yield field, old or None, str(new)
 
 
 def _apply_entry(user: store.User, person: RosterEntry) -> store.User:
@@ -270,18 +306,21 @@ def _fill_missing(user: store.User, person: RosterEntry) -> store.User:
 def _make_import_error(
     wrong: Sequence[RosterRemark], source: str | None, signed_up: Sequence[str]
 ) -> RosterImportError:
-    """Return the error that lists the wrong lines, at most MAX_LISTED_REMARKS, and what to do. source: None for one
-    user."""
+    """Return the error that lists the wrong lines, at most MAX_LISTED_REMARKS, and what to do.
+
+    source: the name of the roster, None for one user.
+    """
     options = [f"--take-over {escape_control(login)}" for login in signed_up[:MAX_LISTED_REMARKS]]
     if source is None:
-        remedy = " To take the account over, which ends all its sign-ins, import it in a roster." if signed_up else ""
-        return RosterImportError(f"{wrong[0].text}.\nNothing was changed.{remedy}", options)
-    lines = [f"line {each.line}: {each.text}" for each in wrong[:MAX_LISTED_REMARKS]]
+        hint = " To take the account over, which ends all its sign-ins, import it in a roster." if signed_up else ""
+        return RosterImportError(f"{wrong[0].text}.\nNothing was changed.{hint}", options)
+    problems = [f"line {remark.line}: {remark.text}" for remark in wrong[:MAX_LISTED_REMARKS]]
+    if len(wrong) > MAX_LISTED_REMARKS:
+        problems.append(f"and {len(wrong) - MAX_LISTED_REMARKS} more lines")
     if len(wrong) == 1:
-        lines = [f"{source}, {lines[0]}."]
+        cause = f"{source}, {problems[0]}."
     else:
-        more = [f"and {len(wrong) - MAX_LISTED_REMARKS} more lines"] if len(wrong) > MAX_LISTED_REMARKS else []
-        lines = [f"{source}: {len(wrong)} lines can't be imported.", *lines, *more]
-    remedy = ", or take the accounts over, which ends all their sign-ins" if signed_up else ""
-    lines.append(f"No line was imported. Correct the lines, or skip them{remedy}.")
-    return RosterImportError("\n".join(lines), ["--partial", *options])
+        cause = "\n".join([f"{source}: {len(wrong)} lines can't be imported.", *problems])
+    alternative = ", or take the accounts over, which ends all their sign-ins" if signed_up else ""
+    remedy = f"No line was imported. Correct the lines, or skip them{alternative}."
+    return RosterImportError(f"{cause}\n{remedy}", ["--partial", *options])

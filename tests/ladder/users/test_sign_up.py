@@ -13,7 +13,7 @@ from ladder.exports import export_ladder
 from ladder.grading import get_grades
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
-from ladder.store import User, all_users, delete_applicant, find_user, get_party, save_users
+from ladder.store import Database, User, all_users, delete_applicant, find_user, get_party, save_users
 from tests.cases import each
 from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, make_ladder
@@ -270,3 +270,18 @@ def test_so_many_wait_at_a_time_and_no_more(ladder: Ladder) -> None:
         waiting(ladder)
     users.refuse_applicant(ladder, "a0", "staff", "spam")
     waiting(ladder)
+
+
+def test_a_sign_up_whose_reply_was_lost_is_repeated_after_the_link_has_expired(
+    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ladder.clock = Clock(1e6)
+    secret, once = link(ladder), Database._retry_outages
+
+    def twice(self: Database, attempt: Callable[[], object]) -> object:
+        once(self, attempt)
+        ladder.clock = Clock(1e6 + 14.1 * DAY_S)
+        return once(self, attempt)
+
+    monkeypatch.setattr(Database, "_retry_outages", twice)
+    assert users.create_account(ladder, secret, "cyd", "Cyd", "").login == "cyd"
