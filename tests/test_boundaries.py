@@ -148,8 +148,9 @@ ladder.checkup: arena.escaping arena.formatting arena.sandbox arena.checks arena
 ladder.backups: ladder.store ladder.settings ladder.ladder
 ladder.exports: arena.escaping ladder.store ladder.permissions ladder.settings ladder.view_context ladder.ladder
   ladder.users ladder.standings
+ladder.tables.prepared_bots: arena.sandbox arena.bots arena.tables ladder.store ladder.ladder ladder.tables ladder.tasks
 ladder.tables.server: arena.schedule arena.formatting arena.sandbox arena.referee arena.bots arena.run arena.tables
-  ladder.store ladder.settings ladder.ladder ladder.chat ladder.tasks
+  ladder.store ladder.settings ladder.ladder ladder.chat ladder.tables ladder.tables.prepared_bots
 ladder.grading: arena.escaping arena.rating arena.formatting arena.referee arena.run ladder.store ladder.permissions
   ladder.settings ladder.view_context ladder.standings.computation ladder.ladder ladder.deadlines ladder.users
   ladder.standings ladder.exports

@@ -1,6 +1,6 @@
 """Show live tables: the list, a table with its matches, and their replays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,20 +97,27 @@ PRESENCE_S = 120.0  # how long a user counts as online after their page was last
 
 def list_tables(context: ViewContext, after: int | None = None, limit: int = 20) -> TableList:
     """Return up to `limit` ended tables after table `after`; without `after`, the open tables precede them."""
-    ended = store.list_session_ids(context.connection, ended=True, after=after, limit=limit + 1)
-    ids = list(ended[:limit])
-    if after is None:
-        ids = [*store.list_session_ids(context.connection, ended=False), *ids]
+    ended_ids = store.list_session_ids(context.connection, ended=True, after=after, limit=limit + 1)
+    open_ids = store.list_session_ids(context.connection, ended=False) if after is None else []
+    ids = [*open_ids, *ended_ids[:limit]]
     sessions = store.find_sessions(context.connection, ids)
-    tables = {table.id: table for table in _make_table_summaries(context, sessions)}
-    next_cursor = ended[limit - 1] if len(ended) > limit else None
-    online: list[str] = []
-    if after is None:
-        slots = (slot for table in tables.values() if table.status != store.CLOSED for slot in table.slots)
-        names = {slot.name for slot in slots if slot.kind == store.PERSON and slot.name}
-        guests = sorted(name for name in names if name.endswith(" (guest)"))
-        online = [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *guests]
+    tables = {session.id: _make_table_summary(context, session, _has_played(context, session)) for session in sessions}
+    next_cursor = ended_ids[limit - 1] if len(ended_ids) > limit else None
+    online = _list_online(context, tables.values()) if after is None else []
     return TableList(tuple(tables[id] for id in ids), tuple(online), next_cursor, context.revision)
+
+
+def _list_online(context: ViewContext, tables: Iterable[TableSummary]) -> list[str]:
+    """Return the pseudonyms of users that had a page open in the last PRESENCE_S, then the guests at open tables."""
+    slots = (slot for table in tables if table.status != store.CLOSED for slot in table.slots)
+    names = {slot.name for slot in slots if slot.kind == store.PERSON and slot.name}
+    guests = sorted(name for name in names if name.endswith(" (guest)"))
+    return [*store.list_pseudonyms_seen(context.connection, context.now - PRESENCE_S), *guests]
+
+
+def _has_played(context: ViewContext, session: store.TableSession) -> bool:
+    """Return whether a match of a table has ended."""
+    return any(match.is_complete for match in store.list_session_matches(context.connection, session.id))
 
 
 def view_table(context: ViewContext, id: int) -> TablePage | None:
@@ -119,23 +126,21 @@ def view_table(context: ViewContext, id: int) -> TablePage | None:
     if session is None:
         return None
     matches = tuple(match for match in store.list_session_matches(context.connection, id) if match.is_complete)
-    own_slots = [
+    own_slots = (
         slot.number
         for slot in session.slots
         if slot.kind == store.PERSON and slot.login is not None and slot.login == context.viewer.login
-    ]
-    return hide_fields(
-        TablePage(
-            _make_table_summary(context, session, bool(matches)),
-            matches,
-            own_slots[0] if own_slots else None,
-            context.viewer.can("table:close", session.login),
-            session.status != store.CLOSED and _is_unreachable(context, session),
-            None if session.status != store.CLOSED else context.revision,
-        ),
-        context.viewer,
-        session.login,
     )
+    is_closed = session.status == store.CLOSED
+    page = TablePage(
+        table=_make_table_summary(context, session, bool(matches)),
+        matches=matches,
+        slot=next(own_slots, None),
+        manages=context.viewer.can("table:close", session.login),
+        unreachable=not is_closed and _is_unreachable(context, session),
+        revision=context.revision if is_closed else None,
+    )
+    return hide_fields(page, context.viewer, session.login)
 
 
 def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay | None:
@@ -148,19 +153,21 @@ def view_table_replay(context: ViewContext, id: int, number: int) -> TableReplay
     if session is None or number not in matches:
         return None
     text = store.find_session_record(context.connection, id, number)
+    if text is None:
+        return TableReplay(id, number, "not kept", None, context.revision)
     try:
-        reason, match = ("not kept", None) if text is None else (None, _make_table_replay(context, id, number, text))
+        replay = _make_table_replay(context, id, number, text)
     except RecordError:
-        reason, match = "unreadable", None
-    return TableReplay(id, number, reason, match, context.revision)
+        return TableReplay(id, number, "unreadable", None, context.revision)
+    return TableReplay(id, number, None, replay, context.revision)
 
 
 def find_own_record(context: ViewContext, id: int, number: int) -> tuple[str, int] | None:
     """Return the record of a match that has ended, and the viewer's index in it; None if the viewer didn't play it."""
     text = store.find_session_record(context.connection, id, number)
     players = store.find_match_players(context.connection, id, number)
-    own = (store.PERSON, context.viewer.login)
-    return (text, players.index(own)) if text is not None and context.viewer.login and own in players else None
+    viewer = (store.PERSON, context.viewer.login)
+    return (text, players.index(viewer)) if text is not None and context.viewer.login and viewer in players else None
 
 
 def _make_table_replay(context: ViewContext, id: int, number: int, text: str) -> dict[str, Any]:
@@ -168,28 +175,26 @@ def _make_table_replay(context: ViewContext, id: int, number: int, text: str) ->
     viewer = context.viewer
     if viewer.can("record:read"):
         return make_replay_object(read_record(text))
-    own = [
+    visible_players = [
         player
         for player, (_, login) in enumerate(store.find_match_players(context.connection, id, number))
         if login is not None and viewer.can("player_cards:view", login)
     ]
-    return make_replay_object(read_record(text), viewers=own)
+    return make_replay_object(read_record(text), viewers=visible_players)
 
 
-def _make_table_summaries(context: ViewContext, sessions: Sequence[store.TableSession]) -> list[TableSummary]:
-    return [
-        _make_table_summary(
-            context, each, any(match.is_complete for match in store.list_session_matches(context.connection, each.id))
-        )
-        for each in sessions
-    ]
-
-
-def _make_table_summary(context: ViewContext, session: store.TableSession, played: bool) -> TableSummary:
-    """Return a table's summary. played: whether a match has ended, which revealed the bots."""
-    bots = played or session.status == store.CLOSED or context.viewer.login == session.login
+def _make_table_summary(context: ViewContext, session: store.TableSession, has_played: bool) -> TableSummary:
+    """Return a table's summary. has_played: whether a match has ended, which revealed the bots."""
+    can_see_bots = has_played or session.status == store.CLOSED or context.viewer.login == session.login
     slots = tuple(
-        TableSlot(slot.kind, slot.version_ref if bots else None, slot.name, slot.is_free, slot.number, slot.has_token)
+        TableSlot(
+            kind=slot.kind,
+            bot=slot.version_ref if can_see_bots else None,
+            name=slot.name,
+            is_free=slot.is_free,
+            number=slot.number,
+            has_token=slot.has_token,
+        )
         for slot in session.slots
     )
     return TableSummary(
@@ -200,9 +205,6 @@ def _make_table_summary(context: ViewContext, session: store.TableSession, playe
 
 def _is_unreachable(context: ViewContext, session: store.TableSession) -> bool:
     """Return whether no live table server of this machine plays the table, or could claim it."""
-    runners = [
-        runner
-        for runner in store.list_live_runners(context.connection, table_servers=True)
-        if store.is_port_on_this_machine(runner)
-    ]
-    return not any(session.table_server in (None, runner.id) for runner in runners)
+    servers = store.list_live_runners(context.connection, table_servers=True)
+    local_ids = [server.id for server in servers if store.is_port_on_this_machine(server)]
+    return session.table_server not in local_ids if session.table_server is not None else not local_ids

@@ -45,13 +45,13 @@ def list_players(context: ViewContext) -> PlayerList:
     results: dict[str, list[PresetResult]] = {}
     for pseudonym, rules, games, wins in list_table_results(context.connection):
         results.setdefault(pseudonym, []).append(PresetResult(rules, games, wins))
-    found = [_summarize(pseudonym, tuple(rows)) for pseudonym, rows in results.items()]
-    return PlayerList(tuple(sorted(found, key=lambda row: (-row.wins, -row.games, row.pseudonym))), context.revision)
+    players = [_summarize(pseudonym, tuple(rows)) for pseudonym, rows in results.items()]
+    ranked = sorted(players, key=lambda player: (-player.wins, -player.games, player.pseudonym))
+    return PlayerList(tuple(ranked), context.revision)
 
 
-def _summarize(pseudonym: str, rows: tuple[PresetResult, ...]) -> PlayerSummary:
-    games, wins = sum(row.games for row in rows), sum(row.wins for row in rows)
-    rate = None
-    if games >= MIN_GAMES_FOR_RATE:
-        rate = Estimate(wins / games, *win_rate_interval(wins, games))
-    return PlayerSummary(pseudonym, games, wins, rate, rows)
+def _summarize(pseudonym: str, by_rules: tuple[PresetResult, ...]) -> PlayerSummary:
+    games, wins = sum(result.games for result in by_rules), sum(result.wins for result in by_rules)
+    has_rate = games >= MIN_GAMES_FOR_RATE
+    win_rate = Estimate(wins / games, *win_rate_interval(wins, games)) if has_rate else None
+    return PlayerSummary(pseudonym, games, wins, win_rate, by_rules)

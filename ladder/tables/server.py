@@ -10,16 +10,14 @@ ends it. Each table starts its bots in boxes and stores its matches. While the d
 and writes wait."""
 
 import asyncio
-import io
 import secrets
 import signal
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -27,155 +25,29 @@ from typing import Any, Literal, TypeVar
 from sqlalchemy import Connection
 
 from arena import tables
-from arena.bots import BotCache, BytecodeCache, MissingProgramError, PortableBot
+from arena.bots import BotCache, MissingProgramError
 from arena.formatting import begin_sentence
 from arena.referee import UNTIMED_MS, MatchSpec, Record, Timing, write_record
 from arena.run import cache_folder
-from arena.sandbox import (
-    Box,
-    Program,
-    Sandbox,
-    SandboxError,
-    cleanup_all_stale,
-    make_sandbox,
-    programs_of,
-    remove_dead_scratch,
-    remove_tree,
-    scratch_folder,
-)
+from arena.sandbox import Box, SandboxError, cleanup_all_stale, remove_dead_scratch, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
 from ladder import store
 from ladder.chat import write_chat_line
-from ladder.ladder import Ladder, get_accepted_version
+from ladder.ladder import Ladder
 from ladder.settings import ChatMode, LadderError
-from ladder.tables.sessions import FROZEN_REASON, change_slots, draw_bots, get_rules, list_table_bots, unplayable_reason
-from ladder.tasks import make_portable_bot
+from ladder.tables.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
+from ladder.tables.sessions import FROZEN_REASON, get_rules, list_table_bots, unplayable_reason
 
 WriteCallback = Callable[[Callable[[Connection], None], Callable[[], object] | None], None]
-
-
-class UnplayableTableError(Exception):
-    """A table can't be played here; the message is one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class TableSandboxes:
-    """The programs of a table's bots by version id, and their sandbox. Close `ends` when the table has ended."""
-
-    programs: dict[int, Program]
-    sandbox: Sandbox
-    ends: ExitStack
-
-
-class PreparedBots:
-    """The bots of claimed table sessions, prepared to start. Not thread-safe."""
-
-    def __init__(self, ladder: Ladder, cache: BotCache, scratch: Path) -> None:
-        self._ladder = ladder
-        self._cache = cache
-        self._scratch = scratch
-        self._bytecode = BytecodeCache()
-
-    def claim(self, id: int, runner: str) -> tuple[store.TableSession, TableSandboxes] | None:
-        """Assign a table session to this process and prepare its bots; None if it is over or another process has it.
-
-        Raises UnplayableTableError for a reason of `unplayable_reason`, DatabaseError if the database can't be used.
-        """
-
-        def act(connection: Connection) -> tuple[store.TableSession, str | dict[int, PortableBot]] | None:
-            """Return the session with the reason why it can't be played, else with its bots by version id."""
-            session = store.claim_session(connection, id, runner)
-            if session is None:
-                return None
-            versions = {slot.version for slot in session.slots if slot.version is not None}
-            return session, unplayable_reason(connection, session) or {
-                version: make_portable_bot(store.get_version_by_id(connection, version)) for version in versions
-            }
-
-        claimed = self._ladder.database.write(act)
-        if claimed is None:
-            return None
-        session, bots = claimed
-        if isinstance(bots, str):
-            raise UnplayableTableError(bots)
-        return session, self._make_sandboxes(id, bots)
-
-    def _make_sandboxes(self, id: int, bots: Mapping[int, PortableBot]) -> TableSandboxes:
-        """Make a table's sandbox and put its bots there. Raises UnplayableTableError; then nothing is left."""
-        choice = self._ladder.play.sandbox
-        ends = ExitStack()
-        try:
-            folder = Path(tempfile.mkdtemp(prefix=f"table-{id}-", dir=self._scratch))
-            ends.callback(remove_tree, folder)
-            sandbox = make_sandbox(choice, folder)
-            ends.callback(_close_sandbox, sandbox)
-            boxes = TableSandboxes({}, sandbox, ends)
-            for version, bot in bots.items():
-                self._add_program(boxes, version, bot)
-            return replace(boxes, ends=ends.pop_all())
-        except (MissingProgramError, SandboxError, OSError) as error:
-            raise UnplayableTableError(f"this machine can't start the bots: {error}") from error
-        finally:
-            ends.close()
-
-    def _add_program(self, boxes: TableSandboxes, version: int, bot: PortableBot) -> None:
-        choice = self._ladder.play.sandbox
-        self._pin_in_cache(bot, boxes.ends)
-        resolved = bot.resolve_on(self._cache.place(bot), programs_of(choice.name))
-        boxes.programs[version] = self._bytecode.program(resolved, choice, boxes.sandbox)
-
-    def change(
-        self, session: store.TableSession, boxes: TableSandboxes, change: tables.SlotChange
-    ) -> store.TableSession:
-        """Carry out a change of a table's slots and prepare its new bots; return the session.
-
-        Raises LadderError if the change isn't possible, DatabaseError if the database can't be used, and the errors of
-        a bot that can't be prepared.
-        """
-        names, taken = list(change.bots), {slot.version_ref for slot in session.slots}
-        if change.draw:
-            known = [bot.name for bot in list_table_bots(self._ladder)]
-            names += draw_bots([name for name in known if name not in taken] or known, change.draw)
-
-        def read(connection: Connection) -> dict[int, PortableBot]:
-            versions = [get_accepted_version(connection, name) for name in names]
-            return {version.id: make_portable_bot(version) for version in versions}
-
-        for version, bot in self._ladder.database.read_with_retry(read).items():
-            if version not in boxes.programs:
-                self._add_program(boxes, version, bot)
-        places = () if change.place is None else (change.place,)
-        return change_slots(
-            self._ladder,
-            session.id,
-            bots=names,
-            places=places,
-            remove=change.remove,
-            free=change.free,
-            rules=change.rules,
-        )
-
-    def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
-        try:
-            ends.enter_context(self._cache.held(bot))
-        except MissingProgramError:
-            archive = self._ladder.database.read_with_retry(
-                lambda connection: store.get_archive(connection, bot.digest, bot.file)
-            )
-            self._cache.put(bot, io.BytesIO(archive))
-            ends.enter_context(self._cache.held(bot))
-
-
-def _close_sandbox(sandbox: Sandbox) -> None:
-    with suppress(OSError, SandboxError):  # a later sweep removes the rest
-        sandbox.close()
 
 
 class HostedSession:
     """A table session with its table, in the event loop.
 
     `write(act, then)` runs `act` in the database thread, in the order of the calls, and then `then` in the event loop.
-    `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`.
+    `arrange(hosted, change)` carries out a change of slots there, and then calls `apply`. left_at: the monotonic time
+    since which it has had no client, None with one. is_ending: whether its end has begun. is_over: whether a match has
+    ended, and no person can request another.
     """
 
     def __init__(
@@ -189,73 +61,82 @@ class HostedSession:
         self.id = session.id
         self.session = session
         self.boxes = boxes
-        self.left_at: float | None = None  # the monotonic time since which it has had no client
-        self.ending = False
+        self.left_at: float | None = None
+        self.is_ending = False
+        self.is_over = False
         self._ladder = ladder
         self._write = write
-        self._last: Record | None = None
-        self._players: tuple[int, ...] = ()  # the slots of the players of the last match, in the order of its record
-        configured = ladder.last_settings.tables
-        settings = replace(ladder.play.settings, rules=get_rules(ladder, session.rules))
-        clock = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
-        self._offer = tables.TableSettings(
-            settings, session.games, Timing(limit_ms=clock, bank_ms=0), min_window_s=configured.min_window_seconds
+        self._record: Record | None = None  # of the present match, so far, or of the last one
+        self._players: tuple[int, ...] = ()  # the slots of the players of that match, in the order of its record
+        settings = ladder.last_settings.tables
+        limit_ms = UNTIMED_MS if session.move_time_s is None else 1000 * session.move_time_s
+        self._table_settings = tables.TableSettings(
+            replace(ladder.play.settings, rules=get_rules(ladder, session.rules)),
+            session.games,
+            Timing(limit_ms=limit_ms, bank_ms=0),
+            min_window_s=settings.min_window_seconds,
         )
-        self.over = False  # a match has ended, and no person can request another
         self.table = tables.LiveTable(
             str(session.id),
             _make_slots(session),
-            self._offer,
+            self._table_settings,
             tables.TableCallbacks(self._make_match, self._on_state_change, partial(arrange, self)),
-            pace=configured.pace,
-            chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_line),
+            pace=settings.pace,
+            chat=None if session.chat == ChatMode.OFF else tables.TableChat(session.chat, self._store_chat_line),
             opener=None if session.starts_itself else session.pseudonym,
         )
 
     def apply(self, session: store.TableSession | None, start: bool) -> None:
-        """Give the table the slots and rules of its session after a change, which has failed if this is None."""
+        """Give the table the slots and rules of its session after a change, which has failed if this is None.
+
+        start: the match starts then.
+        """
         if session is None:
             self.table.replace_slots(None)
             return
         if session.rules != self.session.rules:
-            settings = replace(self._offer.match_settings, rules=get_rules(self._ladder, session.rules))
-            self._offer = self.table.settings = replace(self._offer, match_settings=settings)
+            match_settings = replace(self._table_settings.match_settings, rules=get_rules(self._ladder, session.rules))
+            self._table_settings = replace(self._table_settings, match_settings=match_settings)
+            self.table.settings = self._table_settings
         self.session = session
-        known = {slot.number: slot for slot in self.table.slots}
+        self.table.replace_slots(self._update_slots(session), start=start)
+
+    def _update_slots(self, session: store.TableSession) -> list[tables.Slot]:
+        """Return the slots of a session. A slot that the table has already stays, unless its player was removed."""
+        present_slots = {slot.number: slot for slot in self.table.slots}
         slots = []
-        for made, stored in zip(_make_slots(session), session.slots, strict=True):
-            old = known.get(made.number)
-            slots.append(made if old is None or (stored.is_free and not old.free) else old)
-            if made.kind == "bot" or (slots[-1].free and not stored.is_free):  # a player who isn't connected yet
-                slots[-1].name, slots[-1].free = made.name, False
-        self.table.replace_slots(slots, start=start)
+        for new_slot, stored in zip(_make_slots(session), session.slots, strict=True):
+            present = present_slots.get(new_slot.number)
+            was_freed = present is not None and stored.is_free and not present.free
+            slot = new_slot if present is None or was_freed else present
+            if new_slot.kind == "bot" or (slot.free and not stored.is_free):  # a player who isn't connected yet
+                slot.name, slot.free = new_slot.name, False
+            slots.append(slot)
+        return slots
 
-    @property
-    def _people(self) -> bool:
-        return any(slot.kind == store.PERSON for slot in self.table.slots)
-
-    def _store_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
+    def _store_chat_line(self, slot: int | None, login: str | None, text: str, then: Callable[[Any], None]) -> None:
         """Store a line of chat; then call `then`, in the loop, with the line as JSON or the reason why not."""
-        stored: list[Any] = []
+        results: list[Any] = []  # of each call of `store_line`
         now = self._ladder.clock()
 
-        def act(connection: Connection) -> None:
+        def store_line(connection: Connection) -> None:
             try:
                 line = write_chat_line(self._ladder, connection, self.id, login=login, slot=slot, text=text, now=now)
-                stored.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
+                results.append({"id": line.id, "name": line.name, "text": line.text, "at": line.created_at})
             except LadderError as error:
-                stored.append(begin_sentence(" ".join(str(error).splitlines())))
+                results.append(begin_sentence(" ".join(str(error).splitlines())))
 
-        self._write(act, lambda: then(stored[-1]))
+        self._write(store_line, lambda: then(results[-1]))
 
     def _make_match(self, number: int) -> tables.MatchSetup:
-        """Return match `number` of this table, from 0."""
-        slots, settings = self.table.slots, self._offer.match_settings
+        """Return match `number` of this table, from 0, for its present slots, which become the match's players."""
+        slots, settings = self.table.slots, self._table_settings.match_settings
         key = self._ladder.table_key(self.id, number)
-        games = -(-self._offer.games // len(slots)) * len(slots)
-        rows = seat_orders(len(slots), games, keyed_shuffle(key, "seats"))[: self._offer.games]
+        games = self._table_settings.games
+        full_rotations = -(-games // len(slots)) * len(slots)
+        seatings = seat_orders(len(slots), full_rotations, keyed_shuffle(key, "seats"))[:games]
         names = tuple(slot.name for slot in slots)
-        self._last, self._players = None, tuple(slot.number for slot in slots)
+        self._record, self._players = None, tuple(slot.number for slot in slots)
         versions = {slot.number: slot.version for slot in self.session.slots}
 
         def launch(slot: int) -> Box:
@@ -263,64 +144,85 @@ class HostedSession:
             assert version is not None, "people and remote bots have no box"
             return self.boxes.sandbox.start(self.boxes.programs[version], settings.limits)
 
-        spec = MatchSpec(number, key, names, rows, settings, self._offer.timings(slots))
+        spec = MatchSpec(number, key, names, seatings, settings, self._table_settings.timings(slots))
         return tables.MatchSetup(spec, launch, self._store_record)
 
     def _store_record(self, record: Record, logs: tables.ProcessLogs) -> str | None:
-        """Store the games so far. The replay's address is shown later, once the match may be read."""
-        self._last = record
+        """Store the games so far. Return None: the replay's address is shown later, once the match may be read."""
+        self._record = record
         self._write_record(record)
         return None
 
-    def _write_record(self, record: Record, *, ended: bool = False, then: Callable[[], object] | None = None) -> None:
-        """Store the record of the match so far. ended: whether it is complete. then: called afterwards in the loop."""
+    def _write_record(
+        self, record: Record, *, is_complete: bool = False, then: Callable[[], object] | None = None
+    ) -> None:
+        """Store the record of the match so far, with each player's wins. then: called afterwards in the loop."""
         number, games, now = record.header.match, len(record.games), self._ladder.clock()
-        won = [0.0] * len(self._players)
+        wins = [0.0] * len(self._players)
         for game in record.games:
             for seat in game.survivors:
-                won[game.seating[seat]] += 1 / len(game.survivors)
-        players = list(zip(self._players, won, strict=True))
+                wins[game.seating[seat]] += 1 / len(game.survivors)
+        players = list(zip(self._players, wins, strict=True))
 
-        def act(connection: Connection) -> None:
+        def save(connection: Connection) -> None:
             store.save_session_match(
                 connection,
                 self.id,
                 number,
                 write_record(record),
                 games=games,
-                is_complete=ended,
+                is_complete=is_complete,
                 timestamp=now,
                 players=players,
             )
 
-        self._write(act, then)
+        self._write(save, then)
 
     def _on_state_change(self, table: tables.LiveTable) -> None:
         """Store whether a match is being played, and, once it has ended, its record."""
-        playing, now, record = table.state in ("playing", "between"), self._ladder.clock(), self._last
-        self._write(lambda connection: store.set_session_playing(connection, self.id, playing, now), None)
-        if table.state not in ("over", "void") or self.ending:
+        is_playing, now, record = _is_playing(table), self._ladder.clock(), self._record
+        self._write(lambda connection: store.set_session_playing(connection, self.id, is_playing, now), None)
+        if table.state not in ("over", "void") or self.is_ending:
             return
         if record is not None:
             address = f"/tables/{self.id}/matches/{record.header.match}/replay"
-            self._write_record(record, ended=True, then=lambda: table.show_replay(record.header.match, address))
-        if not self._people:
-            self.over = True
+            self._write_record(record, is_complete=True, then=lambda: table.show_replay(record.header.match, address))
+        if not any(slot.kind == store.PERSON for slot in table.slots):
+            self.is_over = True
+
+
+def _is_playing(table: tables.LiveTable) -> bool:
+    return table.state in ("playing", "between")
 
 
 def _make_slots(session: store.TableSession) -> list[tables.Slot]:
     """Return the slots of a table, with unique names. Their secrets are their numbers: only web servers send them."""
+    return [
+        tables.Slot(
+            _get_kind(slot),
+            name,
+            None if slot.version is not None else str(slot.number),
+            number=slot.number,
+            free=slot.is_free,
+        )
+        for slot, name in zip(session.slots, _name_slots(session), strict=True)
+    ]
+
+
+def _get_kind(slot: store.SessionSlot) -> Literal["bot", "person", "program"]:
+    if slot.version is not None:
+        return "bot"
+    return "person" if slot.kind == store.PERSON else "program"
+
+
+def _name_slots(session: store.TableSession) -> list[str]:
+    """Return the names of a table's slots, in their order; a repeated name gets a number, as in "honest@3 (2)"."""
     names: list[str] = []
     for slot in session.slots:
         name = slot.version_ref or slot.name or f"person {slot.number + 1}"
-        again = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({again + 1})" if again else name)
-    made = []
-    for slot, name in zip(session.slots, names, strict=True):
-        kind: Literal["bot", "person", "program"] = "person" if slot.kind == store.PERSON else "program"
-        secret = None if slot.version is not None else str(slot.number)
-        made.append(tables.Slot(kind if secret else "bot", name, secret, number=slot.number, free=slot.is_free))
-    return made
+        namesakes = sum(other == name or other.startswith(f"{name} (") for other in names)
+        names.append(f"{name} ({namesakes + 1})" if namesakes else name)
+    return names
 
 
 T = TypeVar("T")
@@ -353,7 +255,7 @@ class TableServer:
         self._stopping = threading.Event()
         self._liveness = store.LivenessCheck(time.monotonic)
         self._next_heartbeat = 0.0
-        self._last_read: tuple[int, tuple[int, ...]] | None = None  # the newest event, and the sessions hosted then
+        self._last_poll: tuple[int, tuple[int, ...]] | None = None  # the newest event, and the sessions hosted then
         self._id = ""
         self._secret = secrets.token_urlsafe(24)
 
@@ -362,21 +264,15 @@ class TableServer:
 
         Raises DatabaseError if the database can't be used, and any error that ends the polling.
         """
-        asked = asyncio.Event()
+        stop_requested = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            self._loop.add_signal_handler(number, asked.set)
+            self._loop.add_signal_handler(number, stop_requested.set)
         server = await tables.listen_for_relays(self._secret, self._serve_socket, self._say)
-        port = server.sockets[0].getsockname()[1]
-        capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
-        write = self._ladder.database.write
-        self._id = await self._run_in_database_thread(
-            lambda: write(
-                lambda connection: store.register_runner(connection, capacity, now, port=port, secret=self._secret)
-            )
-        )
+        self._id = await self._run_in_database_thread(partial(self._register, server.sockets[0].getsockname()[1]))
         polling = asyncio.create_task(self._poll())
+        stopping = asyncio.create_task(stop_requested.wait())
         try:
-            await asyncio.wait([polling, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([polling, stopping], return_when=asyncio.FIRST_COMPLETED)
             if polling.done():
                 polling.result()
         finally:
@@ -384,18 +280,25 @@ class TableServer:
             polling.cancel()
             await self._stop()
 
+    def _register(self, port: int) -> str:
+        """Register this process, which listens at a port, as a runner; return its id."""
+        capacity, now = self._ladder.last_settings.tables.max_total, self._ladder.clock()
+        return self._ladder.database.write(
+            lambda connection: store.register_runner(connection, capacity, now, port=port, secret=self._secret)
+        )
+
     async def _stop(self) -> None:
         """End all tables and this process's registration."""
         self._stopping.set()
         await asyncio.gather(*(self._end_session(id, STOPPED_REASON) for id in tuple(self._hosted)))
 
-        def act(connection: Connection) -> None:
+        def end_all(connection: Connection) -> None:
             for id in store.sessions_of_server(connection, self._id):
                 store.end_session(connection, id, STOPPED_REASON, self._ladder.clock())
             store.end_runner(connection, self._id)
 
         with suppress(store.DatabaseError):  # else the next table server ends the sessions
-            await self._run_in_database_thread(lambda: self._ladder.database.write(act))
+            await self._run_in_database_thread(lambda: self._ladder.database.write(end_all))
         self._database_thread.shutdown(wait=False, cancel_futures=True)
 
     # --- the database thread
@@ -406,7 +309,7 @@ class TableServer:
     def _write(self, act: Callable[[Connection], None], then: Callable[[], object] | None) -> None:
         """Queue a write, retried while the database is unreachable; then call `then` in the event loop."""
 
-        def work() -> None:
+        def write_with_retry() -> None:
             """Write in the database's thread, again after each outage until the server stops."""
             while True:
                 try:
@@ -420,12 +323,12 @@ class TableServer:
                 with suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(then)
 
-        self._database_thread.submit(work).add_done_callback(self._log_error)
+        self._database_thread.submit(write_with_retry).add_done_callback(self._log_error)
 
     def _arrange_slots(self, hosted: HostedSession, change: tables.SlotChange) -> None:
         """Queue a change of a table's slots, and apply it; if it fails, log why and keep the slots."""
 
-        def work() -> None:
+        def change_and_apply() -> None:
             session = None
             try:
                 session = self._bots.change(hosted.session, hosted.boxes, change)
@@ -435,11 +338,11 @@ class TableServer:
                 with suppress(RuntimeError):  # the loop has ended
                     self._loop.call_soon_threadsafe(hosted.apply, session, change.start)
 
-        self._database_thread.submit(work).add_done_callback(self._log_error)
+        self._database_thread.submit(change_and_apply).add_done_callback(self._log_error)
 
-    def _log_error(self, written: Future[None]) -> None:
+    def _log_error(self, write: Future[None]) -> None:
         """Log the error of a failed write."""
-        problem = None if written.cancelled() else written.exception()
+        problem = None if write.cancelled() else write.exception()
         if problem is not None:
             self._say(f"the table's data couldn't be stored: {str(problem) or repr(problem)}")
 
@@ -451,14 +354,14 @@ class TableServer:
         if hosted is None:  # over, or another process has it: on reconnecting, the web server reports it
             await channel.close(tables.UNREACHABLE, "the table server doesn't answer")
             return
-        slot, login = None if hello.place is None else str(hello.place), hello.login
-        manages = login is not None and login == hosted.session.login
-        starts = manages or (slot is not None and not hosted.session.starts_itself)  # while the opener is away
-        if starts and not hosted.table.bots:
+        slot = None if hello.place is None else str(hello.place)
+        is_opener = hello.login is not None and hello.login == hosted.session.login
+        can_start = is_opener or (slot is not None and not hosted.session.starts_itself)  # while the opener is away
+        if can_start and not hosted.table.bots:
             with suppress(store.DatabaseError):  # no bots can be added then
                 bots = await self._run_in_database_thread(lambda: list_table_bots(self._ladder))
                 hosted.table.bots = [asdict(bot) for bot in bots]
-        if hosted.ending:
+        if hosted.is_ending:
             await channel.close(tables.UNKNOWN, "this table is closed")
             return
         if slot is not None and hello.name:
@@ -466,7 +369,7 @@ class TableServer:
         if hello.program:
             await tables.serve_program(channel, hosted.table, str(slot), hello.after)
         else:
-            await tables.serve_client(channel, hosted.table, slot, login, manages=manages)
+            await tables.serve_client(channel, hosted.table, slot, hello.login, manages=is_opener)
 
     async def _find_hosted(self, id: int) -> HostedSession | None:
         """Return a session, claimed on first use; None if it is over, or another process has it."""
@@ -503,9 +406,9 @@ class TableServer:
         """End a session: show all clients the reason, keep complete games, close the boxes, store the end."""
         task = self._hosted.get(id)
         hosted = None if task is None else await asyncio.shield(task)
-        if hosted is None or hosted.ending:
+        if hosted is None or hosted.is_ending:
             return
-        hosted.ending = True
+        hosted.is_ending = True
         hosted.table.end(reason)
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.to_thread(hosted.table.close), _CLOSE_TIMEOUT_S)
@@ -519,10 +422,10 @@ class TableServer:
     def _write_end(self, id: int, reason: str) -> None:
         now = self._ladder.clock()
 
-        def act(connection: Connection) -> None:
+        def end(connection: Connection) -> None:
             store.end_session(connection, id, reason, now)
 
-        self._write(act, None)
+        self._write(end, None)
 
     def _schedule_end(self, id: int, reason: str) -> None:
         task = asyncio.create_task(self._end_session(id, reason))
@@ -532,13 +435,16 @@ class TableServer:
     # --- polling
 
     async def _poll(self) -> None:
-        """Check again and again for closed tables, users that may no longer play, and empty tables. It never ends."""
+        """Check again and again for closed tables, users that may no longer play, and empty tables.
+
+        It ends only by an error: SchemaError after an upgrade, or a defect.
+        """
         is_frozen = False
         while True:
             sessions = self._list_hosted()
             end_reasons = None
             try:
-                end_reasons = await self._run_in_database_thread(partial(self._read_end_reasons, tuple(sessions)))
+                end_reasons = await self._run_in_database_thread(partial(self._poll_database, tuple(sessions)))
             except store.SchemaError:
                 raise
             except store.DatabaseError as error:
@@ -555,35 +461,36 @@ class TableServer:
 
     def _list_hosted(self) -> dict[int, HostedSession]:
         """Return the sessions that this process has claimed, by id."""
-        done = {id: task for id, task in self._hosted.items() if task.done() and not task.exception()}
-        return {id: hosted for id, task in done.items() if (hosted := task.result()) is not None}
+        tasks = {id: task for id, task in self._hosted.items() if task.done() and not task.exception()}
+        return {id: hosted for id, task in tasks.items() if (hosted := task.result()) is not None}
 
-    def _read_end_reasons(self, ids: tuple[int, ...]) -> dict[int, str] | None:
-        """Return, by id, the reasons why sessions have to end; None without new events. Also record a due heartbeat."""
-        database = self._ladder.database
+    def _poll_database(self, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Record a heartbeat if it is due, and return what `_read_changes` returns. Raises DatabaseError."""
         if time.monotonic() >= self._next_heartbeat:
-            database.write(self._record_heartbeat)
+            self._ladder.database.write(self._record_heartbeat)
             self._next_heartbeat = time.monotonic() + HEARTBEAT_S
+        return self._ladder.database.read_with_retry(partial(self._read_changes, ids=ids))
 
-        def read(connection: Connection) -> dict[int, str] | None:
-            """Return the reasons why sessions must end, by id; None if nothing has changed since the last call."""
-            last = store.last_event_id(connection)
-            if (last, ids) == self._last_read:
-                return None
-            end_reasons = {}
-            for session in store.find_sessions(connection, ids):
-                is_closed = session.status == store.CLOSED
-                reason = session.end_reason if is_closed else unplayable_reason(connection, session)
-                if reason is not None:
-                    end_reasons[session.id] = reason
-            self._loop.call_soon_threadsafe(self._keep_lines, store.list_line_ids(connection, ids))
-            self._last_read = last, ids
-            return end_reasons
+    def _read_changes(self, connection: Connection, ids: tuple[int, ...]) -> dict[int, str] | None:
+        """Return, by id, the reasons why sessions have to end; None if nothing has changed since the last call.
 
-        return database.read_with_retry(read)
+        After a change, also remove deleted lines of chat from the tables.
+        """
+        event_id = store.last_event_id(connection)
+        if (event_id, ids) == self._last_poll:
+            return None
+        end_reasons = {}
+        for session in store.find_sessions(connection, ids):
+            is_closed = session.status == store.CLOSED
+            reason = session.end_reason if is_closed else unplayable_reason(connection, session)
+            if reason is not None:
+                end_reasons[session.id] = reason
+        self._loop.call_soon_threadsafe(self._remove_deleted_lines, store.list_line_ids(connection, ids))
+        self._last_poll = event_id, ids
+        return end_reasons
 
-    def _keep_lines(self, lines_by_session: dict[int, set[int]]) -> None:
-        """Remove other lines of chat, which were deleted, from the tables with these ids."""
+    def _remove_deleted_lines(self, lines_by_session: dict[int, set[int]]) -> None:
+        """Remove lines of chat from the tables. lines_by_session: the ids of the lines that stay, by the table's id."""
         sessions = self._list_hosted()
         for id, lines in lines_by_session.items():
             if id in sessions and (chat := sessions[id].table.chat) is not None:
@@ -608,12 +515,11 @@ def _find_end_reason(hosted: HostedSession, reason: str | None, is_frozen: bool)
 
     A frozen ladder's games are played to their end.
     """
-    is_playing = hosted.table.state in ("playing", "between")
     if reason is not None and reason != FROZEN_REASON:
         return reason
-    if is_frozen and not is_playing:
+    if is_frozen and not _is_playing(hosted.table):
         return FROZEN_REASON
-    if hosted.over:
+    if hosted.is_over:
         return "all matches were played"
     is_deserted = hosted.left_at is not None and time.monotonic() - hosted.left_at > IDLE_TIMEOUT_S
     return DESERTED_REASON if is_deserted else None

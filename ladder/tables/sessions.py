@@ -79,9 +79,9 @@ def get_rules(ladder: Ladder, name: str | None) -> Ruleset:
 
     Raises LadderError if the preset doesn't exist.
     """
-    own = ladder.play.settings.rules
-    if name in (None, own.name):
-        return own
+    ladder_rules = ladder.play.settings.rules
+    if name in (None, ladder_rules.name):
+        return ladder_rules
     if name not in PRESETS:
         raise LadderError(
             f'the preset "{escape_control(name or "")}" doesn\'t exist.\nThe presets are {", ".join(PRESETS)}.'
@@ -100,8 +100,8 @@ class OfferedRuleset:
 
 def list_rulesets(ladder: Ladder) -> list[OfferedRuleset]:
     """Return the rulesets that tables may have: the ladder's own, then the other presets."""
-    own = ladder.play.settings.rules
-    rulesets = [own, *(rules for rules in PRESETS.values() if rules.name != own.name)]
+    ladder_rules = ladder.play.settings.rules
+    rulesets = [ladder_rules, *(rules for rules in PRESETS.values() if rules.name != ladder_rules.name)]
     return [
         OfferedRuleset(rules.name, ABOUT.get(rules.name, "rules of this ladder"), rules.max_seats) for rules in rulesets
     ]
@@ -110,7 +110,7 @@ def list_rulesets(ladder: Ladder) -> list[OfferedRuleset]:
 def open_session(ladder: Ladder, request: OpenTableRequest, login: str) -> OpenedSession:
     """Open a table as requested, for the user of a login; return its session, and the tokens of programs' slots.
 
-    Raises LadderError for an invalid request, an exceeded quota or a frozen ladder.
+    Raises LadderError for an invalid request, a user that is locked out, an exceeded quota or a frozen ladder.
     """
     rules = get_rules(ladder, request.rules)
     own_seats = request.has_own_seat + (request.program is not None)
@@ -124,9 +124,9 @@ def open_session(ladder: Ladder, request: OpenTableRequest, login: str) -> Opene
         program = None if request.program is None else normal_name(request.program)
     except ValueError as error:
         raise LadderError(f"{error}.\nGive the remote bot another name.") from None
-    drawn = [secrets.token_urlsafe(24) for _ in range(request.program_seats)]
-    session = _insert_session(ladder, replace(request, program=program), login, drawn, ladder.clock())
-    return OpenedSession(session, dict(enumerate(drawn, len(request.bots) + own_seats + request.user_seats)))
+    tokens = [secrets.token_urlsafe(24) for _ in range(request.program_seats)]
+    session = _insert_session(ladder, replace(request, program=program), login, tokens, ladder.clock())
+    return OpenedSession(session, dict(enumerate(tokens, len(request.bots) + own_seats + request.user_seats)))
 
 
 @transaction
@@ -135,26 +135,19 @@ def _insert_session(
 ) -> store.TableSession:
     """Insert the session that a user opens at `now`, which also identifies it in a repeated call.
 
-    The slots are the bots', the opener's, those of other users, and those of the tokens' programs, in this order.
+    tokens: of the remote bots of other users. Raises LadderError as `open_session` does.
     """
-    owner, settings = get_acting_user(connection, login), ladder.settings.tables
-    opened = store.find_session_opened_at(connection, owner.id, now)
-    if opened is not None:  # the second call of a function whose commit had no answer
-        return get_session(connection, opened)
+    opener, settings = get_acting_user(connection, login), ladder.settings.tables
+    inserted_id = store.find_session_opened_at(connection, opener.id, now)
+    if inserted_id is not None:  # the second call of a function whose commit had no answer
+        return get_session(connection, inserted_id)
     bots = [get_accepted_version(connection, name) for name in request.bots]
-    if request.program is not None and is_pseudonym(connection, request.program, (owner.id,)):
+    if request.program is not None and is_pseudonym(connection, request.program, (opener.id,)):
         raise LadderError(f'"{request.program}" is the pseudonym of another user.\nGive the remote bot another name.')
-    _require_may_open(connection, owner, bots, settings)
-    slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
-    if request.has_own_seat:
-        slots.append(store.SessionSlot(store.PERSON, login=login, name=owner.pseudonym))
-    if request.program is not None:
-        slots.append(store.SessionSlot(store.PROGRAM, login=login, name=request.program))
-    slots += [store.SessionSlot(store.PERSON)] * request.user_seats
-    slots += [_make_program_slot(number, token) for number, token in enumerate(tokens, 1)]
+    _require_may_open(connection, opener, bots, settings)
     id = store.insert_session(
         connection,
-        owner,
+        opener,
         now,
         rules=get_rules(ladder, request.rules).name,
         games=request.games,
@@ -162,14 +155,28 @@ def _insert_session(
         allow_spectators=request.allow_spectators,
         is_public=request.is_public,
         starts_itself=request.starts_itself,
-        slots=slots,
+        slots=_make_first_slots(request, opener, bots, tokens),
         chat=limit_chat_mode(request.chat, settings.chat),
     )
     return get_session(connection, id)
 
 
+def _make_first_slots(
+    request: OpenTableRequest, opener: store.User, bots: Sequence[store.Version], tokens: Sequence[str]
+) -> list[store.SessionSlot]:
+    """Return the slots of a new table: the bots', the opener's, other users', then those of the tokens' programs."""
+    slots = [store.SessionSlot(store.BOT, version.id) for version in bots]
+    if request.has_own_seat:
+        slots.append(store.SessionSlot(store.PERSON, login=opener.login, name=opener.pseudonym))
+    if request.program is not None:
+        slots.append(store.SessionSlot(store.PROGRAM, login=opener.login, name=request.program))
+    slots += [store.SessionSlot(store.PERSON)] * request.user_seats
+    slots += [_make_program_slot(number, token) for number, token in enumerate(tokens, 1)]
+    return slots
+
+
 def _require_may_open(
-    connection: Connection, owner: store.User, bots: Sequence[store.Version], settings: UserTableSettings
+    connection: Connection, opener: store.User, bots: Sequence[store.Version], settings: UserTableSettings
 ) -> None:
     """Raise LadderError if the ladder is frozen, a bot may not play, or too many tables are open."""
     if store.is_frozen(connection):
@@ -178,9 +185,9 @@ def _require_may_open(
         if not _may_play(connection, version):
             raise LadderError(f"{escape_control(version.version_ref)} is suspended or not accepted.\nName another bot.")
     counts = store.count_open_sessions(connection)
-    own = counts.get(owner.login, 0)
-    if own >= settings.max_per_user and not owner.staff:
-        raise LadderError(f"you have {format_count(own, 'open table')}, and no more are allowed.\nClose one first.")
+    tables = counts.get(opener.login, 0)
+    if tables >= settings.max_per_user and not opener.staff:
+        raise LadderError(f"you have {format_count(tables, 'open table')}, and no more are allowed.\nClose one first.")
     if sum(counts.values()) >= settings.max_total:
         raise LadderError(f"no more tables than {settings.max_total} may be open.\nTry again later.")
 
@@ -243,14 +250,14 @@ def _find_seat(ladder: Ladder, id: int, kind: str, login: str | None, digest: st
 def find_table_server(ladder: Ladder, session: store.TableSession) -> store.RunnerRecord | None:
     """Return this machine's table server that plays a table, else the one with the fewest tables; None without one."""
 
-    def read(connection: Connection) -> store.RunnerRecord | None:
+    def choose_server(connection: Connection) -> store.RunnerRecord | None:
         servers = store.list_live_runners(connection, table_servers=True)
-        servers = [server for server in servers if store.is_port_on_this_machine(server)]
+        local = [server for server in servers if store.is_port_on_this_machine(server)]
         if session.table_server is not None:
-            return next((server for server in servers if server.id == session.table_server), None)
-        return min(servers, key=lambda server: len(store.sessions_of_server(connection, server.id)), default=None)
+            return next((server for server in local if server.id == session.table_server), None)
+        return min(local, key=lambda server: len(store.sessions_of_server(connection, server.id)), default=None)
 
-    return ladder.database.read_with_retry(read)
+    return ladder.database.read_with_retry(choose_server)
 
 
 def join_table(ladder: Ladder, id: int, code: str, login: str | None, name: str = "") -> str | None:
@@ -272,69 +279,89 @@ def _take_free_slot(
         return secret  # the second call of a function whose commit had no answer
     if _has_seat(session, login):
         return None
-    invited = hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
-    if not (invited or session.is_public or login == session.login):
+    can_join = _is_invitation_code(ladder, session, code) or session.is_public or login == session.login
+    if not can_join:
         raise LadderError(_WRONG_LINK)
-    free = next((slot for slot in session.slots if slot.is_free), None)
-    if session.status == store.CLOSED or free is None:
+    free_slot = next((slot for slot in session.slots if slot.is_free), None)
+    if session.status == store.CLOSED or free_slot is None:
         raise LadderError("no seat is free at this table.\nWait for the end of the match, or join another table.")
     if login is not None:
-        owner = get_acting_user(connection, login)
-        store.give_slot(connection, id, free.number, now, name=owner.pseudonym, user_id=owner.id)
+        user = get_acting_user(connection, login)
+        store.give_slot(connection, id, free_slot.number, now, name=user.pseudonym, user_id=user.id)
         return None
     if not ladder.settings.tables.allow_guests:
         raise LadderError("this ladder allows no guests.\nSign in first, and open the link again.")
-    guest = _choose_guest_name(connection, session, name)
-    store.give_slot(connection, id, free.number, now, name=guest, token_sha256=hash_secret(secret))
+    guest_name = _make_guest_name(connection, session, name)
+    store.give_slot(connection, id, free_slot.number, now, name=guest_name, token_sha256=hash_secret(secret))
     return secret
 
 
-def _choose_guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
-    """Return a guest's name as others see it. Raises LadderError for a user's pseudonym or a name of the table.
+def _is_invitation_code(ladder: Ladder, session: store.TableSession, code: str) -> bool:
+    """Return whether a code is that of a table's invitation link, in a time that doesn't depend on the code."""
+    return hmac.compare_digest(code.encode(), ladder.invitation_code(session.id, session.renewals).encode())
 
-    A login isn't refused: guests would learn which logins exist.
+
+def _make_guest_name(connection: Connection, session: store.TableSession, name: str) -> str:
+    """Return a guest's name as others see it, such as "Ada (guest)".
+
+    Raises LadderError if it isn't valid, a user's pseudonym, or a name of the table. A login isn't refused: guests
+    would learn which logins exist.
     """
     try:
-        called = normal_name(name)
+        base_name = normal_name(name)
     except ValueError as error:
         raise LadderError(f"{error}.\nChoose another name.") from None
-    shown = f"{called} (guest)"
-    names = {(slot.name or "").casefold() for slot in session.slots}
-    if is_pseudonym(connection, called) or shown.casefold() in names:
+    guest_name = f"{base_name} (guest)"
+    used_names = {(slot.name or "").casefold() for slot in session.slots}
+    if is_pseudonym(connection, base_name) or guest_name.casefold() in used_names:
         raise LadderError("another player has this name.\nChoose another name.")
-    return shown
+    return guest_name
 
 
 def quick_play(ladder: Ladder, login: str | None, name: str = "", invites: bool = False) -> tuple[int, str | None]:
     """Join the oldest public table with a free seat, else open one with bots.
 
     invites: open one for people, by invitation, in any case. Return the table's id, and a guest's new secret, None for
-    a user. Raises LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play.
+    a user. Raises LadderError if the name isn't valid, guests aren't allowed, or the ladder has no bot that can play,
+    or as `open_session` does.
     """
-
-    def read(connection: Connection) -> list[store.TableSession]:
-        return store.find_sessions(connection, store.list_session_ids(connection, ended=False))
-
-    sessions = [] if invites else ladder.database.read_with_retry(read)
-    for session in sessions:
-        if not session.is_public or _has_seat(session, login) or not any(slot.is_free for slot in session.slots):
-            continue
+    for session in [] if invites else _list_joinable_tables(ladder, login):
         try:
             return session.id, join_table(ladder, session.id, "", login, name)
         except LadderError:
             if login is None:  # the name, or no guests
                 raise
-    opponents = usual_seats(ladder.play.settings.rules) - 1
-    if invites:
-        request = OpenTableRequest(user_seats=opponents, starts_itself=False, move_time_s=_INVITED_MOVE_S)
-    else:
-        bots = [bot.name for bot in list_table_bots(ladder)]
-        if not bots:
-            raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
-        request = OpenTableRequest(bots=draw_bots(bots, opponents))
+    request = _make_quick_request(ladder, invites)
     if login is not None:
         return open_session(ladder, replace(request, has_own_seat=True), login).session.id, None
     return _open_for_guest(ladder, request, name)
+
+
+def _list_joinable_tables(ladder: Ladder, login: str | None) -> list[store.TableSession]:
+    """Return the public tables with a free seat at which the user of a login doesn't sit yet."""
+
+    def list_open(connection: Connection) -> list[store.TableSession]:
+        return store.find_sessions(connection, store.list_session_ids(connection, ended=False))
+
+    return [
+        session
+        for session in ladder.database.read_with_retry(list_open)
+        if session.is_public and not _has_seat(session, login) and any(slot.is_free for slot in session.slots)
+    ]
+
+
+def _make_quick_request(ladder: Ladder, invites: bool) -> OpenTableRequest:
+    """Return the request to open a table of the usual size, with seats for invited users or with random bots.
+
+    Raises LadderError if no bot can play.
+    """
+    opponents = usual_seats(ladder.play.settings.rules) - 1
+    if invites:
+        return OpenTableRequest(user_seats=opponents, starts_itself=False, move_time_s=_INVITED_MOVE_S)
+    bots = [bot.name for bot in list_table_bots(ladder)]
+    if not bots:
+        raise LadderError("the ladder has no bots to play with.\nOpen a table, and invite other players.")
+    return OpenTableRequest(bots=draw_bots(bots, opponents))
 
 
 def _has_seat(session: store.TableSession, login: str | None) -> bool:
@@ -342,9 +369,10 @@ def _has_seat(session: store.TableSession, login: str | None) -> bool:
 
 
 def _open_for_guest(ladder: Ladder, request: OpenTableRequest, name: str) -> tuple[int, str]:
-    """Open a table of the staff with a seat for a guest, who takes it.
+    """Open a table of the staff with a seat for a guest, who takes it; return its id and the guest's secret.
 
-    Raises LadderError if guests aren't allowed or have opened too many tables.
+    If the guest can't take the seat, the table is closed again. Raises LadderError if guests aren't allowed or have
+    opened too many tables, or as `open_session` and `join_table` do.
     """
     if not ladder.settings.tables.allow_guests:
         raise LadderError("this ladder allows no guests.\nSign in to open a table.")
@@ -364,9 +392,8 @@ def _open_for_guest(ladder: Ladder, request: OpenTableRequest, name: str) -> tup
 
 def is_opened_by_guest(session: store.TableSession) -> bool:
     """Return whether a table was opened for a guest: the staff's, with no user at it."""
-    return session.login == STAFF_USER.login and all(
-        each.login is None for each in session.slots if each.kind == store.PERSON
-    )
+    people = [slot for slot in session.slots if slot.kind == store.PERSON]
+    return session.login == STAFF_USER.login and all(slot.login is None for slot in people)
 
 
 def name_inviter(session: store.TableSession) -> str:
@@ -381,11 +408,11 @@ def usual_seats(rules: Ruleset) -> int:
 
 
 def draw_bots(names: Sequence[str], total: int) -> tuple[str, ...]:
-    """Return this many of these names at random; a name repeats only if there are too few."""
-    drawn: list[str] = []
-    while len(drawn) < total:
-        drawn += secrets.SystemRandom().sample(names, min(len(names), total - len(drawn)))
-    return tuple(drawn)
+    """Return this many of these names, at least one, at random; a name repeats only if there are too few."""
+    bots: list[str] = []
+    while len(bots) < total:
+        bots += secrets.SystemRandom().sample(names, min(len(names), total - len(bots)))
+    return tuple(bots)
 
 
 def record_presence(ladder: Ladder, logins: Sequence[str]) -> None:
@@ -410,14 +437,15 @@ def list_table_bots(ladder: Ladder) -> list[TableBot]:
     """Return the active versions that may play at tables: rated ones in order of rank, then the others by name."""
     with ladder.reading(PUBLIC_VIEWER) as context:
         rows = {row.version_ref: row for row in view_standings(context).items}
-        found = []
-        for bot in list_bots(context, limit=None).items:
-            row = rows.get(f"{bot.bot}@{bot.active_version}")
-            rating = None if row is None else (row.rating.value, row.rating.low, row.rating.high)
-            name = f"{bot.bot}@{bot.active_version}"
-            if bot.active_version and _may_play(context.connection, get_version(context.connection, name)):
-                found.append(TableBot(name, () if row is None else tuple(row.rank_range), rating))
-    return sorted(found, key=lambda bot: (not bot.rank, bot.rank, bot.name))
+        active = [bot for bot in list_bots(context, limit=None).items if bot.active_version]
+        names = [f"{bot.bot}@{bot.active_version}" for bot in active]
+        playable = [name for name in names if _may_play(context.connection, get_version(context.connection, name))]
+    table_bots = []
+    for name in playable:
+        row = rows.get(name)
+        rating = None if row is None else (row.rating.value, row.rating.low, row.rating.high)
+        table_bots.append(TableBot(name, () if row is None else tuple(row.rank_range), rating))
+    return sorted(table_bots, key=lambda bot: (not bot.rank, bot.rank, bot.name))
 
 
 def change_slots(
@@ -436,73 +464,72 @@ def change_slots(
     remove, and to take from their players. rules: the name of the new ruleset. Raises LadderError if a bot may not
     play, or the ruleset doesn't exist or allow as many players.
     """
-    before: list[set[int]] = []
+    numbers_by_call: list[set[int]] = []  # of the slots that each call of `change_once` finds
 
-    def act(connection: Connection) -> store.TableSession:
-        """Change the slots, unless an earlier call did whose commit had no answer."""
-        session = get_session(connection, id)
-        before.append({slot.number for slot in session.slots})
-        if before[-1] == before[0]:
-            if rules is not None:
-                session = replace(session, rules=get_rules(ladder, rules).name)
-            added = _make_added_slots(connection, ladder, session, bots, places, len(remove))
-            store.insert_slots(connection, id, added, ladder.clock())  # first, so that no number is used again
-            if remove:
-                store.delete_slots(connection, id, remove, ladder.clock())
-            for number in free:
-                store.free_slot(connection, id, number, ladder.clock())
-            if rules is not None:
-                store.set_session_rules(connection, id, rules, ladder.clock())
+    def change_once(connection: Connection) -> store.TableSession:
+        session, now = get_session(connection, id), ladder.clock()
+        numbers_by_call.append({slot.number for slot in session.slots})
+        if numbers_by_call[-1] != numbers_by_call[0]:  # the second call of a function whose commit had no answer
+            return session
+        new_rules = get_rules(ladder, session.rules if rules is None else rules)
+        added_slots = _make_added_slots(connection, session, new_rules, bots, places, len(remove))
+        store.insert_slots(connection, id, added_slots, now)  # first, so that no number is used again
+        if remove:
+            store.delete_slots(connection, id, remove, now)
+        for number in free:
+            store.free_slot(connection, id, number, now)
+        if rules is not None:
+            store.set_session_rules(connection, id, rules, now)
         return get_session(connection, id)
 
-    return ladder.database.write(act)
+    return ladder.database.write(change_once)
 
 
 def _make_added_slots(
     connection: Connection,
-    ladder: Ladder,
     session: store.TableSession,
+    rules: Ruleset,
     bots: Sequence[str],
     places: Sequence[str],
     removed: int,
 ) -> list[store.SessionSlot]:
     """Return new slots for bots, then for the kinds of `places`, at a table from which `removed` slots go.
 
-    Raises LadderError as `change_slots` does.
+    Raises LadderError if the table has ended or gets too many players for the rules, or a bot may not play.
     """
     versions = [get_accepted_version(connection, name) for name in bots]
     total = len(session.slots) - removed + len(bots) + len(places)
-    is_full = total > max(seat_counts(get_rules(ladder, session.rules)))
+    is_full = total > max(seat_counts(rules))
     if session.status == store.CLOSED or is_full or not all(_may_play(connection, version) for version in versions):
         raise LadderError(
             f"table {session.id} has ended or is full, or a bot is suspended.\nSee the page of the table."
         )
-    number = 1 + sum(slot.kind == store.PROGRAM for slot in session.slots)
+    program_number = 1 + sum(slot.kind == store.PROGRAM for slot in session.slots)
     slots = [store.SessionSlot(store.BOT, version.id) for version in versions]
     for kind in places:
         if kind == store.PERSON:
             slots.append(store.SessionSlot(store.PERSON))
         else:
-            slots.append(_make_program_slot(number, secrets.token_urlsafe(24)))
+            slots.append(_make_program_slot(program_number, secrets.token_urlsafe(24)))
     return slots
 
 
-def renew_program_token(ladder: Ladder, id: int, slot: int, viewer: Viewer) -> str:
-    """Replace the token of a program's slot; the old one is revoked.
+def renew_program_token(ladder: Ladder, id: int, number: int, viewer: Viewer) -> str:
+    """Replace the token of a program's slot, given by number, and return the new one; the old one is revoked.
 
-    Raises LadderError if the viewer may not, or the slot has no token.
+    Raises LadderError if the viewer may not, the table has ended, or the slot has no token.
     """
-    secret = secrets.token_urlsafe(24)
+    token = secrets.token_urlsafe(24)
 
-    def act(connection: Connection) -> None:
-        session = _get_own_session(connection, id, viewer)
-        has_token = any(each.number == slot and each.has_token for each in session.slots)
-        if session.status == store.CLOSED or not has_token:
-            raise LadderError(f"slot {slot} of table {id} has no token.\nSee the page of the table.")
-        store.set_slot_secret(connection, id, slot, hash_secret(secret))
+    def replace_token(connection: Connection) -> None:
+        session = _get_managed_session(connection, id, viewer)
+        numbers_with_token = {slot.number for slot in session.slots if slot.has_token}
+        if session.status == store.CLOSED or number not in numbers_with_token:
+            raise LadderError(f"slot {number} of table {id} has no token.\nSee the page of the table.")
+        store.set_slot_secret(connection, id, number, hash_secret(token))
 
-    ladder.database.write(act)
-    return secret
+    ladder.database.write(replace_token)
+    return token
 
 
 def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
@@ -510,26 +537,24 @@ def renew_invitation(ladder: Ladder, id: int, viewer: Viewer) -> None:
 
     Raises LadderError if the viewer may not, or the table has ended.
     """
-    renewals: list[int] = []  # at each call of `act`
+    renewals_by_call: list[int] = []  # that each call of `renew_once` finds
 
-    def act(connection: Connection) -> None:
-        session = _get_own_session(connection, id, viewer)
-        renewals.append(session.renewals)
+    def renew_once(connection: Connection) -> None:
+        session = _get_managed_session(connection, id, viewer)
+        renewals_by_call.append(session.renewals)
         if session.status == store.CLOSED:
             raise LadderError(f"table {id} has ended.\nOpen another table.")
-        if session.renewals == renewals[0]:  # else the second call of a function whose commit had no answer
+        if session.renewals == renewals_by_call[0]:  # else the second call of a function whose commit had no answer
             entry = store.AuditEntry(str(viewer.login), store.RENEWED, f"table {id}", ladder.clock())
             store.log_action(connection, entry)
 
-    ladder.database.write(act)
+    ladder.database.write(renew_once)
 
 
 def is_invited(ladder: Ladder, id: int, code: str) -> bool:
     """Return whether a code is that of a table's invitation link."""
     session = ladder.database.read_with_retry(lambda connection: store.find_session(connection, id))
-    if session is None:
-        return False
-    return hmac.compare_digest(code.encode(), ladder.invitation_code(id, session.renewals).encode())
+    return session is not None and _is_invitation_code(ladder, session, code)
 
 
 def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
@@ -539,15 +564,15 @@ def close_session(ladder: Ladder, id: int, viewer: Viewer) -> bool:
     """
     now = ladder.clock()
 
-    def act(connection: Connection) -> bool:
-        session = _get_own_session(connection, id, viewer)
-        by = "its opener" if viewer.login == session.login else "the staff"
-        return store.end_session(connection, id, f"closed by {by}", now)
+    def end(connection: Connection) -> bool:
+        session = _get_managed_session(connection, id, viewer)
+        actor = "its opener" if viewer.login == session.login else "the staff"
+        return store.end_session(connection, id, f"closed by {actor}", now)
 
-    return ladder.database.write(act)
+    return ladder.database.write(end)
 
 
-def _get_own_session(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:
+def _get_managed_session(connection: Connection, id: int, viewer: Viewer) -> store.TableSession:
     """Return a session that the viewer manages. Raises LadderError if it doesn't exist, or the viewer may not."""
     session = get_session(connection, id)
     if not viewer.can("table:close", session.login):

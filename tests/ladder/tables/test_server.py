@@ -17,7 +17,8 @@ from ladder.ladder import Ladder, open_ladder
 from ladder.permissions import Viewer
 from ladder.store import Database, DatabaseUnavailableError, TableSession, claim_session, find_session
 from ladder.tables import OpenTableRequest, close_session, find_table_server, open_session
-from ladder.tables.server import RETRY_S, PreparedBots, TableSandboxes, TableServer, UnplayableTableError
+from ladder.tables.prepared_bots import PreparedBots, TableSandboxes, UnplayableTableError
+from ladder.tables.server import RETRY_S, TableServer
 from tests.cli_workspace import Place
 from tests.ladder.ladders import ladder_in
 from tests.ladder.web.ladder_server import wait_for
