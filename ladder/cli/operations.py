@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -266,18 +267,18 @@ def _make_tls(scheduler: str | None, ca: Path | None, cert: Path | None, key: Pa
 
 
 def _stop_on_signal(service: LadderRunner) -> Callable[[], bool]:
-    """Make Ctrl-C and SIGTERM stop the service; return a function that returns whether one of them came."""
+    """Make Ctrl-C, SIGTERM and the server's death stop the service; return a function that returns whether one came."""
     came = False
 
-    def asked(_number: int, _frame: object) -> None:
+    def stop(number: int, _frame: object) -> None:
         nonlocal came
         came = True  # printed by the loop, because a handler may interrupt a print
         service.stop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.default_int_handler)
+        for second in (signal.SIGINT, signal.SIGTERM) if number != SERVER_DEATH_SIGNAL else ():
+            signal.signal(second, signal.default_int_handler)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, asked)
+    for number in (signal.SIGINT, signal.SIGTERM, SERVER_DEATH_SIGNAL):
+        signal.signal(number, stop)
     return lambda: came
 
 
@@ -394,6 +395,7 @@ def serve_tables(folder: Path) -> None:
 MAX_SHUTDOWN_S = 60.0  # for a runner to end its matches when the server ends
 EXIT_POLL_S = 0.5  # between two polls of a process
 RESTART_PAUSE_S = 0.5
+SERVER_DEATH_SIGNAL = signal.SIGUSR1  # to a runner, which a second SIGTERM would stop at once
 MAX_RESTARTS, HOUR_S = 5, 3600.0  # restarts within this time, at most
 
 
@@ -450,14 +452,10 @@ def serve(
         treat_sigterm_as_sigint()
         runner = [] if no_runner else ["run", str(folder), *(["--jobs", str(jobs)] if jobs else [])]
         tables = [] if no_runner or no_tables else ["serve-tables", str(folder)]
-        gives_way = (
-            _lower_priority if ladder.play.settings.timing.own else _end_with_parent
-        )  # pages and tables have a higher priority then
-        # uvicorn ends, and passes the signal on
         with (
-            _keep_running("runner", runner, gives_way, log),
-            _keep_running("table server", tables, _end_with_parent, log),
-            suppress(KeyboardInterrupt),
+            _keep_running("runner", runner, partial(_begin_runner, ladder.play.settings.timing.own), log),
+            _keep_running("table server", tables, partial(_end_with_server, signal.SIGTERM), log),
+            suppress(KeyboardInterrupt),  # uvicorn ends, and passes the signal on
         ):
             serve_web(ladder, address, begun, metrics)
 
@@ -527,17 +525,21 @@ def _end_process(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def _lower_priority() -> None:
-    """Yield to pages and tables, and end with the server. With own time, waiting isn't charged to bots."""
-    os.nice(5)  # a third of the server's weight
-    _end_with_parent()
+def _begin_runner(has_own_time: bool) -> None:
+    """End with the server, and yield to pages and tables if bots have own time: they aren't charged for waiting."""
+    if has_own_time:
+        os.nice(5)  # a third of the server's weight
+    _end_with_server(SERVER_DEATH_SIGNAL)
 
 
-def _end_with_parent() -> None:
-    """Request SIGTERM from the kernel when the server is killed (Linux): the next server starts new processes."""
+def _end_with_server(number: int) -> None:
+    """Request a signal from the kernel when the server is killed (Linux): the next server starts new processes.
+
+    The kernel may send the signal several times, once for each thread of the server that dies.
+    """
     if sys.platform == "linux":
         pr_set_pdeathsig = 1  # linux/prctl.h
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(pr_set_pdeathsig, number)
 
 
 @click.command()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from ladder.cli.operations import SERVER_DEATH_SIGNAL
 from ladder.health import parse_address
 from ladder.ladder import Ladder, PruneResult, count_expired, prune_expired
 from ladder.settings import LadderError
@@ -91,6 +92,21 @@ def test_a_second_signal_stops_a_runner_at_once(ladder: Ladder, place: Place) ->
     runner.send_signal(signal.SIGTERM)
     assert place.end(runner).code in (0, 130)  # 0: it had ended before it was asked again
     assert not [row for row in rows(ladder)["matches"] if "leased" in row]
+
+
+@pytest.mark.parametrize("url", [None])
+def test_a_runner_that_hears_of_its_servers_death_several_times_stops_gracefully(ladder: Ladder, place: Place) -> None:
+    runner = place.start("ladder", "run", "spring", "--jobs", 1)
+    place.wait(
+        lambda: ladder.database.read_with_retry(count_ladder).matches.get(("rated", "played"), 0) >= 2, process=runner
+    )
+    assert runner.stderr is not None
+    runner.send_signal(SERVER_DEATH_SIGNAL)
+    while "stopping after" not in (line := runner.stderr.readline()):
+        assert line, "it ended without a word"
+    runner.send_signal(SERVER_DEATH_SIGNAL)
+    ended = place.end(runner)
+    assert (ended.code, "stopped immediately" in ended.err) == (0, False)
 
 
 def test_a_second_runner_names_the_first(ladder: Ladder, place: Place) -> None:
