@@ -21,7 +21,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 # What runs at every request or observation.
 MODULES = [
-    *(f"arena/coup/{name}.py" for name in ("engine", "knowledge", "legal_moves", "rng", "visibility", "worlds")),
+    *(
+        f"arena/coup/{name}.py"
+        for name in ("deal", "engine", "knowledge", "legal_moves", "rng", "visibility", "worlds")
+    ),
     "arena/env/encoder.py",
     *(
         f"arena/referee/{name}.py"

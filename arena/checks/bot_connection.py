@@ -308,7 +308,7 @@ class BotConnection:
         """
         while not self._ready:
             left_s = within_s - waited()
-            if left_s <= 0 and not (charged and self._meter.has_time(self._clock(), 0)):
+            if left_s <= 0 and not (charged and self._meter.check_time(self._clock(), 0)):
                 return None
             if charged and self._is_idle(within_s - left_s):
                 self._meter.settle(self._clock(), 0)

@@ -7,8 +7,9 @@ while state.board.phase.asked:
     state, events = apply_moves(state, answers, chance)
 """
 
+from arena.coup.deal import deal_game, first_seat
 from arena.coup.document_differences import list_document_differences, list_program_differences
-from arena.coup.engine import IllegalMoveError, apply_moves, deal_game, first_seat
+from arena.coup.engine import IllegalMoveError, apply_moves
 from arena.coup.events import (
     PRIVATE,
     ActionDeclared,

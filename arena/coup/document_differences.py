@@ -6,9 +6,9 @@ from arena.coup.rules_text import RuleTemplate, RuleText, join_words, names_of_a
 
 def list_program_differences(rules: Ruleset) -> tuple[str, ...]:
     """Return differences of treason's program that no field can express."""
-    both = join_words(names_of_actions(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
+    actions = join_words(names_of_actions(rules, lambda row: bool(row.claim) and bool(row.block_roles)))
     return (
-        f"The program has one window in which all may challenge or block {both}, and a blocked action can't be "
+        f"The program has one window in which all may challenge or block {actions}, and a blocked action can't be "
         "challenged any more. Here all players are asked first for challenges, then for blocks.",
         "In the program the first answer in time counts; here it is the first answer clockwise.",
         "The program has no turn limit.",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
+from arena.coup.deal import alternate_sides, first_turn_phase
 from arena.coup.events import (
     ActionDeclared,
     ActionOutcome,
@@ -62,8 +63,8 @@ from arena.coup.moves import (
 )
 from arena.coup.rng import KeyedRng
 from arena.coup.rules import (
+    ActionRule,
     Allegiance,
-    AllegianceStart,
     BlockAfterChallenge,
     BlockChallengers,
     Blockers,
@@ -71,10 +72,8 @@ from arena.coup.rules import (
     Effect,
     ExaminePick,
     ExamineReplace,
-    FirstPlayer,
     Proof,
     Role,
-    Ruleset,
     ShownCard,
 )
 from arena.coup.state import (
@@ -104,87 +103,33 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _shared(kind: Callable[P, T]) -> Callable[P, T]:
+def _cache_constructor(kind: Callable[P, T]) -> Callable[P, T]:
     """Return a cached constructor of a class with few different values."""
     return cache(kind)  # type: ignore[return-value]  # which forgets the types of the arguments
 
 
-_acted, _blocked, _challenged, _unproven = (
-    _shared(ActionDeclared),
-    _shared(Blocked),
-    _shared(Challenged),
-    _shared(Unproven),
-)
-_coins, _exiled, _lost, _resolved = _shared(Coins), _shared(Exiled), _shared(Lost), _shared(Resolved)
-_claim = _shared(Claim)
+_new_action_declared = _cache_constructor(ActionDeclared)
+_new_blocked = _cache_constructor(Blocked)
+_new_challenged = _cache_constructor(Challenged)
+_new_unproven = _cache_constructor(Unproven)
+_new_coins = _cache_constructor(Coins)
+_new_exiled = _cache_constructor(Exiled)
+_new_lost = _cache_constructor(Lost)
+_new_resolved = _cache_constructor(Resolved)
+_new_claim = _cache_constructor(Claim)
 
 
 @cache
-def _turn(seat: int) -> Turn:
+def _new_turn(seat: int) -> Turn:
     return Turn((seat,))
 
 
-_new = tuple.__new__  # faster than the constructor of a named tuple
+_new_tuple = tuple.__new__  # faster than the constructor of a named tuple
 _REASONS: dict[str, CoinReason] = {reason.value: reason for reason in CoinReason}
 
 
 class IllegalMoveError(Exception):
     """The answers aren't one legal move for every asked seat: an error of the caller."""
-
-
-def first_seat(seating: Sequence[int], winner: int | None) -> int:
-    """Return the seat, in `seating` (player of each seat), of the last game's winner; 0 without one."""
-    return 0 if winner is None else seating.index(winner)
-
-
-def deal_game(rules: Ruleset, seats: int, chance: KeyedRng, starter: int = 0) -> State:
-    """Return the state at the start of a game.
-
-    chance: the game's random numbers. starter: the seat of `first_seat`; read only if the last winner starts.
-    Raises ValueError if the ruleset isn't for this number of seats.
-    """
-    problem = rules.problem(seats)
-    if problem:
-        raise ValueError(problem)
-    first = starter if rules.first_player is FirstPlayer.LAST_WINNER else 0
-    if rules.first_player is FirstPlayer.RANDOM:
-        first = chance.number("first", 0, seats)
-    coins = [rules.start_coins] * seats
-    if seats == 2:
-        coins[first] = rules.two_player_starter_coins
-    hands: tuple[tuple[Role, ...], ...] = ((),) * seats
-    if rules.draft:
-        cards = chance.shuffled(sorted(rules.roles), "deal", 0)  # the third set; the players have the other two
-    else:
-        cards = chance.shuffled(sorted(rules.roles * rules.copies(seats)), "deal", 0)
-        hands = tuple(hand_of(cards.pop() for _ in range(rules.hand)) for _ in range(seats))
-    sides: tuple[Allegiance, ...] = ()
-    if rules.reformation and rules.allegiance_start is AllegianceStart.ASSIGNED:
-        sides = _alternating(tuple(Allegiance)[chance.number("allegiance", 0, 2)], 0, seats)  # treason's program
-    board = Board(
-        rules=rules,
-        turn=1,
-        actor=first,
-        deck=len(cards),
-        coins=tuple(coins),
-        influence=tuple(map(len, hands)),
-        revealed=((),) * seats,
-        phase=Drafting(tuple(range(seats))) if rules.draft else _first_phase(rules, first, sides),
-        sides=sides,
-    )
-    return State(board, hands, tuple(cards), (), 0)
-
-
-def _first_phase(rules: Ruleset, starter: int, sides: Sequence[Allegiance]) -> Phase:
-    return ChoosingSide((starter,)) if rules.reformation and not sides else Turn((starter,))
-
-
-def _alternating(side: Allegiance, first: int, seats: int) -> tuple[Allegiance, ...]:
-    """Return each seat's side: they alternate clockwise from seat `first`, which has `side` (rules.md#allegiance)."""
-    return tuple(side if (seat - first) % seats % 2 == 0 else side.other for seat in range(seats))
-
-
-# ---------------------------------------------------------------- effects of answers
 
 
 def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng) -> tuple[State, tuple[Event, ...]]:
@@ -197,14 +142,14 @@ def apply_moves(state: State, answers: Sequence[MoveOrForfeit], chance: KeyedRng
     phase = state.board.phase
     if len(answers) != len(phase.asked) or not answers:
         raise IllegalMoveError(f"{len(phase.asked)} seats are asked, {len(answers)} answers came")
-    table = _MutableState(state, chance)
+    game = _MutableState(state, chance)
     if Forfeit in map(type, answers):
-        leaving = tuple(seat for seat, a in zip(phase.asked, answers, strict=True) if isinstance(a, Forfeit))
-        after = table.remove_seats(phase, leaving)
-        if after is not None:
-            return table.freeze(after)
-        answers = [PASS if isinstance(a, Forfeit) else a for a in answers]
-    return table.freeze(table.step(phase, answers))
+        leaving_seats = tuple(seat for seat, move in zip(phase.asked, answers, strict=True) if type(move) is Forfeit)
+        next_phase = game.remove_seats(phase, leaving_seats)
+        if next_phase is not None:
+            return game.freeze(next_phase)
+        answers = [PASS if type(move) is Forfeit else move for move in answers]
+    return game.freeze(game.step(phase, answers))
 
 
 class _MutableState:
@@ -218,9 +163,9 @@ class _MutableState:
         "discards",
         "drawn",
         "events",
+        "events_before",
         "hands",
         "influence",
-        "n",
         "reserve",
         "revealed",
         "rules",
@@ -244,13 +189,13 @@ class _MutableState:
         self.seen = state.seen
         self.sides = board.sides
         self.reserve = board.reserve
-        self.n = state.events
-        self.events: list[Event] = []
+        self.events_before = state.events  # number of the game's events before this step
+        self.events: list[Event] = []  # of this step
         self.chance = chance
 
     def freeze(self, phase: Phase) -> tuple[State, tuple[Event, ...]]:
-        """Return the state in this phase as a value, and the events since the state before."""
-        board: Board = _new(
+        """Return the state in this phase as a value, and the events of the step."""
+        board: Board = _new_tuple(
             Board,
             (
                 self.rules,
@@ -266,67 +211,72 @@ class _MutableState:
             ),
         )
         events = tuple(self.events)
-        number = self.n + len(events)
-        return _new(State, (board, self.hands, self.deck, self.drawn, number, self.discards, self.seen)), events
+        event_count = self.events_before + len(events)
+        fields = (board, self.hands, self.deck, self.drawn, event_count, self.discards, self.seen)
+        return _new_tuple(State, fields), events
 
     # -- one method for each phase
 
     def step(self, phase: Phase, answers: Sequence[Any]) -> Phase:
-        kinds, play = _STEPS.get(type(phase), _NO_STEP)
-        if not kinds.issuperset(map(type, answers)):
+        """Apply the answers to a phase; return the next one. Raises IllegalMoveError if a class doesn't fit."""
+        answer_classes, apply_answers = _STEPS.get(type(phase), _NO_STEP)
+        if not answer_classes.issuperset(map(type, answers)):
             raise IllegalMoveError(f"{answers} are no answers to {type(phase).__name__}")
-        return play(self, phase, answers)
+        return apply_answers(self, phase, answers)
 
     def close_challenge_window(self, phase: ChallengeWindow, answers: Sequence[Pass | Challenge]) -> Phase:
+        """Let the first challenge count; unchallenged, a block stands and an action may be blocked."""
         pending, claim = phase.pending, phase.claim
         for seat, answer in zip(phase.asked, answers, strict=True):
             if isinstance(answer, Challenge):
-                self.events.append(_challenged(seat, claim.seat, claim.role, claim.denies))
+                self.events.append(_new_challenged(seat, claim.seat, claim.role, claim.denies))
                 return self.answer_challenge(pending, claim, seat)
-        # Unchallenged, a block stands and an action may be blocked.
         if claim.block:
             return self.end_action(pending, ActionOutcome.BLOCKED)
         return self.open_block_window(pending, NO_FAILED_CHALLENGE)
 
     def close_block_window(self, phase: BlockWindow, answers: Sequence[Pass | Block]) -> Phase:
+        """Let the first block count, which may be challenged; an action without a block takes effect."""
         pending = phase.pending
         for seat, answer in zip(phase.asked, answers, strict=True):
             if isinstance(answer, Block):
-                self.events.append(_blocked(seat, answer.role))
-                return self.open_challenge_window(pending, _claim(seat, answer.role, True))
+                self.events.append(_new_blocked(seat, answer.role))
+                return self.open_challenge_window(pending, _new_claim(seat, answer.role, True))
         return self.resolve(pending, NO_FAILED_CHALLENGE)
 
     def prove(self, phase: Proving, answer: Show | ShowHand | Decline) -> Phase:
-        pending, claim, challenger = phase.pending, phase.claim, phase.challenger
+        """Apply the answer of a challenged seat. Raises IllegalMoveError for a proof of the other kind of claim."""
         if isinstance(answer, Decline):
-            return self.fail_claim(pending, claim)
-        if isinstance(answer, ShowHand) is not claim.denies:
+            return self.fail_claim(phase.pending, phase.claim)
+        if isinstance(answer, ShowHand) is not phase.claim.denies:
             raise IllegalMoveError(f"{answer} proves no such claim")
-        return (self.show_hand if claim.denies else self.show_card)(pending, claim, challenger)
+        return self.show_proof(phase.pending, phase.claim, phase.challenger)
 
     def choose_side(self, starter: int, allegiance: Allegiance) -> Phase:
-        self.sides = _alternating(allegiance, starter, len(self.hands))
+        self.sides = alternate_sides(allegiance, starter, len(self.hands))
         self.events.append(Sided(starter, self.sides))
         return Turn((starter,))
 
     def draft(self, picks: Sequence[Pick]) -> Phase:
+        """Give each seat the card that it picked and one from the deck; keep its discards. picks: by seat."""
         discards = []
         for seat, pick in enumerate(picks):
             self.set_hand(seat, hand_of((pick.role, *self.draw_cards(1))))
             discards.append(tuple(role for role in self.rules.roles if role is not pick.role))
             self.events.append(Drafted(seat, self.hands[seat]))
         self.discards = tuple(discards)
-        return _first_phase(self.rules, self.actor, self.sides)
+        return first_turn_phase(self.rules, self.actor, self.sides)
 
     def declare_action(self, move: ActionMove) -> Phase:
+        """Record the actor's action and take its cost; open the window for challenges or, without a claim, blocks."""
         row = row_of(self.rules, move)
-        self.events.append(_acted(self.actor, move.action, move.target, row.claim, row.denies))
+        self.events.append(_new_action_declared(self.actor, move.action, move.target, row.claim, row.denies))
         if row.cost:
             self.pay(self.actor, -row.cost, _REASONS[move.action])
             if row.effect is Effect.CONVERT:
                 self.reserve += row.cost  # rules.md#conversion
         if row.claim is not None:
-            return self.open_challenge_window(move, _claim(self.actor, row.claim, False, row.denies))
+            return self.open_challenge_window(move, _new_claim(self.actor, row.claim, False, row.denies))
         return self.open_block_window(move, NO_FAILED_CHALLENGE)
 
     def open_challenge_window(self, pending: ActionMove, claim: Claim) -> Phase:
@@ -334,39 +284,46 @@ class _MutableState:
             return ChallengeWindow((self.actor,), pending, claim)
         return ChallengeWindow(self.list_others(claim.seat), pending, claim)
 
-    def open_block_window(self, pending: ActionMove, past: FailedChallenge) -> Phase:
-        """Open the block window, or resolve an action that has none."""
+    def open_block_window(self, pending: ActionMove, failed_challenge: FailedChallenge) -> Phase:
+        """Open the block window, or resolve an action that no seat can block."""
         row = row_of(self.rules, pending)
         if row.blocked_by is Blockers.NOBODY:
-            return self.resolve(pending, past)
-        target = pending.target
-        if target is not None and not self.hands[target]:
-            return self.resolve(pending, past)  # exiled seats can't block
-        after = self.rules.block_after_failed_challenge
-        if past.challenger is not None and after is BlockAfterChallenge.NEVER:
-            return self.resolve(pending, past)
-        others = self.list_others(self.actor)
+            return self.resolve(pending, failed_challenge)
+        was_challenged = failed_challenge.challenger is not None
+        late_blocks = self.rules.block_after_failed_challenge
+        if was_challenged and late_blocks is BlockAfterChallenge.NEVER:
+            return self.resolve(pending, failed_challenge)
+        blockers = self.list_blockers(row, pending.target)
+        if late_blocks is BlockAfterChallenge.NOT_CHALLENGER:
+            blockers = tuple(seat for seat in blockers if seat != failed_challenge.challenger)
+        return BlockWindow(blockers, pending, was_challenged) if blockers else self.resolve(pending, failed_challenge)
+
+    def list_blockers(self, row: ActionRule, target: int | None) -> tuple[int, ...]:
+        """Return the seats that may block an action, in order of priority; none if its target is exiled."""
         if target is None:
-            asked = enemies(self.sides, self.actor, others) if self.sides else others
-        elif row.blocked_by is Blockers.ANYONE:
-            # The target first: a neighbour's bluff must not pre-empt the target's real card.
-            asked = (target, *(seat for seat in others if seat != target))
-        else:
-            asked = (target,)
-        if after is BlockAfterChallenge.NOT_CHALLENGER:
-            asked = tuple(seat for seat in asked if seat != past.challenger)
-        return BlockWindow(asked, pending, past.challenger is not None) if asked else self.resolve(pending, past)
+            others = self.list_others(self.actor)
+            return enemies(self.sides, self.actor, others) if self.sides else others
+        if not self.hands[target]:
+            return ()
+        if row.blocked_by is not Blockers.ANYONE:
+            return (target,)
+        # The target first: a neighbour's bluff must not pre-empt the target's real card.
+        return (target, *(seat for seat in self.list_others(self.actor) if seat != target))
 
     def answer_challenge(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        """Ask the challenged seat for its proof, or let the cards decide if proofs are automatic."""
         if self.rules.prove is Proof.CHOOSE:
             return Proving((claim.seat,), pending, claim, challenger)
         if (claim.role in self.hands[claim.seat]) is claim.denies:
             return self.fail_claim(pending, claim)
-        return (self.show_hand if claim.denies else self.show_card)(pending, claim, challenger)
+        return self.show_proof(pending, claim, challenger)
 
-    def show_card(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
-        ending = len(self.list_living()) == 2 and len(self.hands[challenger]) == 1
-        if self.rules.shown_card is ShownCard.MAY_KEEP and not ending:
+    def show_proof(self, pending: ActionMove, claim: Claim, challenger: int) -> Phase:
+        """Show the hand for a claim to lack a role, else the claimed card, which its seat may be asked to keep."""
+        if claim.denies:
+            return self.show_hand(pending, claim, challenger)
+        loss_ends_game = len(self.list_living()) == 2 and len(self.hands[challenger]) == 1
+        if self.rules.shown_card is ShownCard.MAY_KEEP and not loss_ends_game:
             return DecidingKeepShown((claim.seat,), pending, claim, challenger)
         return self.fail_challenge(pending, claim, challenger, replaced=True)
 
@@ -398,7 +355,8 @@ class _MutableState:
         )
 
     def fail_claim(self, pending: ActionMove, claim: Claim) -> Phase:
-        self.events.append(_unproven(claim.seat, claim.role, claim.denies))
+        """Let the claimant lose a card. An unproven block doesn't stop its action; an unproven action is refunded."""
+        self.events.append(_new_unproven(claim.seat, claim.role, claim.denies))
         if claim.block:
             return self.take_influence(claim.seat, pending, LossReason.CHALLENGE, AfterLoss.RESOLVE)
         cost = row_of(self.rules, pending).cost
@@ -411,14 +369,14 @@ class _MutableState:
         seat: int,
         pending: ActionMove,
         reason: LossReason,
-        then: AfterLoss | ActionOutcome,
-        past: FailedChallenge = NO_FAILED_CHALLENGE,
+        after_loss: AfterLoss | ActionOutcome,
+        failed_challenge: FailedChallenge = NO_FAILED_CHALLENGE,
     ) -> Phase:
-        """Make a seat lose an influence; a seat with two chooses one."""
+        """Make a seat lose an influence; a seat with two chooses one. The parameters are those of `lose`."""
         hand = self.hands[seat]
         if len(hand) > 1:
-            return Losing((seat,), pending, reason, then, past)
-        return self.lose(seat, hand[0], pending, reason, then, past)
+            return Losing((seat,), pending, reason, after_loss, failed_challenge)
+        return self.lose(seat, hand[0], pending, reason, after_loss, failed_challenge)
 
     def lose(
         self,
@@ -426,77 +384,87 @@ class _MutableState:
         role: Role,
         pending: ActionMove,
         reason: LossReason,
-        then: AfterLoss | ActionOutcome,
-        past: FailedChallenge,
+        after_loss: AfterLoss | ActionOutcome,
+        failed_challenge: FailedChallenge,
     ) -> Phase:
         """Turn up a seat's card, and exile the seat if it was the last one; return what follows.
 
-        then: what the pending action does after the loss. past: the challenge that failed in this turn.
+        after_loss: what the pending action does then. failed_challenge: the challenge that failed in this turn.
         """
         hand = list(self.hands[seat])
         hand.remove(role)
         self.set_hand(seat, tuple(hand))
         self.turn_up(seat, (role,))
-        self.events.append(_lost(seat, role, reason))
+        self.events.append(_new_lost(seat, role, reason))
         if not hand:
-            self.events.append(_exiled(seat))
+            self.events.append(_new_exiled(seat))
             if self.rules.dead_target is DeadTarget.NOTHING:
                 self.return_coins(seat)
-            over = self.find_end()
-            if over:
-                if isinstance(then, ActionOutcome):
-                    self.record_outcome(pending, then)
-                return over  # rules.md#end: the pending action has no effect
-        return self.continue_after_loss(pending, then, past)
+            game_over = self.find_end()
+            if game_over:
+                if isinstance(after_loss, ActionOutcome):
+                    self.events.append(_new_resolved(self.actor, pending.action, pending.target, after_loss))
+                return game_over  # rules.md#end: the pending action has no effect
+        return self.continue_after_loss(pending, after_loss, failed_challenge)
 
-    def continue_after_loss(self, pending: ActionMove, then: AfterLoss | ActionOutcome, past: FailedChallenge) -> Phase:
-        if then is AfterLoss.BLOCK:
-            return self.open_block_window(pending, past)
-        if then is AfterLoss.RESOLVE:
-            return self.resolve(pending, past)
-        return self.end_action(pending, then)
+    def continue_after_loss(
+        self, pending: ActionMove, after_loss: AfterLoss | ActionOutcome, failed_challenge: FailedChallenge
+    ) -> Phase:
+        if after_loss is AfterLoss.BLOCK:
+            return self.open_block_window(pending, failed_challenge)
+        if after_loss is AfterLoss.RESOLVE:
+            return self.resolve(pending, failed_challenge)
+        return self.end_action(pending, after_loss)
 
-    def resolve(self, pending: ActionMove, past: FailedChallenge) -> Phase:
+    def resolve(self, pending: ActionMove, failed_challenge: FailedChallenge) -> Phase:
         """Carry out the effect of an action; return the next phase, which may be a decision that the effect needs."""
         row = row_of(self.rules, pending)
         target = pending.target
-        robbed = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
-        if target is not None and not self.hands[target] and not robbed:
+        robs_exiled = row.effect is Effect.STEAL and self.rules.dead_target is DeadTarget.COINS
+        if target is not None and not self.hands[target] and not robs_exiled:
             return self.end_action(pending, ActionOutcome.TARGET_GONE)  # the cost stays spent
         match row.effect:
             case Effect.GAIN:
                 self.pay(self.actor, row.gain, _REASONS[row.action])
             case Effect.STEAL:
                 assert target is not None
-                taken = min(row.gain, self.coins[target])
-                self.pay(target, -taken, CoinReason.STOLEN)
-                self.pay(self.actor, taken, CoinReason.STEAL)
+                self.steal(target, row.gain)
             case Effect.HIT:
                 assert target is not None
                 return self.take_influence(target, pending, LossReason(row.action.value), ActionOutcome.DONE)
             case Effect.EXCHANGE:
                 self.drawn = hand_of(self.draw_cards(min(self.rules.draw, len(self.deck))))
-                return Exchanging((self.actor,), pending, past)
+                return Exchanging((self.actor,), pending, failed_challenge)
             case Effect.EXAMINE:
                 assert target is not None
-                hand = self.hands[target]
-                if len(hand) == 1:
-                    return self.examine_card(pending, hand[0])
-                if self.rules.examine_pick is ExaminePick.TARGET:
-                    return Revealing((target,), pending)
-                return self.examine_card(
-                    pending, hand[self.chance.number("examine", self.n + len(self.events), len(hand))]
-                )
+                return self.pick_examined(pending, target)
             case Effect.CONVERT:
-                turned = self.actor if target is None else target
-                sides = list(self.sides)
-                sides[turned] = sides[turned].other
-                self.sides = tuple(sides)
-                self.events.append(Converted(self.actor, turned, sides[turned]))
+                self.convert(self.actor if target is None else target)
             case Effect.EMBEZZLE:
-                taken, self.reserve = self.reserve, 0
-                self.pay(self.actor, taken, CoinReason.EMBEZZLE)
+                self.pay(self.actor, self.reserve, CoinReason.EMBEZZLE)
+                self.reserve = 0
         return self.end_action(pending, ActionOutcome.DONE)
+
+    def steal(self, target: int, max_coins: int) -> None:
+        stolen = min(max_coins, self.coins[target])
+        self.pay(target, -stolen, CoinReason.STOLEN)
+        self.pay(self.actor, stolen, CoinReason.STEAL)
+
+    def convert(self, seat: int) -> None:
+        """Move a seat to the other side."""
+        side = self.sides[seat].other
+        self.sides = (*self.sides[:seat], side, *self.sides[seat + 1 :])
+        self.events.append(Converted(self.actor, seat, side))
+
+    def pick_examined(self, pending: ActionMove, target: int) -> Phase:
+        """Examine the target's only card or a random one, or ask the target for one, as the rules say."""
+        hand = self.hands[target]
+        if len(hand) == 1:
+            return self.examine_card(pending, hand[0])
+        if self.rules.examine_pick is ExaminePick.TARGET:
+            return Revealing((target,), pending)
+        index = self.chance.number("examine", self.events_before + len(self.events), len(hand))
+        return self.examine_card(pending, hand[index])
 
     def examine_card(self, pending: ActionMove, role: Role) -> Phase:
         self.seen = role
@@ -508,41 +476,43 @@ class _MutableState:
         assert role is not None
         assert target is not None
         self.seen = None
-        cards = None
         if swap:
-            hand = list(self.hands[target])
-            hand.remove(role)
-            if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
-                hand += self.draw_cards(1)  # the one exception to "back first, then draw" (rules.md#examine)
-                self.reshuffle([role])
-            else:
-                self.reshuffle([role])
-                hand += self.draw_cards(1)
-            cards = hand_of(hand)
-            self.set_hand(target, cards)
-        self.events.append(CardExamined(self.actor, target, swap, role, cards))
+            self.replace_examined(target, role)
+        self.events.append(CardExamined(self.actor, target, swap, role, self.hands[target] if swap else None))
         return self.end_action(pending, ActionOutcome.DONE)
+
+    def replace_examined(self, seat: int, role: Role) -> None:
+        """Shuffle an examined card into the deck, and draw another one for its owner."""
+        hand = list(self.hands[seat])
+        hand.remove(role)
+        if self.rules.examine_replace is ExamineReplace.DRAW_FIRST:
+            hand += self.draw_cards(1)  # the one exception to "back first, then draw" (rules.md#examine)
+            self.reshuffle([role])
+        else:
+            self.reshuffle([role])
+            hand += self.draw_cards(1)
+        self.set_hand(seat, hand_of(hand))
 
     def keep(self, pending: ActionMove, roles: tuple[Role, ...]) -> Phase:
-        """Keep these of the own and the drawn cards, and shuffle the others into the deck. Raises IllegalMoveError."""
-        pool = [*self.hands[self.actor], *self.drawn]
-        if len(roles) != len(self.hands[self.actor]):
-            raise IllegalMoveError(f"keep {len(self.hands[self.actor])} cards, not {len(roles)}")
+        """Keep these of the own and the drawn cards, and shuffle the others into the deck.
+
+        Raises IllegalMoveError if their number isn't that of the own cards.
+        """
+        hand, drawn = self.hands[self.actor], self.drawn
+        if len(roles) != len(hand):
+            raise IllegalMoveError(f"keep {len(hand)} cards, not {len(roles)}")
+        returned = [*hand, *drawn]
         for role in roles:
-            pool.remove(role)
-        count = len(self.drawn)
+            returned.remove(role)
         self.set_hand(self.actor, hand_of(roles))
         self.drawn = ()
-        self.reshuffle(pool)  # always: else others learn that all own cards were kept (rules.md#exchange)
-        self.events.append(Exchanged(self.actor, count, self.hands[self.actor]))
+        self.reshuffle(returned)  # always: else others learn that all own cards were kept (rules.md#exchange)
+        self.events.append(Exchanged(self.actor, len(drawn), self.hands[self.actor]))
         return self.end_action(pending, ActionOutcome.DONE)
 
-    def record_outcome(self, pending: ActionMove, how: ActionOutcome) -> None:
-        self.events.append(_resolved(self.actor, pending.action, pending.target, how))
-
-    def end_action(self, pending: ActionMove, how: ActionOutcome) -> Phase:
+    def end_action(self, pending: ActionMove, outcome: ActionOutcome) -> Phase:
         """Record how the action ended, and give the turn to the next seat."""
-        self.record_outcome(pending, how)
+        self.events.append(_new_resolved(self.actor, pending.action, pending.target, outcome))
         return self.end_turn()
 
     def end_turn(self) -> Phase:
@@ -550,28 +520,36 @@ class _MutableState:
             return Over((), GameEnding.TURN_LIMIT, None, self.list_living())
         self.turn += 1
         self.actor = self.list_others(self.actor)[0]
-        return _turn(self.actor)
+        return _new_turn(self.actor)
 
     # -- seats that leave
 
     def remove_seats(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
         """Remove seats from the game. Return the next phase, None if the present one continues."""
-        before = phase.asked if isinstance(phase, Drafting) else self.list_living()
+        seats_in_game = phase.asked if isinstance(phase, Drafting) else self.list_living()
         for seat in seats:
-            roles = self.hands[seat]
-            self.turn_up(seat, roles)
-            self.set_hand(seat, ())
-            self.events.append(Forfeited(seat, roles))
-            self.return_coins(seat)
+            self.remove_seat(seat)
         if self.drawn and self.actor in seats:
             drawn, self.drawn = self.drawn, ()
             self.reshuffle(drawn)
-        survivors = tuple(seat for seat in before if seat not in seats)
+        survivors = tuple(seat for seat in seats_in_game if seat not in seats)
         if not survivors:
-            return Over((), GameEnding.ALL_FORFEIT, None, before)
+            return Over((), GameEnding.ALL_FORFEIT, None, seats_in_game)
         if len(survivors) == 1:
             self.seen = None
             return Over((), GameEnding.LAST_STANDING, survivors[0], survivors)
+        return self.continue_without(phase, seats)
+
+    def remove_seat(self, seat: int) -> None:
+        """Turn up the cards of a seat that leaves, and return its coins."""
+        roles = self.hands[seat]
+        self.turn_up(seat, roles)
+        self.set_hand(seat, ())
+        self.events.append(Forfeited(seat, roles))
+        self.return_coins(seat)
+
+    def continue_without(self, phase: Phase, seats: tuple[int, ...]) -> Phase | None:
+        """Cancel what the removed seats were about to do, and what was aimed at them; return as `remove_seats`."""
         match phase:
             case Turn():
                 return self.end_turn()
@@ -582,12 +560,11 @@ class _MutableState:
                 raise IllegalMoveError(f"a seat can't leave the game in {type(phase).__name__}")
         if self.actor in seats or phase.pending.target in seats:
             self.seen = None  # actions by or against a seat that left are cancelled
-            return self.end_action(
-                phase.pending, ActionOutcome.ACTOR_GONE if self.actor in seats else ActionOutcome.TARGET_GONE
-            )
+            outcome = ActionOutcome.ACTOR_GONE if self.actor in seats else ActionOutcome.TARGET_GONE
+            return self.end_action(phase.pending, outcome)
         match phase:
-            case Losing(_, pending, _, then, past):
-                return self.continue_after_loss(pending, then, past)
+            case Losing(_, pending, _, after_loss, failed_challenge):
+                return self.continue_after_loss(pending, after_loss, failed_challenge)
             case Proving(_, pending) | DecidingKeepShown(_, pending):
                 return self.resolve(pending, NO_FAILED_CHALLENGE)  # the block of a seat that left is cancelled
         return None
@@ -596,7 +573,7 @@ class _MutableState:
 
     def pay(self, seat: int, delta: int, reason: CoinReason) -> None:
         self.coins = (*self.coins[:seat], self.coins[seat] + delta, *self.coins[seat + 1 :])
-        self.events.append(_coins(seat, delta, reason))
+        self.events.append(_new_coins(seat, delta, reason))
 
     def return_coins(self, seat: int) -> None:
         """Pay a seat's coins to the treasury (rules.md#out)."""
@@ -613,13 +590,15 @@ class _MutableState:
 
     def draw_cards(self, count: int) -> tuple[Role, ...]:
         """Take cards from the end of the deck."""
-        remaining = len(self.deck) - count
-        drawn, self.deck = self.deck[remaining:], self.deck[:remaining]
+        cards_left = len(self.deck) - count
+        drawn, self.deck = self.deck[cards_left:], self.deck[:cards_left]
         return drawn
 
-    def reshuffle(self, back: Sequence[Role]) -> None:
-        # Sorted first, so that the order depends only on the cards and the label.
-        self.deck = tuple(self.chance.shuffled(sorted([*self.deck, *back]), "reshuffle", self.n + len(self.events)))
+    def reshuffle(self, returned: Sequence[Role]) -> None:
+        """Shuffle cards into the deck. Sorted first, so that the order depends only on the cards and the label."""
+        self.deck = tuple(
+            self.chance.shuffled(sorted([*self.deck, *returned]), "reshuffle", self.events_before + len(self.events))
+        )
 
     def list_living(self) -> tuple[int, ...]:
         return tuple(seat for seat, hand in enumerate(self.hands) if hand)
@@ -629,6 +608,7 @@ class _MutableState:
         return seats_clockwise(self.influence, seat)
 
     def find_end(self) -> Over | None:
+        """Return the end of the game if one seat is left, else None."""
         living = self.list_living()
         if len(living) > 1:
             return None
@@ -640,30 +620,30 @@ _Step = tuple[frozenset[type], Callable[[_MutableState, Any, Sequence[Any]], Pha
 _STEPS: dict[type[Phase], _Step] = {
     ChallengeWindow: (frozenset((Pass, Challenge)), _MutableState.close_challenge_window),
     BlockWindow: (frozenset((Pass, Block)), _MutableState.close_block_window),
-    Turn: (frozenset((ActionMove,)), lambda table, _, answers: table.declare_action(answers[0])),
-    Proving: (frozenset((Show, ShowHand, Decline)), lambda table, phase, answers: table.prove(phase, answers[0])),
+    Turn: (frozenset((ActionMove,)), lambda game, _, answers: game.declare_action(answers[0])),
+    Proving: (frozenset((Show, ShowHand, Decline)), lambda game, phase, answers: game.prove(phase, answers[0])),
     Losing: (
         frozenset((Lose,)),
-        lambda table, phase, answers: table.lose(
+        lambda game, phase, answers: game.lose(
             phase.asked[0], answers[0].role, phase.pending, phase.reason, phase.after_loss, phase.failed_challenge
         ),
     ),
-    Exchanging: (frozenset((Keep,)), lambda table, phase, answers: table.keep(phase.pending, answers[0].roles)),
+    Exchanging: (frozenset((Keep,)), lambda game, phase, answers: game.keep(phase.pending, answers[0].roles)),
     DecidingKeepShown: (
         frozenset((KeepShown,)),
-        lambda table, phase, answers: table.fail_challenge(
+        lambda game, phase, answers: game.fail_challenge(
             phase.pending, phase.claim, phase.challenger, replaced=not answers[0].shown
         ),
     ),
-    Revealing: (frozenset((Reveal,)), lambda table, phase, answers: table.examine_card(phase.pending, answers[0].role)),
+    Revealing: (frozenset((Reveal,)), lambda game, phase, answers: game.examine_card(phase.pending, answers[0].role)),
     Examining: (
         frozenset((ExamineDecision,)),
-        lambda table, phase, answers: table.return_examined(phase.pending, answers[0].swap),
+        lambda game, phase, answers: game.return_examined(phase.pending, answers[0].swap),
     ),
     ChoosingSide: (
         frozenset((Side,)),
-        lambda table, phase, answers: table.choose_side(phase.asked[0], answers[0].allegiance),
+        lambda game, phase, answers: game.choose_side(phase.asked[0], answers[0].allegiance),
     ),
-    Drafting: (frozenset((Pick,)), lambda table, _, answers: table.draft(answers)),
+    Drafting: (frozenset((Pick,)), lambda game, _, answers: game.draft(answers)),
 }
 _NO_STEP: _Step = (frozenset(), lambda _, phase, __: phase)

@@ -73,22 +73,26 @@ def _turn_moves(view: View) -> tuple[Move, ...]:
 def _moves_of_seat(
     rules: Ruleset, seat: int, coins: int, influence: tuple[int, ...], sides: tuple[Allegiance, ...]
 ) -> tuple[Move, ...]:
-    others = seats_clockwise(influence, seat)
-    foes = others if not sides else enemies(sides, seat, others)
-    return _action_moves(rules, min(coins, max(_MAX_COST, rules.forced_coup)), others, foes)
+    opponents = seats_clockwise(influence, seat)
+    foes = enemies(sides, seat, opponents) if sides else opponents
+    return _action_moves(rules, min(coins, max(_MAX_COST, rules.forced_coup)), opponents, foes)
 
 
 _MAX_COST = 10  # coins: no action costs more, so the moves are the same above this and forced_coup
 
 
 @lru_cache(maxsize=10_000)  # of 10 * 2^9 * 11 (seat, living seats, coins) at ten seats
-def _action_moves(rules: Ruleset, coins: int, others: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
-    forced = 0 < rules.forced_coup <= coins
+def _action_moves(rules: Ruleset, coins: int, opponents: tuple[int, ...], foes: tuple[int, ...]) -> tuple[Move, ...]:
+    """Return the actions that these coins pay, in the order of the rules, each for its targets in order of seats.
+
+    foes: the opponents that may be the target of an action that isn't allowed against the own side.
+    """
+    must_coup = 0 < rules.forced_coup <= coins
     moves: list[Move] = []
     for row in rules.actions:
-        if row.cost <= coins and (not forced or row.action is Action.COUP):
-            targets = sorted(others if row.own_side else foes)
-            moves += [_share(row.action, target) for target in targets] if row.targeted else [_share(row.action, None)]
+        if row.cost <= coins and (not must_coup or row.action is Action.COUP):
+            targets = sorted(opponents if row.own_side else foes) if row.targeted else [None]
+            moves += [_share(row.action, target) for target in targets]
     return tuple(moves)
 
 
@@ -98,13 +102,10 @@ def _share(action: Action, target: int | None) -> ActionMove:
     return ActionMove(action, target)
 
 
-def enemies(sides: Sequence[Allegiance], seat: int, others: tuple[int, ...]) -> tuple[int, ...]:
-    """Return those of the seats `others` that aren't on the side of `seat`, or all if none is (rules.md#own-side).
-
-    sides: of each seat.
-    """
-    foes = tuple(other for other in others if sides[other] is not sides[seat])
-    return foes or others
+def enemies(sides: Sequence[Allegiance], seat: int, opponents: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the opponents that aren't on the side of `seat`, or all if none is (rules.md#own-side). sides: by seat."""
+    foes = tuple(opponent for opponent in opponents if sides[opponent] is not sides[seat])
+    return foes or opponents
 
 
 @lru_cache(maxsize=1000)
@@ -112,9 +113,9 @@ def _block_moves(rules: Ruleset, action: Action, targeted: bool) -> tuple[Move, 
     return (PASS, *(Block(role) for role in rules.rule(action, targeted).block_roles))
 
 
-def row_of(rules: Ruleset, act: ActionMove) -> ActionRule:
+def row_of(rules: Ruleset, move: ActionMove) -> ActionRule:
     """Return the row of the rules' action table for an action. Raises KeyError if these rules lack the action."""
-    return rules.rule(act.action, act.target is not None)
+    return rules.rule(move.action, move.target is not None)
 
 
 def _proof_moves(view: View, claim: Claim) -> tuple[Move, ...]:
@@ -140,18 +141,18 @@ def _reveal_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
     return tuple(Reveal(role) for role in sorted(set(cards)))
 
 
-def _exchange_moves(view: View, pending: ActionMove, past: FailedChallenge) -> tuple[Move, ...]:
+def _exchange_moves(view: View, pending: ActionMove, failed_challenge: FailedChallenge) -> tuple[Move, ...]:
     rules = view.board.rules
     claimed = row_of(rules, pending).claim
-    if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not past.replaced and claimed in view.cards:
+    if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE and not failed_challenge.replaced and claimed in view.cards:
         return _return_moves(hand_of(view.cards + view.drawn), claimed)
     return _keep_moves(view.cards, view.drawn)
 
 
 @lru_cache(maxsize=1000)
 def _return_moves(pool: tuple[Role, ...], role: Role) -> tuple[Move, ...]:
-    place = pool.index(role)
-    return (Keep(pool[:place] + pool[place + 1 :]),)
+    index = pool.index(role)
+    return (Keep(pool[:index] + pool[index + 1 :]),)
 
 
 @lru_cache(maxsize=1000)
@@ -162,8 +163,8 @@ def _lose_moves(cards: tuple[Role, ...]) -> tuple[Move, ...]:
 @lru_cache(maxsize=10_000)
 def _keep_moves(hand: tuple[Role, ...], drawn: tuple[Role, ...]) -> tuple[Move, ...]:
     """Return all choices of cards to keep: the unchanged hand first, then the others, sorted."""
-    others = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
-    return (Keep(hand), *(Keep(cards) for cards in sorted(others)))
+    changed_hands = set(combinations(hand_of(hand + drawn), len(hand))) - {hand}
+    return (Keep(hand), *(Keep(cards) for cards in sorted(changed_hands)))
 
 
 # Phase class -> function that lists the moves.
@@ -191,15 +192,7 @@ def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
     moves = list_legal_moves(view)
     match phase:
         case Turn():
-            if moves[0] == ActionMove(Action.INCOME):
-                return moves[0]
-            # Forced to coup: the next seat clockwise that may be a target.
-            return next(
-                m
-                for t in seats_clockwise(view.board.influence, view.seat)
-                for m in moves
-                if m == ActionMove(Action.COUP, t)
-            )
+            return moves[0] if moves[0] == ActionMove(Action.INCOME) else _pick_forced_coup(view, moves)
         case Losing():
             return Lose(view.cards[pick(len(view.cards))])
         case Revealing():
@@ -210,10 +203,17 @@ def pick_default_move(view: View, pick: Callable[[int], int]) -> Move:
             return moves[0]  # pass, show if held, keep the hand, hand it back, the first side
 
 
+def _pick_forced_coup(view: View, moves: Sequence[Move]) -> Move:
+    """Return the coup of the next seat clockwise that may be a target."""
+    coups = (ActionMove(Action.COUP, seat) for seat in seats_clockwise(view.board.influence, view.seat))
+    return next(coup for coup in coups if coup in moves)
+
+
 @lru_cache(maxsize=10_000)
 def seats_clockwise(influence: tuple[int, ...], seat: int) -> tuple[int, ...]:
     """Return the other seats that are in the game, clockwise from `seat`. influence: the cards left, by seat."""
-    return tuple(s for s in (*range(seat + 1, len(influence)), *range(seat)) if influence[s])
+    seats = (*range(seat + 1, len(influence)), *range(seat))
+    return tuple(opponent for opponent in seats if influence[opponent])
 
 
 def hand_of(cards: Iterable[Role]) -> tuple[Role, ...]:

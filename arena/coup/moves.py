@@ -229,8 +229,8 @@ def describe_effect(row: ActionRule, rules: Ruleset) -> str:
         case Effect.HIT:
             return "the target loses a card"
         case Effect.EXCHANGE:
-            back = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
-            return f"draw {_quantity(rules.draw, 'card')}, return {back}"
+            returned = "the claimed one" if rules.exchange_return is ExchangeReturn.CLAIMED_ROLE else str(rules.draw)
+            return f"draw {_quantity(rules.draw, 'card')}, return {returned}"
         case Effect.EXAMINE:
             return "look at a card of the target; return it or have it replaced"
         case Effect.CONVERT:
@@ -240,16 +240,19 @@ def describe_effect(row: ActionRule, rules: Ruleset) -> str:
 
 
 def _claim_text(row: ActionRule) -> str | None:
-    return None if row.claim is None else f"no {row.claim}" if row.denies else row.claim.value
+    if row.claim is None:
+        return None
+    return f"no {row.claim}" if row.denies else row.claim.value
 
 
 def _blocker_text(row: ActionRule, rules: Ruleset) -> str | None:
     if row.blocked_by is Blockers.NOBODY:
         return None
+    roles = " or ".join(row.block_roles)
     # rules.md#own-side bans blocks of foreign aid alone: an ally may block an attack where anyone may.
-    other_side = rules.reformation and row.action is Action.FOREIGN_AID
-    who = "the other side" if other_side else "anyone" if row.blocked_by is Blockers.ANYONE else "the target"
-    return f"{who} as {' or '.join(row.block_roles)}{'; see Blocks' if other_side else ''}"
+    if rules.reformation and row.action is Action.FOREIGN_AID:
+        return f"the other side as {roles}; see Blocks"
+    return f"{'anyone' if row.blocked_by is Blockers.ANYONE else 'the target'} as {roles}"
 
 
 def _quantity(number: int, noun: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
-from arena.coup.knowledge import CertainCards
+from arena.coup.knowledge import CertainCards, CertainHand
 from arena.coup.rules import Role, Ruleset
 from arena.coup.visibility import View
 
@@ -63,31 +63,38 @@ def odds(
     face-down cards of each opponent, 0 for exiled ones; None if unknown, and then it is inferred if it is unambiguous.
     Raises ValueError (one line) for a situation that is impossible with these rules.
     """
-    others = seats - 1
     _require_possible_table(rules, seats, own, revealed)
-    lost = len(revealed) - (rules.hand - len(own))
-    if influences is None and (lost == 0 or others == 1):
-        influences = [rules.hand] * others if lost == 0 else [rules.hand - lost]
-    if influences is not None:
-        _require_possible_influences(rules, others, lost, influences)
-
-    counts = None if influences is None else tuple(influences)
-    seen = Counter((*own, *revealed))
-    unseen = rules.copies(seats) * len(rules.roles) - seen.total()
-    copies = {role: rules.copies(seats) - seen[role] for role in rules.roles}
-
-    def find_chances(cards: int) -> dict[Role, Fraction]:
-        """Return the probability of each role among this number of hidden cards."""
-        return {role: chance_of_role(unseen, number, cards) for role, number in copies.items()}
-
+    opponents, cards_lost = seats - 1, len(revealed) - (rules.hand - len(own))
+    if influences is None:
+        hand_sizes = _infer_influences(rules, opponents, cards_lost)
+    else:
+        hand_sizes = tuple(influences)
+        _require_possible_influences(rules, opponents, cards_lost, hand_sizes)
+    visible = Counter((*own, *revealed))
+    copies = {role: rules.copies(seats) - visible[role] for role in rules.roles}
     return Odds(
-        unseen=unseen,
+        unseen=sum(copies.values()),
         copies=copies,
-        by_influence={cards: find_chances(cards) for cards in range(1, rules.hand + 1)},
-        influences=counts,
-        by_opponent=None if counts is None else tuple(map(find_chances, counts)),
-        not_held=None if counts is None else {role: 1 - chance for role, chance in find_chances(sum(counts)).items()},
+        by_influence={cards: _chances_of_roles(copies, cards) for cards in range(1, rules.hand + 1)},
+        influences=hand_sizes,
+        by_opponent=None if hand_sizes is None else tuple(_chances_of_roles(copies, cards) for cards in hand_sizes),
+        not_held=None
+        if hand_sizes is None
+        else {role: 1 - chance for role, chance in _chances_of_roles(copies, sum(hand_sizes)).items()},
     )
+
+
+def _infer_influences(rules: Ruleset, opponents: int, cards_lost: int) -> tuple[int, ...] | None:
+    """Return the number of cards of each opponent after they lost some; None if it isn't known who lost them."""
+    if cards_lost == 0:
+        return (rules.hand,) * opponents
+    return (rules.hand - cards_lost,) if opponents == 1 else None
+
+
+def _chances_of_roles(copies_unseen: dict[Role, int], cards: int) -> dict[Role, Fraction]:
+    """Return the probability of each role among this number of hidden cards. copies_unseen: of all roles."""
+    unseen = sum(copies_unseen.values())
+    return {role: chance_of_role(unseen, copies, cards) for role, copies in copies_unseen.items()}
 
 
 def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float:
@@ -99,27 +106,35 @@ def chance_held(view: View, known: CertainCards, seat: int, role: Role) -> float
     board = view.board
     if seat == view.seat:
         return float(role in view.cards)
-    players = {player.seat: player for player in known.players}
-    sight = [*view.cards, *view.drawn, *view.discards, *known.deck]
-    elsewhere = 0  # hidden cards of opponents that certainly lack the role
-    for face_up in board.revealed:
-        sight += face_up
-    for other, player in players.items():
-        sight += player.has
-        if role in player.lacks:
-            elsewhere += board.influence[other] - len(player.has)
-    has, lacks = players[seat][1:] if seat in players else ((), ())
-    if role in has:
+    hand = next((player for player in known.players if player.seat == seat), CertainHand(seat, (), ()))
+    if role in hand.has:
         return 1.0
+    located = _list_located(view, known)
     copies = board.rules.copies(board.seats)
-    unseen, cards = copies * len(board.rules.roles) - len(sight), board.influence[seat] - len(has)
-    copies_left = copies - sight.count(role)
-    if cards <= 0 or copies_left <= 0 or unseen < cards or role in lacks:
+    copies_left = copies - located.count(role)
+    cards_left = copies * len(board.rules.roles) - len(located)
+    cards = board.influence[seat] - len(hand.has)  # unknown cards of the seat
+    if cards <= 0 or copies_left <= 0 or cards_left < cards or role in hand.lacks:
         return 0.0
-    if copies_left > unseen - elsewhere - cards:  # the other cards can't include all of them
+    excluded = sum(  # unknown cards of opponents that certainly lack the role
+        board.influence[player.seat] - len(player.has) for player in known.players if role in player.lacks
+    )
+    if copies_left > cards_left - excluded - cards:  # the other cards can't include all of them
         return 1.0
-    unseen -= sum(copies - sight.count(other) for other in lacks) if lacks else elsewhere
-    return 1 - comb(unseen - copies_left, cards) / comb(unseen, cards)
+    if hand.lacks:  # then only cards of the roles that the seat lacks aren't possible
+        excluded = sum(copies - located.count(lacking) for lacking in hand.lacks)
+    possible = cards_left - excluded
+    return 1 - comb(possible - copies_left, cards) / comb(possible, cards)
+
+
+def _list_located(view: View, known: CertainCards) -> list[Role]:
+    """Return all cards whose place the seat of `view` knows: those it sees, and those that are certain to it."""
+    located = [*view.cards, *view.drawn, *view.discards, *known.deck]
+    for face_up in view.board.revealed:
+        located += face_up
+    for player in known.players:
+        located += player.has
+    return located
 
 
 def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], revealed: Sequence[Role]) -> None:
@@ -137,21 +152,21 @@ def _require_possible_table(rules: Ruleset, seats: int, own: Sequence[Role], rev
         if number > rules.copies(seats):
             raise ValueError(f"{number} cards are a {role}; with {seats} players there are {rules.copies(seats)}")
     own_lost = rules.hand - len(own)
-    most = own_lost + rules.hand * (seats - 1) - 1
-    if not own_lost <= len(revealed) <= most:
-        if len(revealed) < own_lost:
-            raise ValueError("one of your own cards is face up: name it too among the revealed cards")
-        raise ValueError(f"at most {most} cards are face up while an opponent lives, not {len(revealed)}")
+    if len(revealed) < own_lost:
+        raise ValueError("one of your own cards is face up: name it too among the revealed cards")
+    max_revealed = own_lost + rules.hand * (seats - 1) - 1
+    if len(revealed) > max_revealed:
+        raise ValueError(f"at most {max_revealed} cards are face up while an opponent lives, not {len(revealed)}")
 
 
-def _require_possible_influences(rules: Ruleset, others: int, lost: int, influences: Sequence[int]) -> None:
+def _require_possible_influences(rules: Ruleset, opponents: int, lost: int, influences: Sequence[int]) -> None:
     """Raise ValueError if these opponents can't have these numbers of cards after losing `lost`."""
-    if len(influences) != others:
-        raise ValueError(f"there are {others} opponents, and {len(influences)} influences are given")
+    if len(influences) != opponents:
+        raise ValueError(f"there are {opponents} opponents, and {len(influences)} influences are given")
     for number in influences:
         if not 0 <= number <= rules.hand:
             raise ValueError(f"an opponent has 0 to {rules.hand} cards face down, not {number}")
-    cards_lost = rules.hand * others - sum(influences)
+    cards_lost = rules.hand * opponents - sum(influences)
     if cards_lost != lost:
         raise ValueError(
             f"opponents with {', '.join(map(str, influences))} cards have lost {cards_lost}, "

@@ -46,10 +46,10 @@ def derive_key(key: bytes, label: str) -> bytes:
 
 def permute(items: Sequence[T], number: int) -> list[T]:
     """Return the permutation of items with this number, modulo n!, by Fisher-Yates. Raises ValueError over 40 items."""
-    pool = list(items)
-    if len(pool) > _MAX_ITEMS:
-        raise ValueError(f"{len(pool)} items are too many for one draw; at most {_MAX_ITEMS}")
-    for i in range(len(pool) - 1, 0, -1):
+    order = list(items)
+    if len(order) > _MAX_ITEMS:
+        raise ValueError(f"{len(order)} items are too many for one draw; at most {_MAX_ITEMS}")
+    for i in range(len(order) - 1, 0, -1):
         number, j = divmod(number, i + 1)
-        pool[i], pool[j] = pool[j], pool[i]
-    return pool
+        order[i], order[j] = order[j], order[i]
+    return order

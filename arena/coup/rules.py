@@ -211,8 +211,8 @@ class Ruleset:
     _hash: int = field(init=False, repr=False, compare=False, default=0)
 
     def __post_init__(self) -> None:
-        without = Role.AMBASSADOR if self.inquisitor else Role.INQUISITOR
-        object.__setattr__(self, "roles", tuple(role for role in Role if role is not without))
+        absent_role = Role.AMBASSADOR if self.inquisitor else Role.INQUISITOR
+        object.__setattr__(self, "roles", tuple(role for role in Role if role is not absent_role))
         object.__setattr__(self, "actions", _make_action_table(self))
         object.__setattr__(self, "_rows", {(row.action, row.targeted): row for row in self.actions})
         # Legal moves are cached by ruleset, so every request hashes it.
@@ -261,7 +261,7 @@ class Ruleset:
 def _make_action_table(rules: Ruleset) -> tuple[ActionRule, ...]:
     """Return the action table of a ruleset, in the order of legal moves: the default action, income, first."""
     exchanger = Role.INQUISITOR if rules.inquisitor else Role.AMBASSADOR
-    attack = rules.attacks_blocked_by
+    attack_blockers = rules.attacks_blocked_by
     rows = [
         ActionRule(Action.INCOME, Effect.GAIN, gain=1),  # rules.md#income
         ActionRule(
@@ -275,7 +275,7 @@ def _make_action_table(rules: Ruleset) -> tuple[ActionRule, ...]:
             cost=3,
             targeted=True,
             claim=Role.ASSASSIN,
-            blocked_by=attack,
+            blocked_by=attack_blockers,
             block_roles=(Role.CONTESSA,),
         ),  # rules.md#assassinate
         ActionRule(
@@ -284,7 +284,7 @@ def _make_action_table(rules: Ruleset) -> tuple[ActionRule, ...]:
             gain=2,
             targeted=True,
             claim=Role.CAPTAIN,
-            blocked_by=attack,
+            blocked_by=attack_blockers,
             block_roles=tuple(sorted((exchanger, Role.CAPTAIN))),
         ),  # rules.md#steal, #inquisitor
         ActionRule(Action.EXCHANGE, Effect.EXCHANGE, claim=exchanger),  # rules.md#exchange, #inquisitor

@@ -121,14 +121,15 @@ def names_of_actions(rules: Ruleset, selects: Callable[[ActionRule], bool]) -> l
 
 
 def _answers(rules: Ruleset) -> str:
-    silent = names_of_actions(rules, lambda row: not row.claim and not row.block_roles)
-    free = names_of_actions(rules, lambda row: not row.claim and bool(row.block_roles))
-    claimed = names_of_actions(rules, lambda row: bool(row.claim) and not row.block_roles)
-    both = names_of_actions(rules, lambda row: bool(row.claim) and bool(row.block_roles))
-    then = "or, if no player challenges," if _never_after_a_challenge(rules) else "and then"
+    unanswered = names_of_actions(rules, lambda row: not row.claim and not row.block_roles)
+    blockable = names_of_actions(rules, lambda row: not row.claim and bool(row.block_roles))
+    challengeable = names_of_actions(rules, lambda row: bool(row.claim) and not row.block_roles)
+    both_kinds = names_of_actions(rules, lambda row: bool(row.claim) and bool(row.block_roles))
+    conjunction = "or, if no player challenges," if _never_after_a_challenge(rules) else "and then"
     return (
-        f"No player can answer {join_words(silent, 'or')}. {join_words(free).capitalize()} can be blocked, "
-        f"{join_words(claimed)} can be challenged, and {join_words(both)} can be challenged {then} blocked."
+        f"No player can answer {join_words(unanswered, 'or')}. {join_words(blockable).capitalize()} can be blocked, "
+        f"{join_words(challengeable)} can be challenged, and {join_words(both_kinds)} can be challenged {conjunction} "
+        "blocked."
     )
 
 
@@ -146,9 +147,9 @@ def _gone(rules: Ruleset) -> str:
 
 
 def _of_several(rules: Ruleset) -> str:
-    first = "the target goes first, then " if _attacks_by_anyone(rules) else ""
+    priority = "the target goes first, then " if _attacks_by_anyone(rules) else ""
     return (
-        f"All who may block are asked at once. Of several who block, {first}the first clockwise from the player in "
+        f"All who may block are asked at once. Of several who block, {priority}the first clockwise from the player in "
         "turn counts; other answers stay secret. An action can be blocked only once."
     )
 
@@ -189,9 +190,9 @@ def _embezzler_with_duke(rules: Ruleset) -> str:
 
 
 def _odd_table(rules: Ruleset) -> str:
-    drawn = rules.allegiance_start is AllegianceStart.ASSIGNED
-    two = "seat 0 and the last seat" if drawn else "the starter and the player before it"
-    return f"With an odd number of players, {two} are on the same side."
+    is_assigned = rules.allegiance_start is AllegianceStart.ASSIGNED
+    allies = "seat 0 and the last seat" if is_assigned else "the starter and the player before it"
+    return f"With an odd number of players, {allies} are on the same side."
 
 
 # ---------------------------------------------------------------- the sentences
@@ -589,13 +590,7 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
     sentences on what differs from the base game; facts: sentences for a new player; decks: [numbers of players,
     sentence]; sections: [title, sentences].
     """
-    groups: dict[tuple[int, int], list[int]] = {}
-    for count in seat_counts(rules):
-        groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
-    decks = [
-        f"{_span(counts)} players: {copies} cards of each role, and a draw after {limit} turns."
-        for (copies, limit), counts in groups.items()
-    ]
+    decks = _describe_decks(rules)
     changed = [field for field in changed_fields(rules) if no_effect_reason(rules, field.name) is None]
     return {
         "name": rules.name,
@@ -605,12 +600,23 @@ def make_rules_object(rules: Ruleset) -> dict[str, Any]:
         "actions": [asdict(row) for row in action_table(rules)],
         "differences": [field.sentence(rules) for field in changed],
         "facts": [FIELD_BY_NAME[field].sentence(rules) for field in ("shown_card", "forced_coup")],
-        "decks": [[counts, text] for counts, text in zip(groups.values(), decks, strict=True)],
+        "decks": [[counts, sentence] for counts, sentence in decks],
         "sections": [
-            [title, [*(decks if title == SET_UP else ()), *(text.text for text in texts)]]
+            [title, [*(sentence for _, sentence in decks if title == SET_UP), *(text.text for text in texts)]]
             for title, texts in rules_sections(rules)
         ],
     }
+
+
+def _describe_decks(rules: Ruleset) -> list[tuple[list[int], str]]:
+    """Return (numbers of players, sentence) of each different deck and turn limit, ascending."""
+    seats_by_setup: dict[tuple[int, int], list[int]] = {}
+    for seats in seat_counts(rules):
+        seats_by_setup.setdefault((rules.copies(seats), rules.limit(seats)), []).append(seats)
+    return [
+        (counts, f"{_span(counts)} players: {copies} cards of each role, and a draw after {limit} turns.")
+        for (copies, limit), counts in seats_by_setup.items()
+    ]
 
 
 def _describe_role(rules: Ruleset, role: Role) -> dict[str, Any]:

@@ -48,6 +48,11 @@ class FieldOption:
     word: str | None = None
     section: str = ""
 
+    def has_plain_value(self, value: object) -> bool:
+        """Return whether a plain value, as of JSON or TOML, is this option's value or its word."""
+        is_same_type = type(value) is type(to_json_value(self.value))  # True == 1, but is no number
+        return (is_same_type and value == self.value) or (self.word is not None and value == self.word)
+
 
 @dataclass(frozen=True, slots=True)
 class RulesetField:
@@ -84,22 +89,23 @@ class RulesetField:
     def read(self, value: object) -> Any:
         """Return the field's value for a plain value. Raises ValueError with the allowed values if it isn't allowed."""
         for option in self.options:
-            same = value == option.value and type(value) is type(
-                to_json_value(option.value)
-            )  # True == 1, but is no number
-            if same or (option.word is not None and value == option.word):
+            if option.has_plain_value(value):
                 return option.value
-        if self.span and type(value) is int and self.span[0] <= value <= self.span[1]:
+        if self._is_plain_value(value):
             return value
-        if not self.options and not self.span and type(value) is str and _is_name(value):
-            return value
-        if value is None and self.unset_meaning:
-            return None
         words = [option.value for option in self.options if isinstance(option.value, str)]
-        meant = get_close_matches(value, words, n=1) if isinstance(value, str) else []
-        hint = f"; did you mean {to_toml(meant[0])}?" if meant else "."
+        similar_words = get_close_matches(value, words, n=1) if isinstance(value, str) else []
+        hint = f"; did you mean {to_toml(similar_words[0])}?" if similar_words else "."
         page = f"{RULES_PAGE}#{self.section}"
         raise ValueError(f"{self.name} = {to_toml(value)} is not allowed{hint}\nAllowed: {self.allowed} ({page}).")
+
+    def _is_plain_value(self, value: object) -> bool:
+        """Return whether a value that is no option is allowed: an integer of the span, a name, or None."""
+        if value is None:
+            return bool(self.unset_meaning)
+        if self.span:
+            return type(value) is int and self.span[0] <= value <= self.span[1]
+        return not self.options and type(value) is str and _is_name(value)
 
     def effective(self, rules: Ruleset, seats: int | None = None) -> Any:
         """Return the field's value in these rules, with None replaced by the value that applies.
@@ -447,8 +453,8 @@ def replace_fields(rules: Ruleset, fields: Mapping[str, object]) -> Ruleset:
 
 def unknown_field_message(name: str, known_fields: Mapping[str, object]) -> str:
     """Return two lines about an unknown field: the problem, with the most similar known name, and the known names."""
-    meant = get_close_matches(name, known_fields, n=1)
-    hint = f"; did you mean {meant[0]}?" if meant else "."
+    similar_names = get_close_matches(name, known_fields, n=1)
+    hint = f"; did you mean {similar_names[0]}?" if similar_names else "."
     return f"unknown field {to_toml(name)}{hint}\nThe fields are {', '.join(known_fields)}."
 
 
@@ -468,9 +474,9 @@ def unplayable_reason(rules: Ruleset) -> str | None:
 
 def no_effect_reason(rules: Ruleset, name: str) -> str | None:
     """Return why this field has no effect in these rules, as in "without inquisitor = true"; None if it has one."""
-    needs = FIELD_BY_NAME[name].required_field
-    if needs and not getattr(rules, needs):
-        return f"without {needs} = true"
+    required_field = FIELD_BY_NAME[name].required_field
+    if required_field and not getattr(rules, required_field):
+        return f"without {required_field} = true"
     if name == "two_player_starter_coins" and rules.min_seats > 2:
         return f"with min_seats = {rules.min_seats}: no game has two players"
     if name == "max_seats" and rules.draft and rules.max_seats > 2:

@@ -25,13 +25,13 @@ class View(NamedTuple):
 def view_from_seat(state: State, seat: int) -> View:
     """Return the seat's view of the state."""
     board, hands, _, drawn, _, discards, seen = state
-    own = discards[seat] if discards else ()
+    own_discards = discards[seat] if discards else ()
     if seat != board.actor:
-        return _new(View, (board, seat, hands[seat], (), own, None))
-    return _new(View, (board, seat, hands[seat], drawn, own, seen))
+        return _new_tuple(View, (board, seat, hands[seat], (), own_discards, None))
+    return _new_tuple(View, (board, seat, hands[seat], drawn, own_discards, seen))
 
 
-_new = tuple.__new__  # faster than the constructor of a named tuple
+_new_tuple = tuple.__new__  # faster than the constructor of a named tuple
 
 
 def event_for_seat(event: Event, seat: int | None) -> Event:

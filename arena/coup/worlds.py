@@ -1,7 +1,7 @@
 """Count with sets of worlds: a world is one possible assignment of hands to the opponents, face-up cards included.
 
 A set of worlds is an integer with a bit for each world, so that an event changes all of them by a few operations. The
-place of a world's bit has 4 bits for each hand, its index in the list of possible hands; the first hand's are lowest.
+number of a world's bit has 4 bits for each hand, its index in the list of possible hands; the first hand's are lowest.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,11 +14,11 @@ _INDEX = [[_HANDS.index((min(a, b), max(a, b))) for b in ROLES] for a in ROLES]
 _LEFT_OVER = [tuple(role for role in ROLES if role != picked) for picked in ROLES]  # by a draft
 
 
-def make_worlds(places: Iterable[Iterable[int]]) -> int:
+def make_worlds(hands: Iterable[Iterable[int]]) -> int:
     """Return the worlds in which each hand has one of its indices."""
     worlds = 1
-    for at, allowed in enumerate(places):
-        worlds = sum(worlds << (place << 4 * at) for place in allowed)
+    for hand, indices in enumerate(hands):
+        worlds = sum(worlds << (index << 4 * hand) for index in indices)
     return worlds
 
 
@@ -30,76 +30,84 @@ def draft_worlds() -> int:
 class WorldSets:
     """Sets of worlds of a number of opponents' hands, after a draft also of one opponent's discards.
 
-    `least[at][role][n]`: hand `at` has at least n cards of a role; `most[role][n]`, `more[role][n]`: all hands together
-    have at most n, or more; `first[at]`: hand `at` has index 0. Multiplied by `spread[role]`, worlds of
-    `first[0]` become those in which hand 0 has a card of the role.
+    `with_at_least[hand][role][n]`: the hand has at least n cards of a role; `with_at_most[role][n]`,
+    `with_more_than[role][n]`: all hands together have at most n, or more; `with_index_0[hand]`: the hand has index 0.
+    Multiplied by `factors[role]`, worlds of `with_index_0[0]` become those in which hand 0 has a card of the role.
     """
 
     def __init__(self, opponents: int, draft: bool) -> None:
-        hands: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
-        all_places: list[Sequence[int]] = [range(len(choices)) for choices in hands]
-        any_places: list[Sequence[int]] = [range(16)] * len(hands)
-        self.all = make_worlds(all_places)
-        self.first = [_make_worlds_with(any_places, at, [0]) for at in range(len(hands))]
-        self.spread = [sum(1 << place for place in row) for row in _INDEX]
-        self.least = [
-            [[_make_worlds_with(all_places, at, _list_places(choices, role, n)) for n in range(5)] for role in ROLES]
-            for at, choices in enumerate(hands)
+        choices: list[Sequence[tuple[int, ...]]] = [_HANDS] * opponents + [_LEFT_OVER] * draft
+        used_indices: list[Sequence[int]] = [range(len(cards)) for cards in choices]
+        any_indices: list[Sequence[int]] = [range(16)] * len(choices)
+        self.all = make_worlds(used_indices)
+        self.with_index_0 = [_make_worlds_with(any_indices, hand, [0]) for hand in range(len(choices))]
+        self.factors = [sum(1 << index for index in row) for row in _INDEX]
+        self.with_at_least = [
+            [[_make_worlds_with(used_indices, hand, _list_indices(cards, role, n)) for n in range(5)] for role in ROLES]
+            for hand, cards in enumerate(choices)
         ]
-        self.most = [_list_worlds_with_at_most(hands, role) for role in ROLES]
-        self.more = [[self.all & ~worlds for worlds in row] for row in self.most]
+        self.with_at_most = [_list_worlds_with_at_most(choices, role) for role in ROLES]
+        self.with_more_than = [[self.all & ~worlds for worlds in row] for row in self.with_at_most]
 
-    def swapped(self, worlds: int, hand: int, up: Sequence[int], backs: Iterable[int]) -> int:
-        """Return the worlds after a hand with `up` face up put back a card of `backs` and took any card."""
-        after, step, first = 0, 4 * hand, self.first[hand]
-        before_draw = {}  # by the card that stays: the worlds before the draw, moved to index 0 of the hand
-        for stays in up or ROLES:
+    def swap_card(self, worlds: int, hand: int, face_up: Sequence[int], returned: Iterable[int]) -> int:
+        """Return the worlds after a hand with `face_up` put back a card of one of the roles `returned` and took any."""
+        shift, with_index_0 = 4 * hand, self.with_index_0[hand]
+        worlds_by_kept = {}  # by the card that stays: the worlds before the draw, moved to index 0 of the hand
+        for kept in face_up or ROLES:
             moved = 0
-            for back in backs:
-                moved |= worlds >> (_INDEX[stays][back] << step)
-            before_draw[stays] = moved & first
-        if not hand:
-            for stays, moved in before_draw.items():
-                after |= moved * self.spread[stays]
-        elif up:
-            for place in _INDEX[up[0]]:
-                after |= before_draw[up[0]] << (place << step)
-        else:
-            for place, (low, high) in enumerate(_HANDS):
-                after |= (before_draw[low] | before_draw[high]) << (place << step)
-        return after
+            for role in returned:
+                moved |= worlds >> (_INDEX[kept][role] << shift)
+            worlds_by_kept[kept] = moved & with_index_0
+        return self._draw_card(worlds_by_kept, hand, face_up)
 
-    def redrawn(self, worlds: int, hand: int) -> int:
+    def _draw_card(self, worlds_by_kept: dict[int, int], hand: int, face_up: Sequence[int]) -> int:
+        """Return the worlds after a hand took any card. worlds_by_kept: by its other card, moved to index 0."""
+        worlds, shift = 0, 4 * hand
+        if not hand:
+            for kept, moved in worlds_by_kept.items():
+                worlds |= moved * self.factors[kept]
+        elif face_up:
+            for index in _INDEX[face_up[0]]:
+                worlds |= worlds_by_kept[face_up[0]] << (index << shift)
+        else:
+            for index, (low, high) in enumerate(_HANDS):
+                worlds |= (worlds_by_kept[low] | worlds_by_kept[high]) << (index << shift)
+        return worlds
+
+    def redraw_hand(self, worlds: int, hand: int) -> int:
         """Return the worlds after a hand put back both cards and took any two; some have an impossible index."""
-        step = 4 * hand
-        for places in (8, 4, 2, 1):
-            worlds |= worlds >> (places << step)
-        worlds &= self.first[hand]
-        for places in (1, 2, 4, 8):
-            worlds |= worlds << (places << step)
+        shift = 4 * hand
+        for indices in (8, 4, 2, 1):
+            worlds |= worlds >> (indices << shift)
+        worlds &= self.with_index_0[hand]
+        for indices in (1, 2, 4, 8):
+            worlds |= worlds << (indices << shift)
         return worlds
 
 
-def _make_worlds_with(places: Sequence[Sequence[int]], at: int, allowed: Sequence[int]) -> int:
-    """Return the worlds of `places` in which hand `at` has one of the `allowed` indices."""
-    return make_worlds([*places[:at], allowed, *places[at + 1 :]])
+def _make_worlds_with(hands: Sequence[Sequence[int]], hand: int, indices: Sequence[int]) -> int:
+    """Return the worlds of `hands` in which one hand has one of these indices."""
+    return make_worlds([*hands[:hand], indices, *hands[hand + 1 :]])
 
 
-def _list_places(choices: Sequence[tuple[int, ...]], role: int, least: int) -> list[int]:
+def _list_indices(choices: Sequence[tuple[int, ...]], role: int, min_count: int) -> list[int]:
     """Return the indices of the hands that have at least this number of cards of a role."""
-    return [place for place, hand in enumerate(choices) if hand.count(role) >= least]
+    return [index for index, cards in enumerate(choices) if cards.count(role) >= min_count]
 
 
-def _list_worlds_with_at_most(hands: Sequence[Sequence[tuple[int, ...]]], role: int) -> list[int]:
-    """Return, for n from 0 to 5, the worlds in which all hands together have at most n cards of a role."""
-    exact = {0: 1}  # by the number of the role's cards in the hands so far
-    for at, choices in enumerate(hands):
+def _list_worlds_with_at_most(choices: Sequence[Sequence[tuple[int, ...]]], role: int) -> list[int]:
+    """Return, for n from 0 to 5, the worlds in which all hands together have at most n cards of a role.
+
+    choices: for each hand, its possible cards by index.
+    """
+    worlds_by_count = {0: 1}  # by the number of the role's cards in the hands so far
+    for hand, hand_choices in enumerate(choices):
         longer = dict.fromkeys(range(10), 0)
-        for count, worlds in exact.items():
-            for place, hand in enumerate(choices if worlds else ()):
-                longer[count + hand.count(role)] |= worlds << (place << 4 * at)
-        exact = longer
-    return [sum(exact[count] for count in range(n + 1)) for n in range(6)]
+        for count, worlds in worlds_by_count.items():
+            for index, cards in enumerate(hand_choices if worlds else ()):
+                longer[count + cards.count(role)] |= worlds << (index << 4 * hand)
+        worlds_by_count = longer
+    return [sum(worlds_by_count[count] for count in range(n + 1)) for n in range(6)]
 
 
 @cache
@@ -112,15 +120,16 @@ def get_world_sets(opponents: int, draft: bool = False) -> WorldSets:
 def worlds_within(sets: WorldSets, counts: tuple[int, ...]) -> int:
     """Return the worlds that have at most `counts[role]` cards of each role."""
     worlds = sets.all
-    for most, count in zip(sets.most, counts, strict=True):
-        worlds &= most[count]
+    for with_at_most, count in zip(sets.with_at_most, counts, strict=True):
+        worlds &= with_at_most[count]
     return worlds
 
 
 @cache
-def hiding_worlds(sets: WorldSets, hand: int, up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Return, for each role, the worlds in which a hand with `up` face up hides (one card or more, two)."""
-    return tuple((has[up.count(role) + 1], has[up.count(role) + 2]) for role, has in enumerate(sets.least[hand]))
+def hiding_worlds(sets: WorldSets, hand: int, face_up: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Return, for each role, the worlds in which a hand with `face_up` hides (one card or more, two)."""
+    counts = map(face_up.count, ROLES)
+    return tuple((row[count + 1], row[count + 2]) for count, row in zip(counts, sets.with_at_least[hand], strict=True))
 
 
 def find_common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[list[int], list[int]]:
@@ -131,9 +140,9 @@ def find_common_roles(hiding: Iterable[tuple[int, int]], worlds: int) -> tuple[l
     has: list[int] = []
     lacks: list[int] = []
     for role, (holding_one, holding_two) in enumerate(hiding):
-        held = worlds & holding_one
-        if held == worlds:
+        worlds_with_role = worlds & holding_one
+        if worlds_with_role == worlds:
             has += [role, role] if worlds & holding_two == worlds else [role]
-        elif not held:
+        elif not worlds_with_role:
             lacks.append(role)
     return has, lacks

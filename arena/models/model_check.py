@@ -60,7 +60,7 @@ def _call(player: ModelPlayer, budget: Budget, rules: Ruleset) -> CheckStep:
 
         seat = ModelSeat(player, client, spec)
         with suppress(_DecidedError, ArenaError):
-            play_match(spec, launch, watch=_FirstDecision(client.journal))
+            play_match(spec, launch, observer=_FirstDecision(client.journal))
         if client.stopped is not None:
             return replace(step, message=client.stopped, advice="Correct bot.toml, or ask the provider.")
         line, used = client.journal.last, client.journal.used

@@ -73,7 +73,7 @@ def _describe_phase(board: coup.Board) -> dict[str, Any]:
     """Return what is asked now, and of which seats."""
     phase = board.phase
     asked = {"kind": messages.KINDS.get(type(phase), ""), "asked": [*phase.asked]}
-    return asked | (messages.own_fields(board.actor, phase) if phase.asked else {})
+    return asked | (messages.make_kind_fields(board.actor, phase) if phase.asked else {})
 
 
 def list_shown_ms(kind: str, words: Sequence[str]) -> list[int]:

@@ -59,7 +59,7 @@ def default_move(view: View, moment: int, chance: KeyedRng) -> Move:
 def find_fault_problems(
     settings: MatchSettings, game: GameRecord, defaults: Mapping[int, str], forfeits: Counter[int]
 ) -> Iterator[str]:
-    """Yield inconsistencies of a game's faults with its moves.
+    """Yield inconsistencies of a game's faults with its moves, each as a sentence for people.
 
     defaults: move index -> default move, for each move with a fault. forfeits: of each bot in earlier games; this adds
     those of the game.
@@ -67,36 +67,45 @@ def find_fault_problems(
     lives = dict.fromkeys(game.seating, settings.lives)
     retired = {bot for bot in game.seating if forfeits[bot] >= settings.forfeits}
     movers = [game.seating[seat] for seat in game.move_seats]
-    given_up = {place for place, word in enumerate(game.moves) if word == _FORFEIT_WORD}
+    unexplained = {index for index, word in enumerate(game.moves) if word == _FORFEIT_WORD}  # forfeits without a fault
     for fault in game.faults:
+        if _costs_life(fault, movers):
+            lives[fault.bot] -= 1
         if not _is_consistent(fault, game, movers, defaults, lives, retired):
-            at = "" if fault.step is None else f" at move {fault.step}"
-            yield f"the fault {fault.code} of bot {fault.bot}{at} doesn't fit the moves and the faults before it"
-        elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in given_up:
-            given_up.remove(fault.step)
+            location = "" if fault.step is None else f" at move {fault.step}"
+            yield f"the fault {fault.code} of bot {fault.bot}{location} doesn't fit the moves and the faults before it"
+        elif FAULTS[fault.code].consequence is Consequence.FORFEIT and fault.step in unexplained:
+            unexplained.remove(fault.step)
             forfeits[fault.bot] += 1
-    for place in sorted(given_up):
-        yield f"bot {movers[place]} forfeits at move {place}, and no fault says why"
-    for place, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
+    for index in sorted(unexplained):
+        yield f"bot {movers[index]} forfeits at move {index}, and no fault says why"
+    for index, (bot, word) in enumerate(zip(movers, game.moves, strict=True)):
         if bot in retired and word != _FORFEIT_WORD:
-            yield f"bot {bot} chooses move {place}, after {settings.forfeits} forfeits in this match"
+            yield f"bot {bot} chooses move {index}, after {settings.forfeits} forfeits in this match"
             return
 
 
+def _costs_life(fault: Fault, movers: list[int]) -> bool:
+    """Return whether a fault costs a life, as one at a move of its bot can. movers: the bot of each move."""
+    is_at_own_move = fault.step is not None and fault.step < len(movers) and movers[fault.step] == fault.bot
+    return is_at_own_move and FAULTS[fault.code].consequence is Consequence.LIFE
+
+
 def _is_consistent(
-    fault: Fault, game: GameRecord, movers: list[int], defaults: Mapping[int, str], lives: dict[int, int],
+    fault: Fault, game: GameRecord, movers: list[int], defaults: Mapping[int, str], lives: Mapping[int, int],
     retired: set[int],
 ) -> bool:  # fmt: skip
-    """Return whether a fault is consistent with the moves; subtract the life that it costs from `lives`."""
-    cost, bot, place = FAULTS[fault.code].consequence, fault.bot, fault.step
-    if cost is Consequence.FREE or place is None:
-        return cost is Consequence.FREE and place is None and fault.used is None
-    if place >= len(game.moves) or movers[place] != bot:
+    """Return whether a fault is consistent with the moves. lives: of each bot after the fault."""
+    consequence, bot, index = FAULTS[fault.code].consequence, fault.bot, fault.step
+    if consequence is Consequence.FREE or index is None:
+        return consequence is Consequence.FREE and index is None and fault.used is None
+    if index >= len(game.moves) or movers[index] != bot:
         return False
-    if cost is Consequence.FORFEIT:
-        fits = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (fault.code == "retired")
-        return fits and fault.used == game.moves[place] == _FORFEIT_WORD
-    lives[bot] -= 1
+    if consequence is Consequence.FORFEIT:
+        has_cause = (lives[bot] == 0) == (fault.code == "out_of_lives") and (bot in retired) == (
+            fault.code == "retired"
+        )
+        return has_cause and fault.used == game.moves[index] == _FORFEIT_WORD
     if lives[bot] == 0:
-        return fault.used is None and game.moves[place] == _FORFEIT_WORD
-    return lives[bot] > 0 and fault.used == game.moves[place] == defaults.get(place)
+        return fault.used is None and game.moves[index] == _FORFEIT_WORD
+    return lives[bot] > 0 and fault.used == game.moves[index] == defaults.get(index)

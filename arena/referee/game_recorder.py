@@ -40,34 +40,47 @@ def list_chance_outcomes(
     before: State, answers: Sequence[MoveOrForfeit], after: State, events: Sequence[Event]
 ) -> list[str]:
     """Return the chance outcomes of one step, in notation; the arguments are those and the results of `apply_moves`."""
-    words = []
+    outcomes = []
     hands = list(before.hands)
     for event in events:
-        if type(event) not in _MOVE_CARDS:
-            continue
-        match event:
-            case Lost(seat, role):
-                hands[seat] = _without(hands[seat], (role,))
-            case Shown(seat, role, cards) if cards is not None:
-                words.append(_outcome_word("draw", _without(cards, _without(hands[seat], (role,)))))
-                hands[seat] = cards
-            case HandShown(seat, _, cards) if cards is not None:
-                words.append(_outcome_word("draw", cards))
-                hands[seat] = cards
-            case Drafted(seat, cards) if cards is not None:
-                pick = answers[seat]
-                assert isinstance(pick, Pick)
-                words.append(_outcome_word("draw", _without(cards, (pick.role,))))
-            case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
-                words.append(_outcome_word("draw", _without(cards, _without(hands[target], (role,)))))
-    if isinstance(after.board.phase, Exchanging):
-        words.append(_outcome_word("draw", after.drawn))
-    if isinstance(after.board.phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
-        words.append(_outcome_word("look", (after.seen,)))
-    return words
+        if type(event) in _MOVE_CARDS:
+            drawn = _apply_to_hands(event, hands, answers)
+            if drawn is not None:
+                outcomes.append(_outcome_word("draw", drawn))
+    phase = after.board.phase
+    if isinstance(phase, Exchanging):
+        outcomes.append(_outcome_word("draw", after.drawn))
+    elif isinstance(phase, Examining) and after.seen is not None and not isinstance(answers[0], Reveal):
+        outcomes.append(_outcome_word("look", (after.seen,)))
+    return outcomes
+
+
+def _apply_to_hands(event: Event, hands: list[_Cards], answers: Sequence[MoveOrForfeit]) -> _Cards | None:
+    """Update the hands by an event that moves cards; return the cards that its seat drew, None if it drew none.
+
+    answers: of the step, by seat in a draft. After a draft and an examination no event of the step follows.
+    """
+    match event:
+        case Lost(seat, role):
+            hands[seat] = _without(hands[seat], (role,))
+        case Shown(seat, role, cards) if cards is not None:
+            drawn = _without(cards, _without(hands[seat], (role,)))
+            hands[seat] = cards
+            return drawn
+        case HandShown(seat, _, cards) if cards is not None:
+            hands[seat] = cards
+            return cards
+        case Drafted(seat, cards) if cards is not None:
+            pick = answers[seat]
+            assert isinstance(pick, Pick)
+            return _without(cards, (pick.role,))
+        case CardExamined(_, target, _, role, cards) if cards is not None and role is not None:
+            return _without(cards, _without(hands[target], (role,)))
+    return None
 
 
 def _without(cards: _Cards, removed: _Cards) -> _Cards:
+    """Return the other cards. Raises ValueError if one isn't among them."""
     remaining = list(cards)
     for role in removed:
         remaining.remove(role)

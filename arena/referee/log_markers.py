@@ -20,35 +20,35 @@ def turn_marker(turn: int) -> str:
     return f"--- turn {turn} ---"
 
 
-def split_by_game(written: bytes) -> dict[int | None, bytes]:
+def split_by_game(stderr: bytes) -> dict[int | None, bytes]:
     """Return game -> standard error of a process, with turn markers; the key None is the time before its first game."""
-    parts: dict[int | None, bytes] = {}
-    for game, part in _split_at_markers(_GAME, written):
-        parts[game] = parts.get(game, b"") + part
-    return parts
+    output_by_game: dict[int | None, bytes] = {}
+    for game, output in _split_at_markers(_GAME, stderr):
+        output_by_game[game] = output_by_game.get(game, b"") + output
+    return output_by_game
 
 
-def lines_by_turn(written: bytes) -> list[tuple[int, list[bytes]]]:
+def lines_by_turn(stderr: bytes) -> list[tuple[int, list[bytes]]]:
     """Return (turn, its non-empty lines) of a game's standard error, in order; 0 is the time before the first turn."""
-    parts: list[tuple[int, list[bytes]]] = []
-    for turn, part in _split_at_markers(_TURN, written):
-        lines = [line for line in part.split(b"\n") if line]
-        if parts and parts[-1][0] == turn:  # the bot was asked twice in the turn
-            parts[-1][1].extend(lines)
+    turns: list[tuple[int, list[bytes]]] = []
+    for turn, output in _split_at_markers(_TURN, stderr):
+        lines = [line for line in output.split(b"\n") if line]
+        if turns and turns[-1][0] == turn:  # the bot was asked twice in the turn
+            turns[-1][1].extend(lines)
         elif lines:
-            parts.append((turn or 0, lines))
-    return parts
+            turns.append((turn or 0, lines))
+    return turns
 
 
-def list_own_lines(written: bytes) -> list[bytes]:
+def list_own_lines(stderr: bytes) -> list[bytes]:
     """Return all lines of standard error except markers and blank lines."""
-    turns = (turn for part in split_by_game(written).values() for turn in lines_by_turn(part))
+    turns = (turn for output in split_by_game(stderr).values() for turn in lines_by_turn(output))
     return [line for _, lines in turns for line in lines if line.strip()]
 
 
-def _split_at_markers(mark: re.Pattern[bytes], written: bytes) -> Iterator[tuple[int | None, bytes]]:
+def _split_at_markers(marker: re.Pattern[bytes], stderr: bytes) -> Iterator[tuple[int | None, bytes]]:
     """Yield (None, bytes before the first marker), then (number, bytes after it) of each marker."""
-    before, *marked_parts = mark.split(written)
-    yield None, before
-    for number, part in zip(marked_parts[::2], marked_parts[1::2], strict=True):
-        yield int(number), part
+    unmarked_output, *marked_output = marker.split(stderr)
+    yield None, unmarked_output
+    for number, output in zip(marked_output[::2], marked_output[1::2], strict=True):
+        yield int(number), output

@@ -57,16 +57,25 @@ Form = TypeVar("Form")  # the serialized form: text for the wire, a dict for bot
 class EventCursor(Generic[Form]):
     """A cursor that returns each event of a game to each seat once, as `form(number, event as the seat sees it)`."""
 
-    __slots__ = ("_concerning", "_form", "_knowledge", "_known", "_own", "_pending", "_private", "_public", "_taken")
+    __slots__ = (
+        "_concerning",
+        "_form",
+        "_knowledge",
+        "_known",
+        "_pending",
+        "_private",
+        "_public",
+        "_seat_forms",
+        "_taken",
+    )
 
     def __init__(self, seats: int, form: Callable[[int, Event], Form]) -> None:
         self._form = form
         self._public: list[Form] = []  # all events, as every seat sees them
         self._private: dict[int, Event] = {}  # by number, events with private parts
-        self._own: list[dict[int, Form]] = [
-            {} for _ in range(seats)
-        ]  # each seat's own form of private events, by number
-        self._taken = [0] * seats
+        # Each seat's form of private events that it hasn't received yet, by number.
+        self._seat_forms: list[dict[int, Form]] = [{} for _ in range(seats)]
+        self._taken = [0] * seats  # the number of events that each seat has received
         self._knowledge: list[Knowledge | None] = [None] * seats
         self._known = [CertainCards()] * seats
         self._concerning: Container[type[Event]] = get_args(Event)  # all kinds, until the rules are known
@@ -84,51 +93,51 @@ class EventCursor(Generic[Form]):
             if type(event) not in PRIVATE:
                 public.append(form(number, event))
                 if type(event) in self._concerning:
-                    for news in self._pending:
-                        news.append(event)
+                    for queue in self._pending:
+                        queue.append(event)
                 continue
-            copy = event_for_seat(event, None)
-            public.append(form(number, copy))
+            public_copy = event_for_seat(event, None)
+            public.append(form(number, public_copy))
             self._private[number] = event
-            for news in self._pending:
-                news.append(copy)
+            for queue in self._pending:
+                queue.append(public_copy)
             for seat in list_private_seats(event):
-                self._pending[seat][-1] = own = event_for_seat(event, seat)
-                self._own[seat][number] = form(number, own)
+                self._pending[seat][-1] = seat_copy = event_for_seat(event, seat)
+                self._seat_forms[seat][number] = form(number, seat_copy)
 
     def known(self, view: View) -> CertainCards:
         """Return the cards that a seat knows for certain. Call it once for each of the seat's requests."""
         seat = view.seat
-        mind, news = self._knowledge[seat], self._pending[seat]
-        if mind is None:
-            mind = self._knowledge[seat] = Knowledge(view)
+        knowledge, events = self._knowledge[seat], self._pending[seat]
+        if knowledge is None:
+            knowledge = self._knowledge[seat] = Knowledge(view)
             self._concerning = concerning(view.board.rules)
-        if news or view.drawn or view.seen is not None:
-            self._known[seat] = mind.known(view, news)
-            news.clear()
+        if events or view.drawn or view.seen is not None:
+            self._known[seat] = knowledge.known(view, events)
+            events.clear()
         return self._known[seat]
 
     def take(self, seat: int) -> list[Form]:
         """Return the events that the seat hasn't received, and count them as sent."""
-        first = self._taken[seat]
+        first_number = self._taken[seat]
         self._taken[seat] = len(self._public)
-        events = self._public[first:]
-        own = self._own[seat]
-        if own:
-            for number, event in own.items():
-                events[number - first] = event
-            own.clear()
+        events = self._public[first_number:]
+        seat_forms = self._seat_forms[seat]
+        if seat_forms:
+            for number, event in seat_forms.items():
+                events[number - first_number] = event
+            seat_forms.clear()
         return events
 
 
 def _make_key_reader(kind: type[Any]) -> Callable[[Any], Hashable]:
     """Return a function that returns the class of an event or phase and all fields that a message may contain."""
     names = []
-    for part in fields(kind):
-        if part.type in (ActionMove, Claim):
-            names += [f"{part.name}.{inner.name}" for inner in fields(part.type)]
-        elif part.name not in ("asked", "after_loss", "failed_challenge"):
-            names.append(part.name)
+    for field in fields(kind):
+        if field.type in (ActionMove, Claim):
+            names += [f"{field.name}.{inner_field.name}" for inner_field in fields(field.type)]
+        elif field.name not in ("asked", "after_loss", "failed_challenge"):
+            names.append(field.name)
     return attrgetter("__class__", *names)
 
 
@@ -144,14 +153,14 @@ class SerializationCache(Generic[Form]):
         self._forms: dict[Hashable, Form] = {}
         self._make = make
 
-    def get(self, value: Event | Phase, *more: int) -> Form:
-        """Return `make(value, *more)`, from the cache if it is there."""
-        key = (_KEY_READERS[type(value)](value), more)
+    def get(self, value: Event | Phase, *numbers: int) -> Form:
+        """Return `make(value, *numbers)`, from the cache if it is there."""
+        key = (_KEY_READERS[type(value)](value), numbers)
         form = self._forms.get(key)
         if form is None:
             if len(self._forms) >= 10_000:  # a few MB of texts
                 self._forms.clear()
-            form = self._forms[key] = self._make(value, *more)
+            form = self._forms[key] = self._make(value, *numbers)
         return form
 
 
@@ -223,9 +232,9 @@ def make_request(
     certain: what the seat knows for certain. events: new to the seat; they become part of the request.
     limit_ms, bank_ms: the free time for the request, and the rest of the bank.
     """
-    board, own = view.board, make_own_view(*view[1:])
+    board, you = view.board, make_own_view(*view[1:])
     if certain.players or certain.deck:
-        own["known"] = make_certain_knowledge(certain)
+        you["known"] = make_certain_knowledge(certain)
     return {
         "type": "request",
         "id": number,
@@ -233,8 +242,8 @@ def make_request(
         "game": game,
         "events": events,
         "state": make_public_state(board),
-        "you": own,
-        **own_fields(board.actor, board.phase),
+        "you": you,
+        **make_kind_fields(board.actor, board.phase),
         "legal": legal.payloads(),
         "clock": {"limit_ms": limit_ms, "bank_ms": bank_ms},
     }
@@ -292,9 +301,9 @@ def make_ending(game: int, over: Phase) -> Message:
 # Event class -> (field, values at which messages omit it) of its fields in messages.
 _FIELDS = {
     kind: [
-        (part.name, (None,) if part.default is MISSING else (None, part.default))
-        for part in fields(kind)
-        if part.name not in ("seat", "denies")
+        (field.name, (None,) if field.default is MISSING else (None, field.default))
+        for field in fields(kind)
+        if field.name not in ("seat", "denies")
     ]
     for kind in get_args(Event)
 }
@@ -302,47 +311,47 @@ _FIELDS = {
 
 def make_event(number: int, happened: Event, seat: int | None) -> Message:
     """Return the event, the game's `number`th from 0, as the seat sees it (None: a spectator)."""
-    return _own(_shared(number, event_for_seat(happened, seat)))
+    return _copy_message(_number_event(number, event_for_seat(happened, seat)))
 
 
 def make_full_event(number: int, happened: Event) -> Message:
     """Return an event with its private parts. For a seat, pass it through `event_for_seat` first."""
-    return _own(_shared(number, happened))
+    return _copy_message(_number_event(number, happened))
 
 
 def unnumbered(happened: Event) -> Message:
     """Return an event with its private parts, without its number."""
     message: Message = {"event": happened.word, "seat": happened.seat}
-    for name, absent in _FIELDS[type(happened)]:
+    for name, omitted_values in _FIELDS[type(happened)]:
         value = getattr(happened, name)
-        if value not in absent:
+        if value not in omitted_values:
             message[name] = _json_value(value)
     if getattr(happened, "denies", False):
-        claim = "claim" if "claim" in message else "role"
-        message[claim] = _claimed(message[claim], denies=True)
+        claim_field = "claim" if "claim" in message else "role"
+        message[claim_field] = _claimed(message[claim_field], denies=True)
     return message
 
 
 def _json_value(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [word._value_ for word in value]
+        return [member._value_ for member in value]
     return value._value_ if isinstance(value, StrEnum) else value
 
 
 _UNNUMBERED = SerializationCache(unnumbered)
 
 
-def _shared(number: int, happened: Event) -> Message:
+def _number_event(number: int, happened: Event) -> Message:
     return {"n": number, **_UNNUMBERED.get(happened)}
 
 
-def _own(message: Message) -> Message:
+def _copy_message(message: Message) -> Message:
     """Return a copy of a message and its lists."""
     return {name: [*value] if type(value) is list else value for name, value in message.items()}
 
 
 _WITH_LISTS = frozenset(
-    kind.word for kind in get_args(Event) if any("tuple" in str(part.type) for part in fields(kind))
+    kind.word for kind in get_args(Event) if any("tuple" in str(field.type) for field in fields(kind))
 )
 
 
@@ -352,19 +361,19 @@ class MessageCursor(EventCursor[Message]):
     __slots__ = ()
 
     def __init__(self, seats: int) -> None:
-        super().__init__(seats, _shared)
+        super().__init__(seats, _number_event)
 
     def take(self, seat: int) -> list[Message]:
         """Return the events that the seat hasn't received, as dicts that the caller may change."""
         events = super().take(seat)
-        return [_own(message) if message["event"] in _WITH_LISTS else message.copy() for message in events]
+        return [_copy_message(message) if message["event"] in _WITH_LISTS else message.copy() for message in events]
 
 
 # ---------------------------------------------------------------- the parts of a request
 
 
-def own_fields(actor: int, phase: Phase) -> Message:
-    """Return the fields that are specific to the present kind of request."""
+def make_kind_fields(actor: int, phase: Phase) -> Message:
+    """Return the fields that are specific to the present kind of request. Raises ValueError after the game."""
     match phase:  # by class only: positional patterns take four times as long as reading the fields
         case ChallengeWindow():
             return {"pending": _pending(actor, phase.pending), "claim": _claim(phase.claim)}
@@ -414,8 +423,8 @@ def make_players(
 ) -> list[Message]:
     """Return the public state of each player, in order of seats."""
     rows: list[Message] = [
-        {"coins": coins, "influence": influence, "revealed": [*_values(roles)] if roles else []}
-        for coins, influence, roles in zip(coins, influence, revealed, strict=True)
+        {"coins": player_coins, "influence": cards, "revealed": [*_values(roles)] if roles else []}
+        for player_coins, cards, roles in zip(coins, influence, revealed, strict=True)
     ]
     for row, side in zip(rows, sides, strict=False):  # empty before they are chosen
         row["allegiance"] = side._value_

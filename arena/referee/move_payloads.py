@@ -67,7 +67,7 @@ class LegalMoves:
         if not self._by_payload:
             self._by_payload = {_move_key(move): index for index, move in enumerate(self.moves)}
         try:
-            return self._by_payload.get(_frozen(move))
+            return self._by_payload.get(_make_key(move))
         except TypeError:  # a value that can't be hashed or sorted, so it isn't a legal move
             return None
 
@@ -106,10 +106,10 @@ def _move_json(move: Move) -> str:
 
 @lru_cache(maxsize=2000)
 def _move_key(move: Move) -> _Frozen:
-    return _frozen(move_payload(move))
+    return _make_key(move_payload(move))
 
 
-def _frozen(payload: Payload) -> _Frozen:
+def _make_key(payload: Payload) -> _Frozen:
     """Return a hashable key of a payload. Keys distinguish types (true is not 1) and ignore the order of lists."""
     return tuple(
         (key, type(value), tuple(sorted(value)) if isinstance(value, list) else value)

@@ -111,7 +111,7 @@ def write_record(record: Record) -> str:
 
 def _make_game_payload(game: GameRecord) -> dict[str, Any]:
     """Return a game as its line in a record stores it; the order of the fields is part of the format."""
-    said = game.statements
+    said = [{"move": move, **statement_payload(statement)} for move, statement in game.statements]
     return {
         "game": game.game,
         "seats": game.seating,
@@ -120,7 +120,7 @@ def _make_game_payload(game: GameRecord) -> dict[str, Any]:
         "moves": " ".join(game.moves),
         "by": "".join(map(str, game.move_seats)),
         "draws": " ".join(game.draws),
-        **({"said": [{"move": at, **statement_payload(statement)} for at, statement in said]} if said else {}),
+        **({"said": said} if said else {}),
         "faults": [_fault_payload(fault) for fault in game.faults],
         "winner": game.winner,
         "reason": game.reason,
@@ -151,6 +151,19 @@ def _checksum(lines: Sequence[dict[str, Any]]) -> str:
 
 def read_record(text: str) -> Record:
     """Return the record in a text of `write_record`. Raises RecordError if it is cut off, changed or not a record."""
+    lines = _parse_lines(text)
+    version = _read_version(lines[0])
+    _require_intact(lines)
+    try:
+        header = _read_header(lines[0])
+        _require_valid_header(header)
+        return Record(header, tuple(_complete_game(header, _read_game(line, version), version) for line in lines[1:-1]))
+    except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        raise RecordError(f"the record lacks something: {problem!r}") from problem
+
+
+def _parse_lines(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects of all lines, one or more. Raises RecordError for any other text."""
     if not text:
         raise RecordError("this is no record: it is empty")
     if not text.endswith("\n"):
@@ -164,13 +177,23 @@ def read_record(text: str) -> Record:
         if not isinstance(payload, dict):
             raise RecordError(f"line {number} is not a JSON object")
         lines.append(payload)
-    if "record" not in lines[0]:
+    return lines
+
+
+def _read_version(head: dict[str, Any]) -> int:
+    """Return the version in the first line of a record. Raises RecordError if this arena can't read it."""
+    if "record" not in head:
         raise RecordError("this is no record: the first line has no field named record")
-    version = lines[0]["record"]
+    version: int = head["record"]
     if version not in READABLE_VERSIONS:
         raise RecordError(
             f"the record has version {version}, this arena reads versions {' and '.join(map(str, READABLE_VERSIONS))}"
         )
+    return version
+
+
+def _require_intact(lines: Sequence[dict[str, Any]]) -> None:
+    """Raise RecordError unless the last line ends the record, and has the checksum of all others."""
     if not lines[-1].get("end"):
         raise RecordError("the record is cut off: it has no end line")
     try:
@@ -179,15 +202,9 @@ def read_record(text: str) -> Record:
         checksum = None
     if checksum is None or lines[-1].get("sha256") != checksum:
         raise RecordError("the record was changed: its checksum doesn't fit")
-    try:
-        header = _header(lines[0])
-        _require_valid_header(header)
-        return Record(header, tuple(_complete_game(header, _read_game(line, version), version) for line in lines[1:-1]))
-    except (AttributeError, KeyError, TypeError, ValueError) as problem:
-        raise RecordError(f"the record lacks something: {problem!r}") from problem
 
 
-def _header(payload: dict[str, Any]) -> MatchHeader:
+def _read_header(payload: dict[str, Any]) -> MatchHeader:
     return MatchHeader(
         match=payload["match"],
         key=bytes.fromhex(payload["key"]),
@@ -202,14 +219,15 @@ def _header(payload: dict[str, Any]) -> MatchHeader:
 def _read_game(payload: dict[str, Any], version: int) -> GameRecord:
     """Return the game of a record's line. version: of the record; older ones lack start, seats of moves and draws."""
     facts = payload if version == VERSION else {"start": {}, "by": "", "draws": "", **payload}
+    move_seats = tuple(map(int, facts["by"]))
     return GameRecord(
         game=payload["game"],
         seating=tuple(payload["seats"]),
         moves=tuple(payload["moves"].split()),
-        move_seats=tuple(map(int, facts["by"])),
-        times=_times(payload),
-        statements=read_recorded_statements(payload.get("said", ()), tuple(map(int, facts["by"]))),
-        faults=tuple(map(_fault, payload["faults"])),
+        move_seats=move_seats,
+        times=_read_times(payload),
+        statements=read_recorded_statements(payload.get("said", ()), move_seats),
+        faults=tuple(map(_read_fault, payload["faults"])),
         eliminated=tuple((seat, turn) for seat, turn in payload["eliminated"]),
         winner=payload["winner"],
         reason=payload["reason"],
@@ -223,7 +241,7 @@ def _read_game(payload: dict[str, Any], version: int) -> GameRecord:
     )
 
 
-def _times(payload: dict[str, Any]) -> tuple[int, ...]:
+def _read_times(payload: dict[str, Any]) -> tuple[int, ...]:
     """Return the times of a game, which the checksum doesn't cover. Raises ValueError for invalid ones."""
     times, moves = payload[_TIMES], len(payload["moves"].split())
     if not isinstance(times, list) or len(times) != moves or any(type(time) is not int for time in times):
@@ -237,8 +255,8 @@ def _complete_game(header: MatchHeader, game: GameRecord, version: int) -> GameR
     if version == VERSION:
         _require_valid_start(header, game)
         return game
-    again = _recompute_game(header, game)
-    return replace(game, start=again.start, move_seats=again.move_seats, draws=again.draws)
+    replayed = _recompute_game(header, game)
+    return replace(game, start=replayed.start, move_seats=replayed.move_seats, draws=replayed.draws)
 
 
 def _require_valid_header(header: MatchHeader) -> None:
@@ -253,13 +271,9 @@ def _require_valid_game(header: MatchHeader, game: GameRecord) -> None:
     """Raise ValueError for a game that no match can have, even if the checksum is valid."""
     if sorted(game.seating) != list(range(len(header.bots))):
         raise ValueError(f"the seats of game {game.game} aren't those of {len(header.bots)} bots")
-    if any(fault.bot not in game.seating for fault in game.faults):
-        raise ValueError(f"a fault of game {game.game} is of no bot of the match")
-    for fault in game.faults:
-        if not _are_counts(fault.count, fault.step or 0) or not _are_texts(*filter(None, (fault.got, fault.used))):
-            raise ValueError(f"game {game.game}: a fault has an invalid number or text")
-    seats = [game.starter, *game.survivors, *(seat for seat, _ in game.eliminated)]
-    seats += [] if game.winner is None else [game.winner]
+    _require_valid_faults(game)
+    winners = [] if game.winner is None else [game.winner]
+    seats = [game.starter, *game.survivors, *(seat for seat, _ in game.eliminated), *winners]
     if not _are_counts(*seats) or max(seats) >= len(header.bots):
         raise ValueError(f"game {game.game} names seats that don't exist")
     if not _are_counts(game.game, game.turns, game.events, *(turn for _, turn in game.eliminated)):
@@ -268,13 +282,22 @@ def _require_valid_game(header: MatchHeader, game: GameRecord) -> None:
         raise ValueError(f"game {game.game} ended by {game.reason!r}")
 
 
+def _require_valid_faults(game: GameRecord) -> None:
+    """Raise ValueError for a fault of no bot of the game, or one with an impossible number or text."""
+    if any(fault.bot not in game.seating for fault in game.faults):
+        raise ValueError(f"a fault of game {game.game} is of no bot of the match")
+    for fault in game.faults:
+        if not _are_counts(fault.count, fault.step or 0) or not _are_texts(*filter(None, (fault.got, fault.used))):
+            raise ValueError(f"game {game.game}: a fault has an invalid number or text")
+
+
 def _require_valid_start(header: MatchHeader, game: GameRecord) -> None:
     """Raise ValueError for an impossible start of a game with this number of seats."""
     start, seats = game.start, len(header.bots)
     sides = start.get("sides", ())
-    strange = {word for hand in start["hands"] for word in hand} - _ROLES | set(sides) - _SIDES
-    if strange:
-        raise ValueError(f"the start of game {game.game} has {strange}")
+    unknown_words = {word for hand in start["hands"] for word in hand} - _ROLES | set(sides) - _SIDES
+    if unknown_words:
+        raise ValueError(f"the start of game {game.game} has {unknown_words}")
     if not _are_counts(start["actor"], start["deck"], *start["coins"]) or start["actor"] >= seats:
         raise ValueError(f"the start of game {game.game} has invalid numbers")
     if len(start["hands"]) != seats or len(start["coins"]) != seats or len(sides) not in (0, seats):
@@ -290,7 +313,7 @@ def _are_texts(*values: object) -> bool:
     return {*map(type, values)} <= {str}
 
 
-def _fault(payload: dict[str, Any]) -> Fault:
+def _read_fault(payload: dict[str, Any]) -> Fault:
     fault = Fault(**payload)
     if fault.code not in FAULTS:
         raise ValueError(f"no fault is called {fault.code!r}")
@@ -317,43 +340,55 @@ def replay_game(header: MatchHeader, game: GameRecord) -> Iterator[EngineStep]:
         state = deal_game(header.settings.rules, len(game.seating), chance, game.starter)
     except ValueError as problem:
         raise RecordError(f"game {game.game}: {problem}") from None
-    place = 0
+    first_move = 0
     while state.board.phase.asked:
-        asked = state.board.phase.asked
-        words = game.moves[place : place + len(asked)]
-        if len(words) < len(asked):
-            raise RecordError(f"game {game.game}: the moves end before the game does")
-        answers = []
-        for seat, word in zip(asked, words, strict=True):
-            try:
-                answer = parse_move(word)
-            except ValueError:
-                raise RecordError(f"game {game.game}, move {place}: {word!r} is no move") from None
-            if answer != FORFEIT and answer not in list_legal_moves(view_from_seat(state, seat)):
-                raise RecordError(f"game {game.game}, move {place}: {word!r} is not legal for seat {seat}")
-            answers.append(answer)
-            place += 1
+        answers = _read_answers(game, state, first_move)
+        next_move = first_move + len(answers)
         try:
             after, events = apply_moves(state, answers, chance)
         except IllegalMoveError as problem:
-            raise RecordError(f"game {game.game}, move {place}: {problem}") from problem
+            raise RecordError(f"game {game.game}, move {next_move}: {problem}") from problem
         if game.statements:
-            events = (*_step_statements(game, state, place - len(asked), place), *events)
-        yield EngineStep(state, tuple(answers), after, events)
-        state = after
-    if place != len(game.moves):
-        raise RecordError(f"game {game.game}: {len(game.moves) - place} moves come after its end")
+            events = (*_step_statements(game, state, first_move, next_move), *events)
+        yield EngineStep(state, answers, after, events)
+        state, first_move = after, next_move
+    if first_move != len(game.moves):
+        raise RecordError(f"game {game.game}: {len(game.moves) - first_move} moves come after its end")
 
 
-def _step_statements(game: GameRecord, state: State, first: int, end: int) -> list[StatementMade]:
-    """Return the statements of the step with moves `first` to `end` - 1. Raises RecordError for an invalid one."""
-    statements = [(place, statement) for place, statement in game.statements if first <= place < end]
-    for at in range(first, end):
+def _read_answers(game: GameRecord, state: State, first_move: int) -> tuple[MoveOrForfeit, ...]:
+    """Return the recorded answers of all asked seats. first_move: the index of the first one.
+
+    Raises RecordError if one is missing, can't be read, or isn't legal for its seat.
+    """
+    asked_seats = state.board.phase.asked
+    words = game.moves[first_move : first_move + len(asked_seats)]
+    if len(words) < len(asked_seats):
+        raise RecordError(f"game {game.game}: the moves end before the game does")
+    answers = []
+    for index, (seat, word) in enumerate(zip(asked_seats, words, strict=True), start=first_move):
         try:
-            require_sayable([statement for place, statement in statements if place == at], state.board)
+            answer = parse_move(word)
+        except ValueError:
+            raise RecordError(f"game {game.game}, move {index}: {word!r} is no move") from None
+        if answer != FORFEIT and answer not in list_legal_moves(view_from_seat(state, seat)):
+            raise RecordError(f"game {game.game}, move {index}: {word!r} is not legal for seat {seat}")
+        answers.append(answer)
+    return tuple(answers)
+
+
+def _step_statements(game: GameRecord, state: State, first_move: int, next_move: int) -> list[StatementMade]:
+    """Return the statements of the step with the moves from `first_move` to before `next_move`.
+
+    Raises RecordError for an invalid one.
+    """
+    statements = [(move, statement) for move, statement in game.statements if first_move <= move < next_move]
+    for index in range(first_move, next_move):
+        try:
+            require_sayable([statement for move, statement in statements if move == index], state.board)
         except SayError as problem:
-            raise RecordError(f"game {game.game}, move {at}: an invalid statement: {problem}") from problem
-    return list_statements(statements, first)
+            raise RecordError(f"game {game.game}, move {index}: an invalid statement: {problem}") from problem
+    return list_statements(statements, first_move)
 
 
 # Field that a replay recomputes -> its name in messages.
@@ -382,35 +417,39 @@ def verify_record(record: Record) -> None:
     Also check handles, the order of games and their starters, which follow from the key and the results. Raises
     RecordError at the first difference.
     """
-    header, forfeits, winner = record.header, Counter[int](), None
+    header, forfeits, last_winner = record.header, Counter[int](), None
     if header.handles != handles_of(header.key, header.bots, header.settings):
         raise RecordError("the handles are not those that the match's key draws")
     for number, game in enumerate(record.games):
         if game.game != number:
             raise RecordError(f"game {game.game} is in the place of game {number}")
-        if game.starter != first_seat(game.seating, winner):
+        if game.starter != first_seat(game.seating, last_winner):
             raise RecordError(f"game {game.game}: seat {game.starter} is not the last winner's")
-        winner = None if game.winner is None else game.seating[game.winner]
-        again = _recompute_game(header, game)
-        for field_name, name in _VERIFIED.items():
-            was, now = getattr(game, field_name), getattr(again, field_name)
-            if was != now:
-                raise RecordError(f"game {game.game}: the {name} differ: the record has {was}, the engine {now}")
-        for misfit in find_fault_problems(header.settings, game, _check_default_moves(header, game), forfeits):
-            raise RecordError(f"game {game.game}: {misfit}")
+        last_winner = None if game.winner is None else game.seating[game.winner]
+        _require_same_facts(game, _recompute_game(header, game))
+        for problem in find_fault_problems(header.settings, game, _list_default_moves(header, game), forfeits):
+            raise RecordError(f"game {game.game}: {problem}")
 
 
-def _check_default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
+def _require_same_facts(game: GameRecord, replayed_game: GameRecord) -> None:
+    """Raise RecordError, with the first difference, unless a replay gave the recorded facts."""
+    for field_name, name in _VERIFIED.items():
+        recorded, replayed = getattr(game, field_name), getattr(replayed_game, field_name)
+        if recorded != replayed:
+            raise RecordError(f"game {game.game}: the {name} differ: the record has {recorded}, the engine {replayed}")
+
+
+def _list_default_moves(header: MatchHeader, game: GameRecord) -> dict[int, str]:
     """Return move index -> default move in notation, for each move at which a fault is recorded."""
-    places = {fault.step for fault in game.faults}
-    if not places - {None}:
+    fault_moves = {fault.step for fault in game.faults}
+    if not fault_moves - {None}:
         return {}
     chance = KeyedRng(header.key, game.game)
-    asked = ((step.before, seat) for step in replay_game(header, game) for seat in step.before.board.phase.asked)
+    decisions = ((step.before, seat) for step in replay_game(header, game) for seat in step.before.board.phase.asked)
     return {
-        place: format_move(default_move(view_from_seat(state, seat), state.events, chance))
-        for place, (state, seat) in enumerate(asked)
-        if place in places
+        index: format_move(default_move(view_from_seat(state, seat), state.events, chance))
+        for index, (state, seat) in enumerate(decisions)
+        if index in fault_moves
     }
 
 

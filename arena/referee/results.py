@@ -46,7 +46,7 @@ class GameResult:
 
     def faults_of(self, seat: int) -> int:
         """Return the number of faults that a seat committed, without CONSEQUENTIAL_FAULTS."""
-        return count_committed((code, count) for at, code, count in self.faults if at == seat)
+        return count_committed((code, count) for fault_seat, code, count in self.faults if fault_seat == seat)
 
     def to_line(self) -> str:
         """Return the game's line of results.jsonl, with a newline."""

@@ -7,9 +7,9 @@ faulty lines that errors quote are cut as in the record, and errors about stray 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from arena.coup import FORFEIT, Forfeit, Over, State, format_move, list_legal_moves, parse_move, view_from_seat
+from arena.coup import FORFEIT, Forfeit, State, format_move, list_legal_moves, parse_move, view_from_seat
 from arena.referee import wire
-from arena.referee.budget import PlayerBudget, bank_ms, new_player_budget
+from arena.referee.budget import bank_ms, new_player_budget
 from arena.referee.faults import FAULTS, Consequence, Fault
 from arena.referee.game_record import GameRecord
 from arena.referee.match_spec import MatchSpec, hello
@@ -41,7 +41,10 @@ def sent_lines(record: Record, bot: int) -> Iterator[SentLine]:
 
 
 class _Reader:
-    """The state of a bot in its match: whether its process lives and its bank is drained; the number of requests."""
+    """The state of a bot in its match: whether its process lives and its bank is drained; the number of requests.
+
+    `budget` and `feed`: the bot's budget and the events in the present game.
+    """
 
     def __init__(self, record: Record, bot: int) -> None:
         header = record.header
@@ -57,17 +60,12 @@ class _Reader:
 
         A bot whose process had ended gets no line, but the rest of the game is replayed for the next ones.
         """
-        faults = [fault for fault in game.faults if fault.bot == self.bot]
-        faults_by_place: dict[int, list[Fault]] = {}
-        for fault in faults:
-            faults_by_place.setdefault(-1 if fault.step is None else fault.step, []).append(fault)
         if not self.alive and self.forfeits < self.header.settings.forfeits:
-            self.alive, self.number = True, 0
-            yield SentLine(game.game, hello(self.spec, self.bot))
-            self.alive = all(fault.code != "start_failed" for fault in faults)
+            yield self._start_process(game)
         seat = game.seating.index(self.bot)
-        budget = new_player_budget(self.header.settings.lives, self.timing, self.drained)
-        feed, moves = wire.LineCursor(len(game.seating)), 0
+        self.budget = new_player_budget(self.header.settings.lives, self.timing, self.drained)
+        self.feed = wire.LineCursor(len(game.seating))
+        move_count = 0  # of the steps so far
         turn = step_of_turn = -1
         for step in replay_game(self.header, game):
             board = step.before.board
@@ -75,23 +73,19 @@ class _Reader:
                 yield SentLine(game.game, self._encode_start(step.before, game))
             step_of_turn = step_of_turn + 1 if board.turn == turn else 0
             turn = board.turn
-            asked = board.phase.asked
-            if seat in asked:
-                place = moves + asked.index(seat)
-                faults = faults_by_place.get(place, [])
-                if self.alive:
-                    self.number += 1
-                    line, legal = self._encode_request(step.before, game, feed, budget)
-                    choice = None if faults else legal.words.index(game.moves[place])
-                    yield SentLine(game.game, line, choice, step_of_turn)
-                budget, error = self._note_answer(budget, game.moves[place], game.times[place] / 1e6, faults)
-                if error is not None:
-                    yield SentLine(game.game, error)
-            moves += len(asked)
-            feed.add(step.events)
-        board = step.after.board
-        if self.alive and isinstance(board.phase, Over):
-            yield SentLine(game.game, wire.encode_game_over(game.game, board, feed.take(seat)))
+            if seat in board.phase.asked:
+                move_index = move_count + board.phase.asked.index(seat)
+                yield from self._read_request(step.before, game, move_index, step_of_turn)
+            move_count += len(board.phase.asked)
+            self.feed.add(step.events)
+        if self.alive:
+            yield SentLine(game.game, wire.encode_game_over(game.game, step.after.board, self.feed.take(seat)))
+
+    def _start_process(self, game: GameRecord) -> SentLine:
+        """Start the bot's process before a game, as far as that succeeded in the match; return the hello line."""
+        self.number = 0
+        self.alive = not any(fault.bot == self.bot and fault.code == "start_failed" for fault in game.faults)
+        return SentLine(game.game, hello(self.spec, self.bot))
 
     def _encode_start(self, state: State, game: GameRecord) -> bytes:
         """Return the line with the start of a game."""
@@ -99,35 +93,48 @@ class _Reader:
         view = view_from_seat(state, game.seating.index(self.bot))
         return wire.encode_game_start(view, game.game, self.spec.game_seed(self.bot, game.game), handles)
 
-    def _encode_request(
-        self, state: State, game: GameRecord, feed: wire.LineCursor, budget: PlayerBudget
-    ) -> tuple[bytes, LegalMoves]:
+    def _read_request(self, state: State, game: GameRecord, move_index: int, step_of_turn: int) -> Iterator[SentLine]:
+        """Yield the request that led to a move, and the error line after a fault of it, if the process lived."""
+        faults = [fault for fault in game.faults if fault.bot == self.bot and fault.step == move_index]
+        if self.alive:
+            self.number += 1
+            line, legal = self._encode_request(state, game)
+            choice = None if faults else legal.words.index(game.moves[move_index])
+            yield SentLine(game.game, line, choice, step_of_turn)
+        error = self._apply_answer(game.moves[move_index], game.times[move_index] / 1e6, faults)
+        if error is not None:
+            yield SentLine(game.game, error)
+
+    def _encode_request(self, state: State, game: GameRecord) -> tuple[bytes, LegalMoves]:
         """Return the line of a request, with the events since the last line, and its legal moves."""
         view = view_from_seat(state, game.seating.index(self.bot))
         legal = make_legal_moves(list_legal_moves(view))
-        certain, events = feed.known(view), feed.take(view.seat)
-        limit_ms, bank = self.timing.limit_ms, bank_ms(budget.bank_s)
+        certain, events = self.feed.known(view), self.feed.take(view.seat)
+        limit_ms, bank = self.timing.limit_ms, bank_ms(self.budget.bank_s)
         request = wire.PhaseRequests(state.board, game.game)
         return request.line(view, certain, self.number, events, legal, limit_ms, bank), legal
 
-    def _note_answer(
-        self, budget: PlayerBudget, word: str, own_s: float, faults: Sequence[Fault]
-    ) -> tuple[PlayerBudget, bytes | None]:
-        """Return the bot's budget after an answer, and the error line that was sent to it, if any."""
+    def _apply_answer(self, word: str, own_s: float, faults: Sequence[Fault]) -> bytes | None:
+        """Update the bot's budget and process by an answer; return the error line that the bot was sent, if any.
+
+        word: the move that was played. faults: those of this answer.
+        """
         if self.timing.timed:
-            budget = budget.charge(own_s, self.timing.limit_ms / 1000)
+            self.budget = self.budget.charge(own_s, self.timing.limit_ms / 1000)
         for fault in faults:
             if fault.code == "timeout":
-                self.drained, budget = True, budget._replace(bank_s=0.0)
+                self.drained, self.budget = True, self.budget._replace(bank_s=0.0)
             if FAULTS[fault.code].consequence is Consequence.LIFE:
-                budget = budget._replace(lives=budget.lives - 1)
+                self.budget = self.budget._replace(lives=self.budget.lives - 1)
         if word == format_move(FORFEIT):
             self.alive, self.forfeits = False, self.forfeits + 1
-            return budget, None
-        default = next((fault for fault in faults if fault.used is not None), None)
-        if default is None or not self.alive:
-            return budget, None
-        used = parse_move(default.used or "")
+            return None
+        fault_with_default = next((fault for fault in faults if fault.used is not None), None)
+        return None if fault_with_default is None or not self.alive else self._encode_error(fault_with_default)
+
+    def _encode_error(self, fault: Fault) -> bytes:
+        """Return the error line about a fault for which a default move was played."""
+        used = parse_move(fault.used or "")
         assert not isinstance(used, Forfeit), "a default move isn't a forfeit"
-        got = None if default.got is None else default.got.encode()
-        return budget, wire.error_line(self.number, default.code, default.detail, got, used, budget.lives)
+        got = None if fault.got is None else fault.got.encode()
+        return wire.encode_error(self.number, fault.code, fault.detail, got, used, self.budget.lives)

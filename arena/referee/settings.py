@@ -61,9 +61,9 @@ class MatchSettings:
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as a JSON object, without `talk` if that is off, so that old records keep their bytes."""
-        silent = self.rules.talk is Talk.OFF
+        has_talk = self.rules.talk is not Talk.OFF
         return {
-            "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or not silent},
+            "rules": {name: value for name, value in to_dict(self.rules).items() if name != "talk" or has_talk},
             "timing": asdict(self.timing),
             "limits": asdict(self.limits),
             "lives": self.lives,
@@ -81,12 +81,12 @@ class MatchSettings:
         return cls(**values)
 
 
-def _values(of: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
+def _values(kind: type[MatchSettings] | type[Timing] | type[Limits], payload: dict[str, Any]) -> dict[str, Any]:
     """Return a copy of the payload. Raises ValueError unless it has exactly the class's fields."""
-    names = of.__dataclass_fields__.keys()
+    names = kind.__dataclass_fields__.keys()
     if payload.keys() != names:
-        part = "terms" if of is MatchSettings else of.__name__.lower()
-        raise ValueError(f"the fields of {part} are {', '.join(names)}")
+        field_name = "terms" if kind is MatchSettings else kind.__name__.lower()
+        raise ValueError(f"the fields of {field_name} are {', '.join(names)}")
     return dict(payload)
 
 

@@ -51,15 +51,15 @@ def _read_statement(statement: Any, seat: int) -> StatementMade:
     says = statement.get("says") if isinstance(statement, dict) else None
     if not isinstance(says, str) or says not in _STATEMENT_FIELDS:
         raise SayError(f"a statement must be an object whose says is one of {', '.join(_STATEMENT_FIELDS)}")
-    parts = _STATEMENT_FIELDS[says]
-    if statement.keys() != {"says", *parts}:
-        raise SayError(f"a statement with says {says} needs {' and '.join(parts)}, and allows no other field")
+    fields = _STATEMENT_FIELDS[says]
+    if statement.keys() != {"says", *fields}:
+        raise SayError(f"a statement with says {says} needs {' and '.join(fields)}, and allows no other field")
     role, target, text = statement.get("role"), statement.get("target"), statement.get("text")
-    if "role" in parts and not (isinstance(role, str) and role in _ROLES):
+    if "role" in fields and not (isinstance(role, str) and role in _ROLES):
         raise SayError(_WRONG_ROLE)
-    if "target" in parts and type(target) is not int:
+    if "target" in fields and type(target) is not int:
         raise SayError(_WRONG_TARGET)
-    if "text" in parts and not isinstance(text, str):
+    if "text" in fields and not isinstance(text, str):
         raise SayError("a statement's text must be a string")
     return StatementMade(seat, StatementKind(says), None if role is None else Role(role), target, text)
 
@@ -69,13 +69,12 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
     texts = [statement.text for statement in statements if statement.text is not None]
     if len(statements) > SAY_LIMIT or len(texts) > 1:
         raise SayError(f"say may have at most {SAY_LIMIT} statements, one of them a text")
-    if statements and (board.rules.talk is Talk.OFF or (texts and board.rules.talk is not Talk.TEXT)):
-        raise SayError("these rules allow no text" if texts else "these rules allow no talk")
+    if texts and board.rules.talk is not Talk.TEXT:
+        raise SayError("these rules allow no text")
+    if statements and board.rules.talk is Talk.OFF:
+        raise SayError("these rules allow no talk")
     for text in texts:
-        if not 1 <= len(text) <= TEXT_LIMIT:
-            raise SayError(f"a statement's text must have 1 to {TEXT_LIMIT} characters, not {len(text)}")
-        if any(map(_is_control, text)):
-            raise SayError("a statement's text may contain no control characters and no direction marks")
+        _require_valid_text(text)
     for statement in statements:
         if statement.role is not None and statement.role not in board.rules.roles:
             raise SayError(_WRONG_ROLE)
@@ -83,16 +82,26 @@ def require_sayable(statements: Sequence[StatementMade], board: Board) -> None:
             raise SayError(_WRONG_TARGET)
 
 
+def _require_valid_text(text: str) -> None:
+    """Raise SayError unless a text has an allowed length and can be shown on one line."""
+    if not 1 <= len(text) <= TEXT_LIMIT:
+        raise SayError(f"a statement's text must have 1 to {TEXT_LIMIT} characters, not {len(text)}")
+    if any(map(_is_control, text)):
+        raise SayError("a statement's text may contain no control characters and no direction marks")
+
+
 def statement_payload(statement: StatementMade) -> dict[str, Any]:
     """Return a statement as a JSON object: an element of a reply's `say`."""
     return {"says": statement.says.value} | {
-        part: to_json_value(getattr(statement, part)) for part in _STATEMENT_FIELDS[statement.says]
+        name: to_json_value(getattr(statement, name)) for name in _STATEMENT_FIELDS[statement.says]
     }
 
 
-def list_statements(said: Sequence[Placed], first: int) -> list[StatementMade]:
-    """Return the statements that came with the moves from index `first` on, in the order in which they are sent."""
-    return sorted((statement for place, statement in said if place >= first), key=lambda statement: statement.seat)
+def list_statements(statements: Sequence[Placed], first_move: int) -> list[StatementMade]:
+    """Return the statements that came with the moves from this index on, in the order in which they are sent."""
+    return sorted(
+        (statement for move, statement in statements if move >= first_move), key=lambda statement: statement.seat
+    )
 
 
 def clean_text(text: str) -> str:
@@ -100,21 +109,23 @@ def clean_text(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if not _is_control(letter))[:TEXT_LIMIT]
 
 
-def read_recorded_statements(said: Sequence[Mapping[str, Any]], by: Sequence[int]) -> tuple[Placed, ...]:
-    """Return a recorded game's statements; `by` has each move's seat.
+def read_recorded_statements(said: Sequence[Mapping[str, Any]], move_seats: Sequence[int]) -> tuple[Placed, ...]:
+    """Return a recorded game's statements from its field `said`. move_seats: the seat of each move.
 
     Raises ValueError, KeyError or TypeError if one is malformed.
     """
     if not isinstance(said, list | tuple):
         raise ValueError("said must be a list")
-    placed: list[Placed] = []
+    statements: list[Placed] = []
+    min_move = 0
     for entry in said:
-        place = entry["move"]
-        if type(place) is not int or not (placed[-1][0] if placed else 0) <= place < len(by):
+        move = entry["move"]
+        if type(move) is not int or not min_move <= move < len(move_seats):
             raise ValueError("said isn't in the order of the moves")
-        statement = {name: part for name, part in entry.items() if name != "move"}
-        placed.append((place, _read_statement(statement, by[place])))
-    return tuple(placed)
+        statement = {name: value for name, value in entry.items() if name != "move"}
+        statements.append((move, _read_statement(statement, move_seats[move])))
+        min_move = move
+    return tuple(statements)
 
 
 def _is_control(letter: str) -> bool:

@@ -45,12 +45,12 @@ def encode_game_over(game: int, board: Board, events: Sequence[str]) -> bytes:
 class PhaseRequests:
     """The requests of one phase; parts that are the same for all asked seats are encoded once."""
 
-    __slots__ = ("_after", "_before", "_head")
+    __slots__ = ("_head", "_middle", "_tail")
 
     def __init__(self, board: Board, game: int) -> None:
         self._head = f',"kind":"{messages.KINDS[type(board.phase)]}","game":{game},"events":['
-        self._before = f'],"state":{_state(board)},"you":'
-        self._after = f'{_OWN_FIELDS.get(board.phase, board.actor)},"legal":'
+        self._middle = f'],"state":{_state(board)},"you":'
+        self._tail = f'{_KIND_FIELDS.get(board.phase, board.actor)},"legal":'
 
     def line(
         self,
@@ -68,13 +68,13 @@ class PhaseRequests:
         if certain.players or certain.deck:
             you = f'{you[:-1]},"known":{_known(certain)}}}'
         return (
-            f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._before}{you}'
-            f'{self._after}{legal.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
+            f'{{"type":"request","id":{number}{self._head}{",".join(events)}{self._middle}{you}'
+            f'{self._tail}{legal.json},"clock":{{"limit_ms":{limit_ms},"bank_ms":{bank_ms}}}}}\n'
         ).encode()
 
 
-def _own_fields(phase: Phase, actor: int) -> str:
-    text = _encode_json(messages.own_fields(actor, phase))[1:-1]
+def _kind_fields(phase: Phase, actor: int) -> str:
+    text = _encode_json(messages.make_kind_fields(actor, phase))[1:-1]
     return f",{text}" if text else ""
 
 
@@ -86,7 +86,7 @@ def _ending(phase: Phase, game: int) -> str:
     return _encode_json(messages.make_ending(game, phase))[:-1]
 
 
-_OWN_FIELDS = SerializationCache(_own_fields)
+_KIND_FIELDS = SerializationCache(_kind_fields)
 _EVENTS, _ENDINGS = SerializationCache(_unnumbered), SerializationCache(_ending)
 
 
@@ -146,7 +146,7 @@ class LineCursor(messages.EventCursor[str]):
         return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def error_line(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
+def encode_error(number: int, code: str, detail: str | None, got: bytes | None, used: Move | None, lives: int) -> bytes:
     """Return the error line for the faulty reply to request `number`, with the fault's code and detail.
 
     got: the faulty line, None if none came. used: the move that was played instead. lives: those that are left.

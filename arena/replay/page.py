@@ -39,10 +39,10 @@ def html_page(title: str, body: str, styles: Sequence[str], scripts: Sequence[st
     `style_sheets`. `scripts`: texts from `inline_module`; they run once the page is parsed. `connects`: scripts may
     connect to the page's own server.
     """
-    connected = "connect-src 'self'; " if connects else ""
+    connect_rule = "connect-src 'self'; " if connects else ""
     policy = (
         f"default-src 'none'; script-src {_source_list(scripts)}; style-src {_source_list(styles)}; "
-        f"{connected}img-src data:; base-uri 'none'; form-action 'none'"
+        f"{connect_rule}img-src data:; base-uri 'none'; form-action 'none'"
     )
     return "".join(
         (
@@ -82,22 +82,34 @@ def json_element(name: str, value: Any) -> str:
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
-def _order_modules(name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield (name, text) of all modules that a module imports, then of the module itself."""
-    if name in above:
-        raise ValueError(f"modules import each other in a circle: {' -> '.join((*above, name))}")
-    vendored = (_STATIC / f"{name}.min.js").exists()
-    source = _OMITTED.sub("", (_STATIC / f"{name}{'.min' if vendored else ''}.js").read_text("utf-8"))
-    if vendored:
-        pairs = (pair.split(" as ") for pair in _EXPORT_LIST.findall(source)[0].split(","))
-        exported = ", ".join(f"{public}: {inside}" for inside, public in pairs)
-        inner = f"/* {(_STATIC / f'{name}.LICENSE').read_text('utf-8')} */\n{_EXPORT_LIST.sub('', source)}"
-    else:
-        for _, needed in _IMPORT.findall(source):
-            yield from _order_modules(needed, (*above, name))
-        exported = ", ".join(_EXPORT.findall(source))
-        inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
-    yield name, f"modules.{name} = (() => {{\n{inner}\nreturn {{ {exported} }};\n}})();"
+def _order_modules(name: str, importers: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of all modules that a module imports, then of the module itself.
+
+    importers: those that led to the module, outermost first. Raises ValueError if modules import each other.
+    """
+    if name in importers:
+        raise ValueError(f"modules import each other in a circle: {' -> '.join((*importers, name))}")
+    if (_STATIC / f"{name}.min.js").exists():
+        yield name, _wrap_vendored_module(name)
+        return
+    source = _OMITTED.sub("", (_STATIC / f"{name}.js").read_text("utf-8"))
+    for _, imported in _IMPORT.findall(source):
+        yield from _order_modules(imported, (*importers, name))
+    body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", source))
+    yield name, _wrap_module(name, body, ", ".join(_EXPORT.findall(source)))
+
+
+def _wrap_vendored_module(name: str) -> str:
+    """Return a vendored module, with its licence, as a function that returns its exports."""
+    source = _OMITTED.sub("", (_STATIC / f"{name}.min.js").read_text("utf-8"))
+    pairs = (pair.split(" as ") for pair in _EXPORT_LIST.findall(source)[0].split(","))
+    exports = ", ".join(f"{public_name}: {local_name}" for local_name, public_name in pairs)
+    licence = (_STATIC / f"{name}.LICENSE").read_text("utf-8")
+    return _wrap_module(name, f"/* {licence} */\n{_EXPORT_LIST.sub('', source)}", exports)
+
+
+def _wrap_module(name: str, body: str, exports: str) -> str:
+    return f"modules.{name} = (() => {{\n{body}\nreturn {{ {exports} }};\n}})();"
 
 
 def _source_list(texts: Sequence[str]) -> str:
@@ -114,34 +126,39 @@ def pack_matches(matches: Sequence[Mapping[str, Any]], log_bytes: int = LOG_BYTE
 
     log_bytes: of standard error for each game on average.
     """
-    places: dict[str, int] = {}  # index of each event, as JSON without its number in the game
-    packed = [{**match, "games": _pack_games(match["games"], places, log_bytes)} for match in matches]
-    return {"events": [json.loads(text) for text in places], "matches": packed}
+    event_indices: dict[str, int] = {}  # by the event as JSON without its number in the game
+    packed_matches = [{**match, "games": _pack_games(match["games"], event_indices, log_bytes)} for match in matches]
+    return {"events": [json.loads(text) for text in event_indices], "matches": packed_matches}
 
 
-def _pack_games(games: Sequence[Mapping[str, Any]], places: dict[str, int], log_bytes: int) -> list[dict[str, Any]]:
-    """Return the games of a match in short form; events that `places` lacks are added to it."""
+def _pack_games(
+    games: Sequence[Mapping[str, Any]], event_indices: dict[str, int], log_bytes: int
+) -> list[dict[str, Any]]:
+    """Return the games of a match in short form; events that `event_indices` lacks are added to it."""
     max_chars = _max_log_characters(games, log_bytes)
-    packed = []
+    packed_games = []
     for game in games:
-        steps = [_pack_step(step, places) for step in game["steps"]]
+        steps = [_pack_step(step, event_indices) for step in game["steps"]]
         stderr = [{**entry, "text": _shorten(entry["text"], max_chars)} for entry in game["stderr"]]
-        packed.append({**game, "steps": steps, "stderr": stderr})
-    return packed
+        packed_games.append({**game, "steps": steps, "stderr": stderr})
+    return packed_games
 
 
-def _pack_step(step: Mapping[str, Any], places: dict[str, int]) -> list[Any]:
+def _pack_step(step: Mapping[str, Any], event_indices: dict[str, int]) -> list[Any]:
     """Return [turn, kind, answers, indices of events] of a step and, if it has any, its other fields."""
     indices = []
     for event in step["events"]:
         text = json.dumps({name: value for name, value in event.items() if name != "n"})
-        indices.append(places.setdefault(text, len(places)))
-    others = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
-    return [step["turn"], step["kind"], step["answers"], indices, *([others] if others else [])]
+        indices.append(event_indices.setdefault(text, len(event_indices)))
+    other_fields = {name: value for name, value in step.items() if name not in ("turn", "kind", "answers", "events")}
+    return [step["turn"], step["kind"], step["answers"], indices, *([other_fields] if other_fields else [])]
 
 
 def _max_log_characters(games: Sequence[Mapping[str, Any]], log_bytes: int) -> int:
-    """Return the maximum length of each text of standard error, so that a match stays within `log_bytes` per game."""
+    """Return the maximum length of each text of standard error, so that a match stays within `log_bytes` per game.
+
+    Texts of up to 100 characters aren't shortened, however many they are.
+    """
     texts = [entry["text"] for game in games for entry in game["stderr"]]
     limit = max(map(len, texts), default=0)
     while limit > 100 and sum(len(json.dumps(_shorten(text, limit))) for text in texts) > log_bytes * len(games):
@@ -197,9 +214,10 @@ def replay_page(
 
 
 def _cards_notice(matches: Sequence[Mapping[str, Any]], front: str | None) -> str:
+    """Return which cards a page contains. front: as of `replay_page`."""
     if any("viewers" not in match for match in matches):
         return "This page contains all cards." + (f" It opens with what {escape_control(front)} knew." if front else "")
-    bots = dict.fromkeys(escape_control(match["bots"][place]) for match in matches for place in match["viewers"])
+    bots = dict.fromkeys(escape_control(match["bots"][bot]) for match in matches for bot in match["viewers"])
     return f"This page contains only what {' and '.join(bots) or 'everybody at the table'} could know."
 
 
@@ -214,21 +232,22 @@ def _match_html(match: Mapping[str, Any], is_one_of_several: bool) -> str:
 
 def _game_html(match: Mapping[str, Any], game: Mapping[str, Any]) -> str:
     names = [escape_control(match["bots"][bot]) for bot in game["seating"]]
-    won = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
+    result = "a draw" if game["winner"] is None else f"{names[game['winner']]} wins"
     summary = to_second_person(
-        f"Game {game['game'] + 1}: {won} after {game['turns']} turns: {describe_end(game['reason'])}"
+        f"Game {game['game'] + 1}: {result} after {game['turns']} turns: {describe_end(game['reason'])}"
     )
     lines = escape_html("\n".join(map(to_second_person, _game_lines(game, names))), lines=True)
     return f"<details><summary>{escape_html(summary)}</summary>\n<pre>{lines}</pre></details>\n"
 
 
 def _game_lines(game: Mapping[str, Any], names: Sequence[str]) -> Iterator[str]:
+    """Yield a game as text: the hand of each player, then the events of each turn. names: by seat."""
     for name, hand in zip(names, game["start"]["hands"], strict=True):
         yield f"{name} is dealt {', '.join(card or 'a hidden card' for card in hand) or 'nothing yet'}"
-    turns: dict[int, list[Mapping[str, Any]]] = {}
+    events_by_turn: dict[int, list[Mapping[str, Any]]] = {}
     for step in game["steps"]:
-        turns.setdefault(step["turn"], []).extend(step["events"])
-    for turn, events in turns.items():
+        events_by_turn.setdefault(step["turn"], []).extend(step["events"])
+    for turn, events in events_by_turn.items():
         yield f"Turn {turn}: {describe_events(events, names)}"
 
 

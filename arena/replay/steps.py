@@ -73,16 +73,17 @@ def list_steps(header: MatchHeader, game: GameRecord) -> Iterator[ReplayStep]:
     faults = {
         (fault.step, game.seating.index(fault.bot)): fault.code for fault in game.faults if fault.step is not None
     }
-    place = number = 0
+    first_move = first_event = 0
     for step in replay_game(header, game):
-        answers = []
-        for offset, (seat, answer) in enumerate(zip(step.before.board.phase.asked, step.answers, strict=True)):
-            at = place + offset
-            answers.append(SeatAnswer(seat, answer, game.moves[at], game.times[at], faults.get((at, seat))))
-        kind = messages.KINDS[type(step.before.board.phase)]
-        yield ReplayStep(place, kind, step.before, tuple(answers), step.after, number, step.events)
-        place += len(answers)
-        number += len(step.events)
+        phase = step.before.board.phase
+        answers = tuple(
+            SeatAnswer(seat, move, game.moves[index], game.times[index], faults.get((index, seat)))
+            for index, (seat, move) in enumerate(zip(phase.asked, step.answers, strict=True), start=first_move)
+        )
+        kind = messages.KINDS[type(phase)]
+        yield ReplayStep(first_move, kind, step.before, answers, step.after, first_event, step.events)
+        first_move += len(answers)
+        first_event += len(step.events)
 
 
 def describe_turn(header: MatchHeader, game: GameRecord, turn: int, seat: int, names: Sequence[str]) -> str:
@@ -115,8 +116,8 @@ def make_replay_object(
     Raises RecordError if the engine doesn't reproduce a game.
     """
     header = record.header
-    heard = [bot for place, bot in enumerate(header.bots) if viewers is None or place in viewers]
-    written = {bot: _stderr_by_game(logs.get(bot, ())) for bot in heard} if logs else {}
+    logged_bots = [bot for index, bot in enumerate(header.bots) if viewers is None or index in viewers]
+    stderr = {bot: _stderr_by_game(logs.get(bot, ())) for bot in logged_bots} if logs else {}
     return {
         "arena": __version__,
         "match": header.match,
@@ -124,7 +125,7 @@ def make_replay_object(
         "handles": list(header.handles),
         "ruleset": messages.make_ruleset(header.settings.rules, len(header.bots)),
         **({} if viewers is None else {"viewers": sorted(viewers)}),
-        "games": [_make_game_object(record, game, written, viewers) for game in record.games],
+        "games": [_make_game_object(record, game, stderr, viewers) for game in record.games],
     }
 
 
@@ -132,17 +133,17 @@ _StderrByGame = dict[int, list[tuple[int, str]]]  # game -> (turn, text) in orde
 
 
 def _make_game_object(
-    record: Record, game: GameRecord, written: Mapping[str, _StderrByGame], viewers: Collection[int] | None
+    record: Record, game: GameRecord, stderr: Mapping[str, _StderrByGame], viewers: Collection[int] | None
 ) -> dict[str, Any]:
     """Return a game as the pages' scripts read it, with only the hidden cards, times and output of `viewers`.
 
-    written: standard error by bot. viewers: indices of bots; None shows everything.
+    stderr: by bot. viewers: indices of bots; None shows everything.
     """
     bots = [record.header.bots[bot] for bot in game.seating]
-    own = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
-    hands = [hand if seat in own else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
+    seats = [seat for seat, bot in enumerate(game.seating) if viewers is None or bot in viewers]
+    hands = [hand if seat in seats else [None] * len(hand) for seat, hand in enumerate(game.start["hands"])]
     steps = list(list_steps(record.header, game))
-    knowledge_by_step = _list_new_knowledge(steps, [-1, *own])
+    knowledge_by_step = _list_new_knowledge(steps, [-1, *seats])
     payload: dict[str, Any] = {
         "game": game.game,
         "seating": list(game.seating),
@@ -152,42 +153,38 @@ def _make_game_object(
         "turns": game.turns,
         "start": {"sides": [], "reserve": 0, **game.start, "hands": hands},
         "steps": [
-            _make_step_object(step, own, viewers is None, certain)
+            _make_step_object(step, seats, viewers is None, certain)
             for step, certain in zip(steps, knowledge_by_step, strict=True)
         ],
         "stderr": [
             {"seat": seat, "turn": turn, "text": text}
             for seat, bot in enumerate(bots)
-            for turn, text in written.get(bot, {}).get(game.game, ())
+            for turn, text in stderr.get(bot, {}).get(game.game, ())
         ],
     }
-    strays = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
-    others = [[seat, fault.code, fault.count] for seat, fault in strays if seat in own]
-    if others:  # unsolicited lines
-        payload["unattributed_faults"] = others
+    faults = [(game.seating.index(fault.bot), fault) for fault in game.faults if fault.step is None]
+    unattributed = [[seat, fault.code, fault.count] for seat, fault in faults if seat in seats]
+    if unattributed:  # unsolicited lines
+        payload["unattributed_faults"] = unattributed
     return payload
 
 
 def _list_new_knowledge(steps: Sequence[ReplayStep], viewers: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield for each step the knowledge that changed, by viewer: a seat, or -1 for public knowledge."""
-    knowledge = {viewer: coup.Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
-    before = dict.fromkeys(viewers, coup.NOTHING_KNOWN)
-    kinds = coup.concerning(steps[0].before.board.rules)
+    knowledge_by_viewer = {viewer: coup.Knowledge(_view_of(steps[0].before, viewer)) for viewer in viewers}
+    last_known = dict.fromkeys(viewers, coup.NOTHING_KNOWN)
+    event_classes = coup.concerning(steps[0].before.board.rules)
     for step in steps:
-        news = [event for event in step.events if type(event) in kinds]
-        after = {
-            viewer: seat_knowledge.known(
-                _view_of(step.after, viewer),
-                [coup.event_for_seat(event, viewer if viewer >= 0 else None) for event in news],
-            )
-            for viewer, seat_knowledge in knowledge.items()
-        }
-        yield {
-            str(viewer): messages.make_certain_knowledge(certain)
-            for viewer, certain in after.items()
-            if certain != before[viewer]
-        }
-        before = after
+        events = [event for event in step.events if type(event) in event_classes]
+        changes: dict[str, Any] = {}
+        for viewer, knowledge in knowledge_by_viewer.items():
+            seat = viewer if viewer >= 0 else None
+            copies = [coup.event_for_seat(event, seat) for event in events]
+            certain = knowledge.known(_view_of(step.after, viewer), copies)
+            if certain != last_known[viewer]:
+                changes[str(viewer)] = messages.make_certain_knowledge(certain)
+            last_known[viewer] = certain
+        yield changes
 
 
 def _view_of(state: coup.State, viewer: int) -> coup.View:
@@ -195,48 +192,51 @@ def _view_of(state: coup.State, viewer: int) -> coup.View:
 
 
 def _make_step_object(
-    step: ReplayStep, own: Sequence[int], all_cards: bool, new_knowledge: Mapping[str, Any]
+    step: ReplayStep, seats: Sequence[int], shows_all: bool, new_knowledge: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return a step as the pages' scripts read it. own: the seats whose answers and cards may be shown."""
+    """Return a step as the pages' scripts read it.
+
+    seats: those whose answers and cards may be shown. shows_all: whether spectators' copies are replaced by whole ones.
+    """
     before = step.before
-    acts = before.board.actor in own
+    shows_actor = before.board.actor in seats
     payload: dict[str, Any] = {
         "turn": step.turn,
         "kind": step.kind,
         "answers": [
             [
                 answer.seat,
-                answer.notation if answer.seat in own or step.kind in _PUBLIC_REQUESTS else None,
-                answer.time_us if answer.seat in own else None,
+                answer.notation if answer.seat in seats or step.kind in _PUBLIC_REQUESTS else None,
+                answer.time_us if answer.seat in seats else None,
             ]
             for answer in step.answers
         ],
     }
     if before.drawn:
-        payload["drawn"] = [role.value if acts else None for role in before.drawn]
-    if before.seen is not None and acts:
+        payload["drawn"] = [role.value if shows_actor else None for role in before.drawn]
+    if before.seen is not None and shows_actor:
         payload["seen"] = before.seen.value
-    faults = [[answer.seat, answer.fault] for answer in step.answers if answer.fault is not None and answer.seat in own]
+    faults = [[answer.seat, answer.fault] for answer in step.answers if answer.fault and answer.seat in seats]
     if faults:
         payload["faults"] = faults
-    payload["events"] = list(step.payloads() if all_cards else _merged_events(step, own))
+    payload["events"] = list(step.payloads() if shows_all else _merged_events(step, seats))
     if new_knowledge:
         payload["known"] = new_knowledge
     return payload
 
 
-def _merged_events(step: ReplayStep, own: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _merged_events(step: ReplayStep, seats: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the events, each merged from the versions that a spectator and these seats received."""
     for number, event in enumerate(step.events, start=step.first_event):
-        yield reduce(or_, (messages.make_event(number, event, seat) for seat in (None, *own)))
+        yield reduce(or_, (messages.make_event(number, event, seat) for seat in (None, *seats)))
 
 
 def _stderr_by_game(processes: Sequence[bytes]) -> _StderrByGame:
     """Return the standard error of a bot's processes by game, without output before the first game."""
-    parts: _StderrByGame = {}
-    for written in processes:
-        for game, part in split_by_game(written).items():
+    texts_by_game: _StderrByGame = {}
+    for stderr in processes:
+        for game, output in split_by_game(stderr).items():
             if game is not None:
-                texts = [(turn, b"\n".join(lines).decode(errors="replace")) for turn, lines in lines_by_turn(part)]
-                parts.setdefault(game, []).extend(texts)
-    return parts
+                texts = [(turn, b"\n".join(lines).decode(errors="replace")) for turn, lines in lines_by_turn(output)]
+                texts_by_game.setdefault(game, []).extend(texts)
+    return texts_by_game

@@ -73,7 +73,9 @@ class Program:
         """Return argv[0] for messages, without the folder of the program's files on this machine."""
         path = Path(self.argv[0])
         folders = [folder for folder in (self.files, self.cwd) if folder is not None and path.is_relative_to(folder)]
-        return str(path.relative_to(folders[0]) if path not in folders else path.name) if folders else self.argv[0]
+        if not folders:
+            return self.argv[0]
+        return path.name if path in folders else str(path.relative_to(folders[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,20 +206,24 @@ class Sandbox(Protocol):
 _FIELD_BY_SIGNAL = {row.signal: field for field, row in LIMITS.items() if row.signal is not None}
 
 
-def with_cause(ended: Exit, counted: Counted = (), killed_for: str | None = None, *, cpu_used_up: bool = False) -> Exit:
-    """Return `ended` with the limit that caused it, if any, and with `counted`.
+def with_cause(
+    program_exit: Exit, counted: Counted = (), killed_for: str | None = None, *, cpu_used_up: bool = False
+) -> Exit:
+    """Return the exit with the limit that caused it, if any, and with `counted`.
 
     killed_for: the field of the limit for which the sandbox has sent SIGKILL. cpu_used_up: whether all CPU time is
     used; then the kernel kills a program that ignores SIGXCPU.
     """
-    return replace(ended, limit=_find_cause(ended, counted, killed_for, cpu_used_up), limit_counts=counted)
+    limit = _find_cause(program_exit, counted, killed_for, cpu_used_up)
+    return replace(program_exit, limit=limit, limit_counts=counted)
 
 
-def _find_cause(ended: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:
-    if ended.signal is None:
+def _find_cause(program_exit: Exit, counted: Counted, killed_for: str | None, cpu_used_up: bool) -> str | None:
+    """Return the field of the limit that ended a program, None if none did. Parameters as of `with_cause`."""
+    if program_exit.signal is None:
         return None
-    if ended.signal != signal.SIGKILL:
-        return _FIELD_BY_SIGNAL.get(ended.signal)
+    if program_exit.signal != signal.SIGKILL:
+        return _FIELD_BY_SIGNAL.get(program_exit.signal)
     if killed_for is not None:
         return killed_for
     if "memory_mb" in dict(counted):

@@ -10,10 +10,10 @@ from arena.sandbox.linux import Cgroup, ProcessMonitor, processes
 class CgroupBox(Box):
     """A box that measures, freezes and thaws the processes of a program; see `Box`."""
 
-    def __init__(self, limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None = None) -> None:
+    def __init__(self, limits: Limits, group: Cgroup | None, monitor: ProcessMonitor | None = None) -> None:
         self._limits = limits
         self._group = group
-        self._counter = group or watch
+        self._counter = group or monitor
         self._excess: str | None = None  # the field of the limit that this box killed the program for
         self._closed = False
 
@@ -47,8 +47,8 @@ class CgroupBox(Box):
 
     def _is_cpu_used_up(self, margin_s: float = 0.0) -> bool:
         """Return whether the CPU time is used up except for a margin, since SIGXCPU uses another clock."""
-        used = self.cpu_ns()
-        return used is not None and used >= (self._limits.cpu_s - margin_s) * 1e9
+        used_ns = self.cpu_ns()
+        return used_ns is not None and used_ns >= (self._limits.cpu_s - margin_s) * 1e9
 
     def _kill_all(self) -> None:
         """Send SIGKILL to all processes of the box, without waiting."""

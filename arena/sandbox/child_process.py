@@ -37,18 +37,18 @@ def wait_readable(descriptor: int, timeout_s: float = 0.0) -> bool:
     return bool(poll.poll(max(0.0, timeout_s) * 1000))
 
 
-def reap_later(dying: Callable[[], bool]) -> None:
-    """Register a closed box for `reap_late`: `dying` reaps its dead processes and returns whether any is left."""
-    _CLOSED_BOXES.append(dying)
+def reap_later(reap_dead: Callable[[], bool]) -> None:
+    """Register a closed box for `reap_late`: `reap_dead` reaps its dead processes and returns whether any is left."""
+    _CLOSED_BOXES.append(reap_dead)
 
 
 def reap_late(within_s: float = 0.0) -> None:
     """Reap the dead processes of boxes that were closed before all were dead; wait up to `within_s` for them."""
     deadline = time.monotonic() + within_s
-    _CLOSED_BOXES[:] = [dying for dying in _CLOSED_BOXES if dying()]
+    _CLOSED_BOXES[:] = [reap_dead for reap_dead in _CLOSED_BOXES if reap_dead()]
     while _CLOSED_BOXES and time.monotonic() < deadline:
         time.sleep(0.01)
-        _CLOSED_BOXES[:] = [dying for dying in _CLOSED_BOXES if dying()]
+        _CLOSED_BOXES[:] = [reap_dead for reap_dead in _CLOSED_BOXES if reap_dead()]
 
 
 _SLOW_END_S = 5.0  # for killed processes after their box was closed
@@ -66,14 +66,17 @@ PROGRAM_ERRNOS = {
 }
 
 
+_COMPILE_ADVICE = "compile it for Linux, or put its source and a build command into the folder"
+
+
 def exec_error(path: str | os.PathLike[str]) -> str:
     """Return why the kernel can't execute a file: the system that it is for, or that it is no program."""
     head = b""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         head = file.read(4)
-    other = "macOS" if head[1:] == b"\xfa\xed\xfe" else "Windows" if head[:2] == b"MZ" else ""
-    text = f"a program for {other}: compile it for Linux, or put its source and a build command into the folder"
-    return text if other else PROGRAM_ERRNOS[errno.ENOEXEC]
+    if head[1:] == b"\xfa\xed\xfe":
+        return f"a program for macOS: {_COMPILE_ADVICE}"
+    return f"a program for Windows: {_COMPILE_ADVICE}" if head[:2] == b"MZ" else PROGRAM_ERRNOS[errno.ENOEXEC]
 
 
 LIMIT_TEXTS = {"memory_mb": "memory", "processes": "processes", "cores": "cores", "tmp_mb": "/tmp"}
@@ -102,9 +105,9 @@ class ChildSandbox(Sandbox):
     @property
     def _limits_text(self) -> str:
         """A description of how limits are enforced, with a list of the unenforced ones."""
-        how = "limits by control groups" if self._groups else "approximate limits"
-        none = [word for field, word in LIMIT_TEXTS.items() if field in self.unenforced_limits]
-        return f"{how}; none of {', '.join(none)}" if none else how
+        method = "limits by control groups" if self._groups else "approximate limits"
+        unenforced = [text for field, text in LIMIT_TEXTS.items() if field in self.unenforced_limits]
+        return f"{method}; none of {', '.join(unenforced)}" if unenforced else method
 
 
 def _open_closed_standard_descriptors() -> None:
@@ -123,9 +126,9 @@ class ChildBox(CgroupBox):
     """A box whose program is a child process; see `CgroupBox`."""
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, watch: ProcessMonitor | None
+        self, popen: subprocess.Popen[bytes], limits: Limits, group: Cgroup | None, monitor: ProcessMonitor | None
     ) -> None:
-        super().__init__(limits, group, watch)
+        super().__init__(limits, group, monitor)
         assert popen.stdin is not None
         assert popen.stdout is not None
         assert popen.stderr is not None
@@ -133,8 +136,8 @@ class ChildBox(CgroupBox):
         self.stdin = popen.stdin.fileno()
         self.stdout = popen.stdout.fileno()
         self.stderr = popen.stderr.fileno()
-        for end in (self.stdin, self.stdout, self.stderr):
-            os.set_blocking(end, False)  # the program's ends stay blocking
+        for descriptor in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(descriptor, False)  # the program's ends stay blocking
         self._popen = popen
 
     def close_stdin(self) -> None:
@@ -176,7 +179,7 @@ def spawn(
     `passed` ones with their numbers. The caller closes the pipes. Raises OSError, whose `filename` is `cwd` if `cwd` is
     the cause; ValueError for a NUL byte; SandboxError for a failed call.
     """
-    reader, report = os.pipe()
+    report_reader, report_writer = os.pipe()
     try:
         try:
             popen = subprocess.Popen(
@@ -189,36 +192,39 @@ def spawn(
                 env=env,
                 pass_fds=passed,
                 start_new_session=True,
-                preexec_fn=_make_preexec(calls, report),
+                preexec_fn=_make_preexec(calls, report_writer),
             )
         finally:
-            os.close(report)
-        failed = os.read(reader, _REPORT.size)
+            os.close(report_writer)
+        report = os.read(report_reader, _REPORT.size)  # b"" once the program runs
     finally:
-        os.close(reader)
-    if failed:
-        index, number = _REPORT.unpack(failed)
+        os.close(report_reader)
+    if report:
+        index, number = _REPORT.unpack(report)
         _kill_and_close(popen)
         raise SandboxError(f"can't prepare the process of {argv[0]}: {calls[index].description}: {os.strerror(number)}")
     return popen
 
 
-def _make_preexec(calls: Sequence[PreexecCall], report: int) -> Callable[[], None]:
-    """Return a function that makes the calls in the child; everything else is prepared before the fork."""
-    made = [
-        (functools.partial(getattr(_libc, call.name), *call.arguments), call, index) for index, call in enumerate(calls)
+def _make_preexec(calls: Sequence[PreexecCall], report_writer: int) -> Callable[[], None]:
+    """Return a function that makes the calls in the child; everything else is prepared before the fork.
+
+    A failed call ends the child, and its index and errno are written to `report_writer`, unless a result was expected.
+    """
+    prepared_calls = [
+        (index, call, functools.partial(getattr(_libc, call.name), *call.arguments)) for index, call in enumerate(calls)
     ]
 
-    def enter() -> None:
-        for function, call, index in made:
+    def make_calls() -> None:
+        for index, call, function in prepared_calls:
             result = function()
-            failed = result < 0 if call.expected is None else result != call.expected
-            if failed and not call.optional:
+            is_failed = result < 0 if call.expected is None else result != call.expected
+            if is_failed and not call.optional:
                 if call.expected is None:
-                    os.write(report, _REPORT.pack(index, ctypes.get_errno()))
+                    os.write(report_writer, _REPORT.pack(index, ctypes.get_errno()))
                 os._exit(FAILED)
 
-    return enter
+    return make_calls
 
 
 def _kill_and_close(popen: subprocess.Popen[bytes]) -> None:

@@ -152,9 +152,9 @@ def for_this_command(problem: HostProblem) -> HostProblem:
     """Return a problem whose remedy, if it is to get control groups, starts the command of this process with them."""
     if problem.remedy is not Remedy.DELEGATE:
         return problem
-    program, *words = sys.argv
+    program, *arguments = sys.argv
     command = [os.path.abspath(program)] if os.access(program, os.X_OK) else [sys.executable, "-m", "arena.cli"]
-    return replace(problem, remedy=Remedy.DELEGATE_COMMAND, arguments=(str(os.getuid()), "--", *command, *words))
+    return replace(problem, remedy=Remedy.DELEGATE_COMMAND, arguments=(str(os.getuid()), "--", *command, *arguments))
 
 
 POLL_S = 0.001  # between two checks whether it has ended
@@ -174,7 +174,7 @@ def run_self_test(make: Callable[[Path], Sandbox]) -> None:
             closing(sandbox.start(Program(("test", "-e", "/bot/seen"), files), Limits())) as box,
         ):
             deadline = time.monotonic() + 10.0  # for a program that ends at once: twenty times its usual duration
-            while (ended := box.exit()) is None and time.monotonic() < deadline:
+            while (box_exit := box.exit()) is None and time.monotonic() < deadline:
                 time.sleep(POLL_S)
-    if ended != Exit(0, None):
-        raise SandboxError(f"a test box {'keeps running' if ended is None else ended.describe(Limits())}")
+    if box_exit != Exit(0, None):
+        raise SandboxError(f"a test box {'keeps running' if box_exit is None else box_exit.describe(Limits())}")

@@ -58,8 +58,8 @@ class ScriptPeer:
         self.sleeps = 0
         self.thawed = threading.Event()
         self.thawed.set()
-        for end in (stdin, stdout, stderr):
-            os.set_blocking(end, False)
+        for descriptor in (stdin, stdout, stderr):
+            os.set_blocking(descriptor, False)
 
     def read_line(self) -> bytes:
         r"""Wait for a line and return it with its \n; at end of file return the rest, then b""."""
@@ -69,9 +69,9 @@ class ScriptPeer:
             if not data:
                 break
             self._pending += data
-        end = self._pending.find(b"\n") + 1 or len(self._pending)
-        line = bytes(self._pending[:end])
-        del self._pending[:end]
+        size = self._pending.find(b"\n") + 1 or len(self._pending)
+        line = bytes(self._pending[:size])
+        del self._pending[:size]
         return line
 
     def lines(self) -> Iterator[bytes]:
@@ -101,13 +101,13 @@ class ScriptPeer:
         """The usage to report, as that of one task."""
         return CpuUsage(self.cpu_ns, self.waited_ns, self.sleeps, self.ready)
 
-    def lines_with(self, end: int) -> Iterator[bytes | None]:
-        """Yield lines until end of file, and None whenever `end`, a descriptor of the script, is readable."""
+    def lines_with(self, descriptor: int) -> Iterator[bytes | None]:
+        """Yield lines until end of file, and None whenever `descriptor`, one of the script, is readable."""
         while True:
             while b"\n" in self._pending:
                 yield self.read_line()
-            ready = self._await(self._stdin, select.POLLIN, end)
-            if end in ready:
+            ready = self._await(self._stdin, select.POLLIN, descriptor)
+            if descriptor in ready:
                 yield None
             if self._stdin in ready:
                 data = os.read(self._stdin, READ_BYTES)
@@ -143,23 +143,26 @@ class ScriptPeer:
         """Close standard error, and continue."""
         self._stderr = _close(self._stderr)
 
-    def _write(self, end: int, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            self._await(end, select.POLLOUT)
+    def _write(self, descriptor: int, data: bytes) -> None:
+        unwritten = memoryview(data)
+        while unwritten:
+            self._await(descriptor, select.POLLOUT)
             with contextlib.suppress(BlockingIOError):
-                view = view[os.write(end, view) :]
+                unwritten = unwritten[os.write(descriptor, unwritten) :]
 
-    def _await(self, end: int, event: int, also: int | None = None) -> set[int]:
-        """Wait until `end` is ready for `event` or `also` is readable, in a thawed box; return the ready ones."""
+    def _await(self, descriptor: int, event: int, second_input: int | None = None) -> set[int]:
+        """Wait until a descriptor is ready for `event`, or `second_input` is readable, in a thawed box.
+
+        Return the ready descriptors. Raises _Killed once the box is closed.
+        """
         poll = select.poll()
-        poll.register(end, event)
-        if also is not None:
-            poll.register(also, select.POLLIN)
+        poll.register(descriptor, event)
+        if second_input is not None:
+            poll.register(second_input, select.POLLIN)
         poll.register(self._killed, select.POLLIN)  # never written to; end of file means that the box is closed
         self._wait_until_thawed()
         while True:
-            ready = {which for which, _ in poll.poll()}
+            ready = {ready_descriptor for ready_descriptor, _ in poll.poll()}
             if self._killed in ready:
                 raise _Killed
             if self.thawed.is_set():
@@ -197,16 +200,16 @@ class InProcessBox(Box):
             for _ in range(4):
                 pipes += os.pipe()
         except OSError as error:
-            for end in pipes:
-                os.close(end)
+            for descriptor in pipes:
+                os.close(descriptor)
             raise SandboxError(f"can't make pipes for {name}: {error.strerror}") from error
         stdin, self.stdin, self.stdout, stdout, self.stderr, stderr, self._killed, self._kill = pipes
         self.pid: int | None = None
-        for end in (self.stdin, self.stdout, self.stderr):
-            os.set_blocking(end, False)
+        for descriptor in (self.stdin, self.stdout, self.stderr):
+            os.set_blocking(descriptor, False)
         self._name = name
         self._exit: Exit | None = None
-        self._failed: SandboxError | None = None
+        self._failure: SandboxError | None = None
         self._reports_wait_time, self._can_freeze = reports_wait_time, can_freeze
         self._peer = ScriptPeer(stdin, stdout, stderr, self._killed)
         self._thread = threading.Thread(target=self._run, args=(self._peer, script), name=f"inside {name}", daemon=True)
@@ -214,8 +217,8 @@ class InProcessBox(Box):
 
     def exit(self) -> Exit | None:
         """Return how the script ended, or None while it runs. Raises the SandboxError that ended the script."""
-        if self._failed is not None:
-            raise SandboxError(str(self._failed)) from self._failed
+        if self._failure is not None:
+            raise SandboxError(str(self._failure)) from self._failure
         return self._exit
 
     def cpu_ns(self) -> int | None:
@@ -259,12 +262,13 @@ class InProcessBox(Box):
         return self._exit or Exit(None, None)
 
     def _run(self, peer: ScriptPeer, script: Script) -> None:
+        """Run the script in this thread, store how it ended, and close its ends of the pipes."""
         try:
             self._exit = _run_script(peer, script)
         except _Killed:  # also while it wrote its traceback
             self._exit = Exit(None, signal.SIGKILL)
         except SandboxError as problem:
-            self._failed, self._exit = problem, Exit(1, None)
+            self._failure, self._exit = problem, Exit(1, None)
         finally:  # after the exit is stored: a reader that sees the pipes close finds it
             peer.close_stdin()
             peer.close_stdout()
@@ -324,8 +328,8 @@ def _run_script(peer: ScriptPeer, script: Script) -> Exit:
     return Exit(0, None)
 
 
-def _close(end: int) -> int:
+def _close(descriptor: int) -> int:
     """Close a descriptor unless it is -1; return -1, which marks it as closed."""
-    if end >= 0:
-        os.close(end)
+    if descriptor >= 0:
+        os.close(descriptor)
     return -1

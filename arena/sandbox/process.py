@@ -110,9 +110,10 @@ class ProcessSandbox(ChildSandbox):
             raise SandboxError(f"can't prepare a box in {self._scratch}: {error.strerror}") from error
         group = None
         try:
-            group = None if self._groups is None else self._groups.make(limits)
-            fork_limit = self._fork_limit(limits)
-            popen = _spawn(program, {**self._passed, **_environment(private, marker)}, limits, group, fork_limit)
+            if self._groups is not None:
+                group = self._groups.make(limits)
+            environment = {**self._passed, **_environment(private, marker)}
+            popen = _spawn(program, environment, limits, group, self._fork_limit(limits))
         except BaseException:
             if group is not None:
                 group.remove()
@@ -136,8 +137,8 @@ class ProcessBox(ChildBox):
     def __init__(
         self, popen: subprocess.Popen[bytes], private: Path, marker: str, limits: Limits, group: Cgroup | None
     ) -> None:
-        watched = group is None and sys.platform == "linux"
-        super().__init__(popen, limits, group, ProcessMonitor(self._roots) if watched else None)
+        needs_monitor = group is None and sys.platform == "linux"
+        super().__init__(popen, limits, group, ProcessMonitor(self._find_roots) if needs_monitor else None)
         self._private = private
         self._marker = marker
         if group is not None:
@@ -153,11 +154,11 @@ class ProcessBox(ChildBox):
         SandboxError if the machine ran out of memory and its kernel killed a process of this box.
         """
         if self._exit is None:
-            ended = _poll_exit(self._popen)
-            if ended is None:
+            program_exit = _poll_exit(self._popen)
+            if program_exit is None:
                 self._end_excess()
                 return None
-            self._exit = self._add_cause(ended)
+            self._exit = self._add_cause(program_exit)
         return self._exit
 
     def close(self) -> Exit:
@@ -175,11 +176,10 @@ class ProcessBox(ChildBox):
                 remove_tree(self._private)
         return self._exit or Exit(None, None)
 
-    def _add_cause(self, ended: Exit) -> Exit:
-        """Return `ended` with the limit, if any, that ended the program."""
-        return with_cause(
-            ended, self._counted(succeeded=ended.code == 0), self._excess, cpu_used_up=self._is_cpu_used_up()
-        )
+    def _add_cause(self, program_exit: Exit) -> Exit:
+        """Return the exit with the limit, if any, that ended the program. Raises SandboxError as `exit` does."""
+        counted = self._counted(succeeded=program_exit.code == 0)
+        return with_cause(program_exit, counted, self._excess, cpu_used_up=self._is_cpu_used_up())
 
     # -- the end
 
@@ -191,31 +191,33 @@ class ProcessBox(ChildBox):
             _kill_group(self._popen.pid)
 
     def _kill(self, deadline: float) -> None:
+        """Kill all processes, store the program's exit, and reap until the deadline; `reap_late` reaps the others."""
         self._kill_all()
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._popen.wait(deadline - time.monotonic())
             if self._exit is None:
                 self._exit = with_cause(_exit_of(code), killed_for=self._excess)
-        while self.dying():
+        while self.reap_dead():
             if time.monotonic() >= deadline:
-                reap_later(self.dying)
+                reap_later(self.reap_dead)
                 break
             time.sleep(0.001)  # processes die within a few ms
 
-    def dying(self) -> bool:
+    def reap_dead(self) -> bool:
         """Kill the strays and reap the dead processes of a killed box; return whether any process may be left."""
-        dying = self._popen.poll() is None or _reap_group(self._popen.pid)
-        dying = dying or (self._group is not None and self._group.populated())
+        has_members = self._popen.poll() is None or _reap_group(self._popen.pid)
+        has_members = has_members or (self._group is not None and self._group.populated())
+        has_strays = False
         for pid in list_children("self"):
             if pid in self._strays or self._owns(pid):
-                dying = True  # even if reaped now: we adopt its children
+                has_strays = True  # even if reaped now: we adopt its children
                 self._strays.add(pid)  # recorded, because dead processes have no environment
                 with contextlib.suppress(PermissionError, ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)  # our unreaped child keeps its number
                 with contextlib.suppress(ChildProcessError):
                     if os.waitpid(pid, os.WNOHANG)[0]:
                         self._strays.discard(pid)
-        return dying
+        return has_members or has_strays
 
     def _owns(self, pid: int) -> bool:
         """Return whether `pid`, a child of this process, is a stray of this box."""
@@ -223,11 +225,11 @@ class ProcessBox(ChildBox):
             return self._group.has(pid)
         return f"{MARKER}={self._marker}".encode() in _variables_of(pid)
 
-    def _roots(self) -> list[int]:
-        """Return the pids of the program and of its orphans, which this process has adopted."""
-        ours = set(list_children("self")) - {self._popen.pid}
-        self._orphans = {pid: self._orphans.get(pid) or self._owns(pid) for pid in ours}
-        return [self._popen.pid, *(pid for pid, orphan in self._orphans.items() if orphan)]
+    def _find_roots(self) -> list[int]:
+        """Return the pids of the program and of its orphans, which this process has adopted; remember the orphans."""
+        children = set(list_children("self")) - {self._popen.pid}
+        self._orphans = {pid: self._orphans.get(pid) or self._owns(pid) for pid in children}
+        return [self._popen.pid, *(pid for pid, is_orphan in self._orphans.items() if is_orphan)]
 
 
 # --- entering the box -------------------------------------------------------------------------------------------------
@@ -254,14 +256,15 @@ def _environment(private: Path, marker: str) -> dict[str, str]:
 def _spawn(
     program: Program, env: dict[str, str], limits: Limits, group: Cgroup | None, fork_limit: int | None
 ) -> subprocess.Popen[bytes]:
-    """Start the program's process with its limits, in the group if there is one. Raises ProgramError if it can't start.
+    """Start the program's process with its limits, in the group if there is one.
 
-    fork_limit: the rough limit of processes where no group counts them.
+    fork_limit: the rough limit of processes where no group counts them. Raises ProgramError if the program can't be
+    started, SandboxError for a fault of this machine.
     """
-    rough = group is None and sys.platform == "linux"
+    is_rough = group is None and sys.platform == "linux"
     calls = launch.die_with_parent() if sys.platform == "linux" else []
     calls += launch.join(group)
-    calls += launch.set_rlimits(launch.rlimits(limits, rough=rough, forks=fork_limit))
+    calls += launch.set_rlimits(launch.rlimits(limits, rough=is_rough, forks=fork_limit))
     try:
         argv = (resolve_shim(program.argv[0], program.cwd), *program.argv[1:])
         return spawn(argv, str(program.cwd), env, calls)
@@ -286,16 +289,19 @@ def _start_error(error: OSError, program: Program, path: str) -> ProgramError | 
     name = program.argv[0]
     if error.errno == errno.EACCES and is_noexec(name):
         return SandboxError(f"{name} lies on a file system that is mounted noexec: use another folder, or set TMPDIR")
-    reason = PROGRAM_ERRNOS.get(error.errno or 0)
-    if reason is None:
+    if error.errno not in PROGRAM_ERRNOS:
         return SandboxError(f"can't start {name}: {error.strerror or error}")
     if error.filename == str(program.cwd) != name:
         return ProgramError(f"its working folder can't be entered: {error.strerror}")
-    if error.errno == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
-        reason = "the interpreter that its #! line names is missing"
-    if error.errno == errno.ENOEXEC:
-        reason = exec_error(program.cwd / name)
-    return ProgramError(f"{program.shown}: {reason}")
+    return ProgramError(f"{program.shown}: {_describe_exec_error(error.errno, program, path)}")
+
+
+def _describe_exec_error(number: int, program: Program, path: str) -> str:
+    """Return why a program can't be executed. number: the errno, one of PROGRAM_ERRNOS. path: the program's PATH."""
+    name = program.argv[0]
+    if number == errno.ENOENT and shutil.which(program.cwd / name if "/" in name else name, path=path):
+        return "the interpreter that its #! line names is missing"
+    return exec_error(program.cwd / name) if number == errno.ENOEXEC else PROGRAM_ERRNOS[number]
 
 
 # --- leaving the box --------------------------------------------------------------------------------------------------

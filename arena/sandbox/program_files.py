@@ -44,11 +44,8 @@ def argv_inside(program: Program) -> tuple[str, ...]:
 def cwd_inside(program: Program) -> str:
     """Return the working folder in a box: the copy of `cwd` if `cwd` is in the program's folder, else /bot."""
     files = own_files(program)
-    return (
-        BOX_FOLDER
-        if files == program.cwd or not program.cwd.is_relative_to(files)
-        else _path_in_box(str(program.cwd), files)
-    )
+    is_inside = program.cwd.is_relative_to(files) and files != program.cwd
+    return _path_in_box(str(program.cwd), files) if is_inside else BOX_FOLDER
 
 
 def copy_files(program: Program, folder: Path, max_mb: int) -> None:
@@ -69,35 +66,38 @@ def copy_files(program: Program, folder: Path, max_mb: int) -> None:
                 os.chmod(folder / entry.name, 0o555)
         os.chmod(folder, 0o555)
     except OSError as problem:
-        # If the copy can't be written, the error's first file name is in the copy.
-        in_copy = str(problem.filename).startswith(str(folder))
-        is_source = problem.errno == errno.ENAMETOOLONG or (problem.filename is not None and not in_copy)
-        reason = problem.strerror or problem
-        if is_source:  # the bot's author may read the error: it has no path of this machine
-            name = os.path.relpath(problem.filename or files, folder if in_copy else files.parent)
-            raise ProgramError(f"its files can't be read: {name}: {reason}") from problem
-        where = problem.filename or folder
-        raise SandboxError(f"the copy of a program's files can't be written: {where}: {reason}") from problem
+        raise _copy_error(problem, files, folder) from problem
+
+
+def _copy_error(problem: OSError, files: Path, folder: Path) -> ProgramError | SandboxError:
+    """Return the error of a failed copy: ProgramError if the files can't be read, else SandboxError."""
+    # If the copy can't be written, the error's first file name is in the copy.
+    is_in_copy = str(problem.filename).startswith(str(folder))
+    is_source = problem.errno == errno.ENAMETOOLONG or (problem.filename is not None and not is_in_copy)
+    reason = problem.strerror or problem
+    if is_source:  # the bot's author may read the error: it has no path of this machine
+        name = os.path.relpath(problem.filename or files, folder if is_in_copy else files.parent)
+        return ProgramError(f"its files can't be read: {name}: {reason}")
+    return SandboxError(f"the copy of a program's files can't be written: {problem.filename or folder}: {reason}")
 
 
 def _add_bytecode(program: Program, entries: "list[_Entry]", folder: Path, budget: "_CopyBudget") -> None:
-    """Add the program's bytecode to the copied folders, or nothing if it exceeds the limit."""
+    """Add the program's bytecode to the copied folders, or nothing if it exceeds the limit. Raises OSError."""
     folders = {Path(), *(Path(entry.name) for entry in entries if stat.S_ISDIR(entry.mode))}
-    names = [(Path(name), data) for name, data in program.bytecode]
-    added = [(name, data) for name, data in names if name.parent.parent in folders]
+    files = [(Path(name), data) for name, data in program.bytecode if Path(name).parent.parent in folders]
     try:
-        for _, data in added:
+        for _, data in files:
             budget.take(0)
             budget.take(len(data))
             budget.take(0)  # the folder of the file
     except ProgramError:
         return
-    for name, data in added:
+    for name, data in files:
         (folder / name.parent).mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
         (folder / name).chmod(0o444)
-    for where in {name.parent for name, _ in added}:
-        (folder / where).chmod(0o555)
+    for parent in {name.parent for name, _ in files}:
+        (folder / parent).chmod(0o555)
 
 
 def _path_in_box(word: str, files: Path) -> str:
@@ -167,23 +167,25 @@ def _list_entries(files: Path, budget: _CopyBudget) -> list[_Entry]:
         size = status.st_size if stat.S_ISREG(status.st_mode) else 0
         budget.take(size)
         return [_Entry("", status.st_mode, size)]
-    listed_entries = []
-    waiting = [""]
-    while waiting:
-        below = waiting.pop()
-        with os.scandir(files / below) as entries:
-            for entry in entries:
-                if entry.name in EXCLUDED_NAMES:
+    entries = []
+    unlisted_folders = [""]
+    while unlisted_folders:
+        folder = unlisted_folders.pop()
+        with os.scandir(files / folder) as folder_entries:
+            for folder_entry in folder_entries:
+                if folder_entry.name in EXCLUDED_NAMES:
                     continue
                 budget.take(0)
-                listed = _make_entry(os.path.join(below, entry.name), entry.stat(follow_symlinks=False), budget)
-                if listed is not None:
-                    listed_entries.append(listed)
-                    waiting += [listed.name] * stat.S_ISDIR(listed.mode)
-    return listed_entries
+                name, status = os.path.join(folder, folder_entry.name), folder_entry.stat(follow_symlinks=False)
+                entry = _take_entry(name, status, budget)
+                if entry is not None:
+                    entries.append(entry)
+                    unlisted_folders += [entry.name] * stat.S_ISDIR(entry.mode)
+    return entries
 
 
-def _make_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entry | None:
+def _take_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entry | None:
+    """Return the entry of a file, folder or link, None for anything else; take a file's size from the budget."""
     if stat.S_ISREG(status.st_mode):
         budget.take(status.st_size)
         return _Entry(name, status.st_mode, status.st_size)
@@ -192,8 +194,8 @@ def _make_entry(name: str, status: os.stat_result, budget: _CopyBudget) -> _Entr
 
 def _own_python() -> str:
     """Return the path of this process's Python; if python3 next to it is the same file, the path of python3."""
-    usual = os.path.join(os.path.dirname(sys.executable), "python3")
-    return usual if os.path.exists(usual) and os.path.samefile(usual, sys.executable) else sys.executable
+    python3 = os.path.join(os.path.dirname(sys.executable), "python3")
+    return python3 if os.path.exists(python3) and os.path.samefile(python3, sys.executable) else sys.executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +232,9 @@ class Programs:
 
 def is_executable(path: str) -> bool:
     """Return whether a path is an executable file. A noexec mount is ignored, since boxes run copies of the files."""
-    allowed = os.access(path, os.X_OK) or (is_noexec(path) and os.stat(path).st_mode & 0o111)
-    return os.path.isfile(path) and bool(allowed)
+    if not os.path.isfile(path):
+        return False
+    return os.access(path, os.X_OK) or (is_noexec(path) and bool(os.stat(path).st_mode & 0o111))
 
 
 def is_noexec(path: str) -> bool:

@@ -50,6 +50,16 @@ def scratch_folder() -> Iterator[Path]:
     The folder is locked while it is in use; `remove_dead_scratch` removes unlocked ones. Raises OSError, with a message
     of its own for a full disk.
     """
+    path, lock = _make_locked_folder()
+    try:
+        yield path
+    finally:
+        _remove_scratch(path)
+        os.close(lock)
+
+
+def _make_locked_folder() -> tuple[Path, int]:
+    """Return a new scratch folder and the descriptor of its lock. Raises OSError as `scratch_folder` does."""
     for _ in range(10):  # the second fails only if locking is impossible, or no descriptor is left
         path = Path(tempfile.gettempdir(), f"{_SCRATCH}{secrets.token_hex(8)}")
         try:
@@ -60,29 +70,23 @@ def scratch_folder() -> Iterator[Path]:
             raise
         lock = lock_folder(path)
         if lock is not None:
-            break
+            return path, lock
         with suppress(OSError):  # another arena may have removed it, since it wasn't locked yet
             path.rmdir()
-    else:
-        raise OSError(errno.ENOLCK, f"no folder in {path.parent} can be locked")
-    try:
-        yield path
-    finally:
-        _remove_scratch(path)
-        os.close(lock)
+    raise OSError(errno.ENOLCK, f"no folder in {path.parent} can be locked")
 
 
 def remove_dead_scratch() -> int:
     """Remove the scratch folders of killed arenas: this user's unlocked ones. Return how many."""
-    dead = 0
+    count = 0
     with suppress(OSError):
         for path in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*"):
             lock = lock_folder(path)
             if lock is not None:
-                dead += 1
+                count += 1
                 _remove_scratch(path)
                 os.close(lock)
-    return dead
+    return count
 
 
 def _remove_scratch(scratch: Path) -> None:
@@ -112,8 +116,8 @@ def is_disk_full(problem: BaseException, scratch: Path) -> bool:
     cause: BaseException | None = problem
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in DISK_FULL_ERRNOS:
-            where = scratch if cause.filename is None else Path(os.fsdecode(cause.filename))
-            return where.is_relative_to(scratch) or where.is_relative_to(scratch.resolve())
+            path = scratch if cause.filename is None else Path(os.fsdecode(cause.filename))
+            return path.is_relative_to(scratch) or path.is_relative_to(scratch.resolve())
         cause = cause.__cause__
     return False
 
@@ -146,16 +150,16 @@ def remove_tree(root: Path) -> None:
             root.unlink()
             return
         holding = Path(tempfile.mkdtemp(prefix="gone-", dir=root.parent))
-        waiting = [root]
-        moved = 0
-        while waiting:
-            folder = waiting.pop()
+        folders = [root]
+        moved_count = 0
+        while folders:
+            folder = folders.pop()
             for entry in _entries(folder):
                 with contextlib.suppress(OSError):
                     if entry.is_dir(follow_symlinks=False):
                         os.chmod(entry.path, 0o700)  # moving a folder writes to it: its ".." changes
-                        moved += 1
-                        waiting.append(Path(entry.path).rename(holding / str(moved)))
+                        moved_count += 1
+                        folders.append(Path(entry.path).rename(holding / str(moved_count)))
                     else:
                         os.unlink(entry.path)
             with contextlib.suppress(OSError):

@@ -298,7 +298,7 @@ class LiveMatch(referee.MatchObserver):
         """Play the match in this thread, and post its end with the problem that made it void, or None."""
         problem: str | None = "the referee has a bug"
         try:
-            self.logs = play_match(self.spec, self._start, watch=self).logs
+            self.logs = play_match(self.spec, self._start, observer=self).logs
             problem = None
         except (referee.ArenaError, SandboxError, OSError) as error:
             problem = str(error)

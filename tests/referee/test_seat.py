@@ -73,10 +73,10 @@ def test_the_result_does_not_depend_on_chunks(chunks: list[bytes], kept: int) ->
 
 def test_a_log_marker_is_written_before_the_next_output_only() -> None:
     capture = BoundedLog()
-    capture.moment = "--- turn 1 ---"
-    capture.moment = "--- turn 2 ---"
+    capture.pending_marker = "--- turn 1 ---"
+    capture.pending_marker = "--- turn 2 ---"
     capture.feed(b"hm")
     capture.feed(b"\n")
-    capture.moment = "--- turn 3 ---"
+    capture.pending_marker = "--- turn 3 ---"
     capture.mark("--- game 1 ---")
     assert capture.render() == b"--- turn 2 ---\nhm\n--- game 1 ---\n"

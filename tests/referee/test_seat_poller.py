@@ -138,7 +138,7 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
 ) -> None:
     """With own time: the answer came while the referee was in its poll, and had no core to read it."""
     waits_ns = [0]
-    poller = process.SeatPoller(clock, own=True, ponder=True, waited_ns=lambda: waits_ns[0])
+    poller = process.SeatPoller(clock, charges_own=True, ponder=True, waited_ns=lambda: waits_ns[0])
     poller.add(seat)
 
     def starves() -> None:
@@ -153,7 +153,7 @@ def test_the_referees_wait_before_reading_an_answer_is_not_charged(
 
 def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: it waited 3 s since the reading at the end of the line before, and this line has taken 1 s."""
-    poller = process.SeatPoller(clock, own=True, ponder=True)
+    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
     poller.add(seat)
     waits_s = iter([0, 0, 3, 3])
     box.tasks = lambda: {1: CpuUsage(0, next(waits_s) * 10**9)}
@@ -167,7 +167,7 @@ def test_a_bots_wait_before_the_first_reading_is_not_charged(box: PipeBox, seat:
 
 def test_the_referees_work_before_its_poll_is_not_charged(box: PipeBox, seat: process.Seat, clock: Readings) -> None:
     """With own time: the answer lay there for 250 ms, while another referee blocked the kernel's list of groups."""
-    poller = process.SeatPoller(clock, own=True, ponder=True)
+    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
     poller.add(seat)
 
     def is_busy() -> None:
@@ -219,7 +219,7 @@ def test_the_first_answer_ends_the_charge_of_a_line(clock: Readings) -> None:
     """A seat that writes again 1 s later, while another one thinks, is charged until its answer."""
     boxes = PipeBox(), PipeBox()
     seats = [process.Seat(box, FLOOD_BYTES) for box in boxes]
-    poller = process.SeatPoller(clock, own=True, ponder=True)
+    poller = process.SeatPoller(clock, charges_own=True, ponder=True)
     for seat in seats:
         poller.add(seat)
 

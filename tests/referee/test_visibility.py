@@ -707,7 +707,7 @@ def match(
     def launch(number: int) -> Box:
         return sandbox.start(Program((bots[number],), Path()), Limits())
 
-    record = play_match(spec, launch, watch=watch).record
+    record = play_match(spec, launch, observer=watch).record
     return Played(spec, record, lines)
 
 

@@ -70,7 +70,7 @@ class Meter:
         self._last_at = 0.0
         self._lost_ns = 0  # time without a core of tasks that didn't sleep, over all readings of this line
         self._mark: _Mark | None = None
-        self._moved_ns = -1
+        self._moved_ns = -1  # time that all tasks ran or waited by the last `_compare_ready`; -1: there was none
         self.asked_at = self.look_at = self.allowed_s = self.own_s = self.cpu_s = 0.0
         self.settled = True
 
@@ -87,11 +87,13 @@ class Meter:
     def mark(self, now: float) -> None:
         """Take the line's first reading, unless it was taken or the bot is charged wall time.
 
-        The bot's wait since its last reading counts for this line, up to the line's time so far.
+        The bot's wait since its last reading counts for this line, up to the line's time so far. Raises SandboxError,
+        like each later reading, if the sandbox can't read the times.
         """
         if self._reports and self._mark is None:
-            before, tasks = self._last, self._tasks()
-            self._mark = _Mark(self._cpu_ns(), tasks, min(_waited_ns(before, tasks), int((now - self.asked_at) * 1e9)))
+            tasks = self._tasks()
+            waited_ns = min(_waited_ns(self._last, tasks), int((now - self.asked_at) * 1e9))
+            self._mark = _Mark(self._cpu_ns(), tasks, waited_ns)
             self._last, self._last_at, self._lost_ns = tasks, now, 0
 
     @property
@@ -104,8 +106,8 @@ class Meter:
         self.settled = True
         self._read(now, referee_ns)
 
-    def has_time(self, now: float, referee_ns: int) -> bool:
-        """Return whether the line has time left; if so, set `look_at`.
+    def check_time(self, now: float, referee_ns: int) -> bool:
+        """Read the time if `look_at` has come; return whether the line has time left, and if so postpone `look_at`.
 
         Raises SandboxError if the host has made the bot wait for a core too long.
         """
@@ -116,7 +118,7 @@ class Meter:
         if left_s > 0:
             self._moved_ns = -1
             self.look_at = now + max(0.001, min(left_s, _RECHECK_S))  # between two readings: the poll's resolution
-        elif self._mark is not None and self._is_still_ready(tasks):
+        elif self._mark is not None and self._compare_ready(tasks):
             self.look_at = now + _RECHECK_S
         else:
             return False
@@ -151,11 +153,11 @@ class Meter:
         self.own_s = max(wall_s - waited_ns / 1e9, self.cpu_s, 0.0)
         return tasks
 
-    def _is_still_ready(self, tasks: dict[int, CpuUsage]) -> bool:
-        """Return whether a task is ready, and none has run or ended a wait since the last call."""
-        moved_ns = sum(spent.ran_ns + spent.waited_ns for spent in tasks.values())
-        before, self._moved_ns = self._moved_ns, moved_ns
-        return before in (-1, moved_ns) and any(spent.ready for spent in tasks.values())
+    def _compare_ready(self, tasks: dict[int, CpuUsage]) -> bool:
+        """Return whether a task is ready, and none has run or ended a wait since the last call; keep the times."""
+        previous_ns = self._moved_ns
+        self._moved_ns = sum(usage.ran_ns + usage.waited_ns for usage in tasks.values())
+        return previous_ns in (-1, self._moved_ns) and any(usage.ready for usage in tasks.values())
 
     def _cpu_ns(self) -> int:
         reading = self._box.cpu_ns()
@@ -170,20 +172,20 @@ class Meter:
         return reading
 
 
-def _waited_ns(before: dict[int, CpuUsage], after: dict[int, CpuUsage]) -> int:
+def _waited_ns(last: dict[int, CpuUsage], tasks: dict[int, CpuUsage]) -> int:
     """Return the longest counted wait of one task between two readings."""
-    return max((spent.waited_ns - before.get(task, _NO_USAGE).waited_ns for task, spent in after.items()), default=0)
+    return max((usage.waited_ns - last.get(task, _NO_USAGE).waited_ns for task, usage in tasks.items()), default=0)
 
 
-def _lost_ns(before: dict[int, CpuUsage], after: dict[int, CpuUsage], wall_ns: int) -> int:
+def _lost_ns(last: dict[int, CpuUsage], tasks: dict[int, CpuUsage], wall_ns: int) -> int:
     """Return the longest time without a core of one ready task between two readings, `wall_ns` apart."""
-    longest = 0
-    for task, spent in after.items():
-        then = before.get(task, _NO_USAGE)
-        awake = then.ready and spent.ready and spent.sleeps == then.sleeps
-        lost = wall_ns - (spent.ran_ns - then.ran_ns) if awake else spent.waited_ns - then.waited_ns
-        longest = max(longest, lost)
-    return longest
+    longest_ns = 0
+    for task, usage in tasks.items():
+        last_usage = last.get(task, _NO_USAGE)
+        was_awake = last_usage.ready and usage.ready and usage.sleeps == last_usage.sleeps
+        ran_ns, waited_ns = usage.ran_ns - last_usage.ran_ns, usage.waited_ns - last_usage.waited_ns
+        longest_ns = max(longest_ns, wall_ns - ran_ns if was_awake else waited_ns)
+    return longest_ns
 
 
 _OWN_SCHEDSTAT = "/proc/thread-self/schedstat"  # time on a core and time of waiting, in ns; Linux only

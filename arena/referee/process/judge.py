@@ -33,29 +33,37 @@ class FaultVerdict(NamedTuple):
 
 # (index of the legal move, or its substitute; the fault, if any; the budget afterwards)
 Verdict = tuple[int | SubstitutedMove, FaultVerdict | None, PlayerBudget]
-Find = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if it isn't legal
+FindMove = Callable[[dict[str, Any]], int | None]  # a reply's move -> its index in the legal moves, None if not legal
 
 
-def judge_reply(reply: Reply, legal: int, find: Find, budget: PlayerBudget, allowed: RequestBudget) -> Verdict:
-    """Return the verdict on a reply to a request with `legal` legal moves; `find` returns a move's index."""
-    if isinstance(reply, ReplyReceived):
-        message, line, own_s = reply
-        if own_s > allowed.free_s:
-            budget = budget.charge(own_s, allowed.free_s)
-        if not isinstance(message, ParsedReply):
-            return _charge_life(FaultVerdict("illegal_move", None, line), budget)
-        index = message.choice if message.move is None else find(message.move)
-        if index is not None and 0 <= index < legal:
-            return index, None, budget
-        return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, legal), line), budget)
+def judge_reply(
+    reply: Reply, move_count: int, find_move: FindMove, budget: PlayerBudget, allowed: RequestBudget
+) -> Verdict:
+    """Return the verdict on a reply to a request with `move_count` legal moves."""
+    if not isinstance(reply, ReplyReceived):
+        return _judge_missing(reply, budget, allowed)
+    message, line, own_s = reply
+    if own_s > allowed.free_s:
+        budget = budget.charge(own_s, allowed.free_s)
+    if not isinstance(message, ParsedReply):
+        return _charge_life(FaultVerdict("illegal_move", None, line), budget)
+    index = message.choice if message.move is None else find_move(message.move)
+    if index is not None and 0 <= index < move_count:
+        return index, None, budget
+    return _charge_life(FaultVerdict("illegal_move", _out_of_range_detail(message, move_count), line), budget)
+
+
+def _judge_missing(
+    reply: MalformedLine | TimedOut | ProcessExited, budget: PlayerBudget, allowed: RequestBudget
+) -> Verdict:
+    """Return the verdict on a request without a well-formed reply in time."""
     if isinstance(reply, MalformedLine):
-        budget = budget.charge(reply.own_s, allowed.free_s)
-        return _charge_life(FaultVerdict(reply.problem.code, reply.problem.message, reply.line), budget)
+        fault = FaultVerdict(reply.problem.code, reply.problem.message, reply.line)
+        return _charge_life(fault, budget.charge(reply.own_s, allowed.free_s))
     if isinstance(reply, TimedOut):
         facts = facts_of(reply)
-        return _charge_life(
-            FaultVerdict("timeout", describe_time_use(facts), None, facts), PlayerBudget(budget.lives, 0.0)
-        )
+        fault = FaultVerdict("timeout", describe_time_use(facts), None, facts)
+        return _charge_life(fault, PlayerBudget(budget.lives, 0.0))
     code, detail = exit_fault(reply.code, reply.ended, allowed.limits)
     return SubstitutedMove.FORFEIT, FaultVerdict(code, reply.detail or detail, None, facts_of(reply)), budget
 
@@ -74,24 +82,25 @@ def facts_of(reply: Reply) -> Facts:
 
 def describe_time_use(facts: Facts) -> str | None:
     """Return where the time went until a timeout, in words; None if no fact about it is known."""
-    facts_known = []
+    clauses = []
     if facts.stale is not None:
-        facts_known.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
+        clauses.append(f"a line came for request {facts.stale}, which had been answered or had timed out")
     if facts.cpu_ms is not None:
-        facts_known.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
-    return "; ".join(facts_known) or None
+        clauses.append(f"in {facts.own_ms} ms it computed for {facts.cpu_ms} ms")
+    return "; ".join(clauses) or None
 
 
-def _charge_life(wrong: FaultVerdict, budget: PlayerBudget) -> Verdict:
+def _charge_life(fault: FaultVerdict, budget: PlayerBudget) -> Verdict:
     """Return the verdict on a fault that costs a life: a default move, or with the last life a forfeit."""
     lives = budget.lives - 1
-    return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, wrong, budget._replace(lives=lives)
+    return SubstitutedMove.DEFAULT if lives > 0 else SubstitutedMove.FORFEIT, fault, budget._replace(lives=lives)
 
 
-def _out_of_range_detail(message: ParsedReply, legal: int) -> str | None:
+def _out_of_range_detail(message: ParsedReply, move_count: int) -> str | None:
+    """Return what is wrong with the choice of a reply; None for a reply with a move."""
     if message.move is not None:
         return None
-    return f"choice {escape_bytes(str(message.choice).encode(), 20)} is not one of 0 to {legal - 1}"
+    return f"choice {escape_bytes(str(message.choice).encode(), 20)} is not one of 0 to {move_count - 1}"
 
 
 def exit_fault(code: str, ended: Exit | None, limits: Limits) -> tuple[str, str | None]:

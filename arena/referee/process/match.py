@@ -17,6 +17,7 @@ from dataclasses import replace
 from arena.coup import (
     FORFEIT,
     Board,
+    Forfeit,
     KeyedRng,
     Move,
     MoveOrForfeit,
@@ -59,15 +60,15 @@ def play_match(
     launch: Launch,
     clock: Callable[[], float] = time.monotonic,
     waited_ns: Callable[[], int] | None = None,
-    watch: MatchObserver | None = None,
+    observer: MatchObserver | None = None,
 ) -> MatchResult:
     """Play all games of a match. `launch(i)` starts bot i of the spec, under the limits of its settings.
 
     `clock` returns seconds; `waited_ns` returns this thread's total wait for a core, None for the kernel's value.
-    `watch` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
+    `observer` is notified, and can end the match after any game. Raises ArenaError, after ending all processes, if this
     machine failed.
     """
-    match = _Match(spec, launch, clock, waited_ns, watch)
+    match = _Match(spec, launch, clock, waited_ns, observer)
     try:
         with closing(match):
             return match.play()
@@ -117,45 +118,51 @@ class _Match:
         launch: Launch,
         clock: Callable[[], float],
         waited_ns: Callable[[], int] | None,
-        watch: MatchObserver | None,
+        observer: MatchObserver | None,
     ) -> None:
         self.spec = spec
         self.settings = settings = spec.settings
         self.launch = launch
         self.clock = clock
         self.waits = RunQueueClock()
-        self.watch = watch
+        self.observer = observer
         self.players = [_Player(bot, settings, spec.timing(bot)) for bot in range(spec.seats)]
         if any(timing.ponder != settings.timing.ponder for timing in spec.timings):
             raise ValueError("all bots of a match may ponder, or none: freezing follows the match settings")
-        own = any(player.timing.own for player in self.players)
-        self.poller = SeatPoller(clock, own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits)
+        charges_own = any(player.timing.own for player in self.players)
+        self.poller = SeatPoller(
+            clock, charges_own, settings.timing.ponder, settings.limits.cores, waited_ns or self.waits
+        )
         self.logs: list[tuple[int, int, bytes]] = []
         self.fault_samples: dict[tuple[int, str], FaultSample] = {}
         self.times: list[list[int]] = [[] for _ in spec.bots]
         self.peaks: list[int | None] = [None] * spec.seats
         self.last_winner: int | None = None  # a bot; None at first and after a draw
         self.requests = 0
-        self.startup = 0.0
+        self.startup_s = 0.0
 
     def play(self) -> MatchResult:
-        spec = self.spec
+        """Play the match and end all processes; return its result."""
         games = tuple(self.play_games())
         self.poller.finish(wire.MATCH_OVER)
         for player in self.players:
             self.end_process(player)
-        header = spec.header
-        fault_samples = tuple(self.fault_samples.values())
-        times = tuple(map(tuple, self.times))
-        logs, peaks = tuple(self.logs), tuple(self.peaks)
-        return MatchResult(Record(header, games), logs, fault_samples, times, peaks, self.requests, self.startup)
+        return MatchResult(
+            record=Record(self.spec.header, games),
+            logs=tuple(self.logs),
+            fault_samples=tuple(self.fault_samples.values()),
+            times=tuple(map(tuple, self.times)),
+            peaks=tuple(self.peaks),
+            requests=self.requests,
+            startup_s=self.startup_s,
+        )
 
     def play_games(self) -> Iterator[GameRecord]:
         """Play all games, or until the observer ends the match."""
         for number in range(len(self.spec.seatings)):
             game = self.play_game(number)
             yield game
-            if self.watch is not None and not self.watch.game_over(game):
+            if self.observer is not None and not self.observer.game_over(game):
                 return
 
     def close(self) -> None:
@@ -165,43 +172,47 @@ class _Match:
     # -- processes
 
     def start_processes(self) -> None:
-        """Start and greet all bots without a process at once, except those that have forfeited the match."""
-        absent = [
-            player_absent
-            for player_absent in self.players
-            if player_absent.seat is None and player_absent.forfeits < self.settings.forfeits
+        """Start and greet all bots without a process at once, except those that have forfeited the match.
+
+        A bot that fails has no process afterwards. Raises SandboxError if this machine fails.
+        """
+        absent_players = [
+            player for player in self.players if player.seat is None and player.forfeits < self.settings.forfeits
         ]
-        if not absent:
+        if not absent_players:
             return
-        began = self.clock()
+        started_at = self.clock()
         self.poller.freeze_idle()  # the running bots, since starting the others takes long
-        started = [(player, seat) for player in absent if (seat := self.start_process(player)) is not None]
-        for player, _ in started:
+        for player in absent_players:
+            self.start_process(player)
+        self.greet([(player, player.seat) for player in absent_players if player.seat is not None])
+        self.startup_s += self.clock() - started_at
+
+    def greet(self, starts: list[tuple[_Player, Seat]]) -> None:
+        """Send the hello to bots that were just started; end the process of each that doesn't answer it validly."""
+        for player, _ in starts:
             player.sent = hello(self.spec, player.bot)
-        if self.watch is not None:
-            self.watch.asked([player.bot for player, _ in started])
-        asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in started]
-        replies = self.poller.exchange(asks)
-        for (player, _), reply in zip(started, replies, strict=True):
-            reason = self.hello_problem(player, reply)
-            if reason is not None:
+        if self.observer is not None:
+            self.observer.asked([player.bot for player, _ in starts])
+        asks = [(seat, 0, player.sent, player.timing.start_ms / 1000) for player, seat in starts]
+        for (player, _), reply in zip(starts, self.poller.exchange(asks), strict=True):
+            problem = self.hello_problem(player, reply)
+            if problem is not None:
                 player.refused = reply.line if isinstance(reply, MalformedLine) else None
                 self.end_process(player)
-                player.absent = ProcessExited("start_failed", detail=reason, hello=reply)
-        self.startup += self.clock() - began
+                player.absent = ProcessExited("start_failed", detail=problem, hello=reply)
 
-    def start_process(self, player: _Player) -> Seat | None:
-        """Start a bot's process and return its seat; None if the program can't be started."""
+    def start_process(self, player: _Player) -> None:
+        """Start a bot's process and poll its seat. If the program can't be started, the bot's seat stays None."""
         player.processes += 1
         player.warned = 0
         try:
             seat = Seat(self.launch(player.bot), self.settings.flood_bytes)
         except ProgramError as problem:
             player.absent = ProcessExited("start_failed", detail=str(problem))
-            return None
+            return
         player.seat = seat
         self.poller.add(seat, player.timing.own)
-        return seat
 
     def hello_problem(self, player: _Player, reply: Reply) -> str | None:
         """Return why a reply to the hello isn't valid, None if it is."""
@@ -213,20 +224,21 @@ class _Match:
             case TimedOut():
                 return f"no hello within {player.timing.start_ms} ms"
             case ProcessExited(code, ended):
-                code, detail = exit_fault(code, ended, self.settings.limits)
-                return detail or FAULTS[code].message
+                fault_code, detail = exit_fault(code, ended, self.settings.limits)
+                return detail or FAULTS[fault_code].message
         raise AssertionError(reply)  # only a greeting answers the hello
 
     def keep_sample(
-        self, player: _Player, wrong: FaultVerdict, game: int | None = None, step: int | None = None
+        self, player: _Player, fault: FaultVerdict, game: int | None = None, step: int | None = None
     ) -> None:
         """Keep a sample of a fault, if it is the first of its bot with this code."""
-        code, _, got, facts = wrong
+        code, _, got, facts = fault
         if (player.bot, code) not in self.fault_samples:
             sent = player.sent.removesuffix(b"\n")
             self.fault_samples[player.bot, code] = FaultSample(player.bot, code, game, step, sent, got, facts)
 
     def end_process(self, player: _Player) -> None:
+        """End a bot's process, if it has one, and keep its log and its peak of memory."""
         seat = player.seat
         if seat is not None:
             player.seat = None
@@ -239,6 +251,7 @@ class _Match:
     # -- one game
 
     def play_game(self, number: int) -> GameRecord:
+        """Play the match's game with this index, after starting missing processes; return its record."""
         spec = self.spec
         seating = spec.seatings[number]
         chance = KeyedRng(spec.key, number)
@@ -262,18 +275,18 @@ class _Game:
 
     def play(self, state: State) -> GameRecord:
         """Play the game from this state to its end, and return its record. Raises ArenaError, which voids the match."""
-        watch, recorder = self.match.watch, self.recorder
+        observer, recorder = self.match.observer, self.recorder
         self.send_starts(state)
-        if watch is not None:
-            watch.moved(recorder.game, state, 0, ())
+        if observer is not None:
+            observer.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
             answers = self.collect_answers(state)
             after, events = apply_moves(state, answers, self.chance)
             events = (*recorder.list_new_statements(), *events) if self.talk else events
             first = recorder.feed.count
             recorder.add_step(state, answers, after, events)
-            if watch is not None:
-                watch.moved(recorder.game, after, first, events)
+            if observer is not None:
+                observer.moved(recorder.game, after, first, events)
             state = after
         self.send_results(state.board)
         return self.recorder.make_record(state)
@@ -281,8 +294,8 @@ class _Game:
     def send_starts(self, state: State) -> None:
         """Give every bot a new budget, and send it the start of the game."""
         spec, number = self.match.spec, self.recorder.game
-        by_bot = spec.handles
-        handles = [by_bot[player.bot] for player in self.players]
+        handles_by_bot = spec.handles
+        handles = [handles_by_bot[player.bot] for player in self.players]
         for seat, player in enumerate(self.players):
             player.budget = new_player_budget(self.match.settings.lives, player.timing, player.drained)
             if player.seat is not None:
@@ -294,63 +307,73 @@ class _Game:
                 )
 
     def send_results(self, board: Board) -> None:
+        """Send every bot the end of the game, and record the faults that cost nothing."""
         for seat, player in enumerate(self.players):
             if player.seat is not None:
                 player.seat.send(wire.encode_game_over(self.recorder.game, board, self.recorder.feed.take(seat)))
-                self.report_strays(player, player.seat)
+                self.record_strays(player, player.seat)
         self.recorder.faults += self.unsaid.values()
 
     def collect_answers(self, state: State) -> list[MoveOrForfeit]:
         """Send requests to all seats of the present phase at once; return their moves in the phase's order."""
         board = state.board
         self.moment = state.events
-        question = wire.PhaseRequests(board, self.recorder.game)
-        mark = turn_marker(board.turn)
-        asked = []
+        phase_requests = wire.PhaseRequests(board, self.recorder.game)
+        marker = turn_marker(board.turn)
+        decisions = []
         asks = []
-        for number in board.phase.asked:
-            player = self.players[number]
-            view = view_from_seat(state, number)
+        for table_seat in board.phase.asked:
+            player = self.players[table_seat]
+            view = view_from_seat(state, table_seat)
             legal = make_legal_moves(list_legal_moves(view))
-            asked.append((player, view, legal))
+            decisions.append((player, view, legal))
             if player.seat is not None:
-                asks.append(self.make_request(player, player.seat, question, mark, view, legal))
-        watch = self.match.watch
-        if watch is not None:
-            watch.asked([player.bot for player, _, _ in asked])
+                asks.append(self.prepare_request(player, player.seat, phase_requests, marker, view, legal))
+        observer = self.match.observer
+        if observer is not None:
+            observer.asked([player.bot for player, _, _ in decisions])
         replies = iter(self.match.poller.exchange(asks))
-        if watch is not None:
-            watch.answered()
+        if observer is not None:
+            observer.answered()
         self.match.requests += len(asks)
         return [
-            self.judge(self.make_absent_reply(player) if player.seat is None else next(replies), player, view, legal)
-            for player, view, legal in asked
+            self.record_reply(
+                self.make_absent_reply(player) if player.seat is None else next(replies), player, view, legal
+            )
+            for player, view, legal in decisions
         ]
 
-    def make_request(
-        self, player: _Player, seat: Seat, question: wire.PhaseRequests, mark: str, view: View, legal: LegalMoves
+    def prepare_request(
+        self,
+        player: _Player,
+        seat: Seat,
+        phase_requests: wire.PhaseRequests,
+        marker: str,
+        view: View,
+        legal: LegalMoves,
     ) -> Ask:
-        """Return the request to a bot, after warning it of unsolicited lines."""
+        """Return the request to a bot, with its new events; warn it of unsolicited lines before, and mark its log."""
         if seat.stray_count > player.warned and seat.gone_code is None:
             self.warn(player, seat)
         bank_s = player.budget.bank_s
         number = seat.number + 1
         feed, limit_ms = self.recorder.feed, player.timing.limit_ms
         certain, events = feed.known(view), feed.take(view.seat)
-        seat.moment(mark)
-        player.sent = line = question.line(view, certain, number, events, legal, limit_ms, bank_ms(bank_s))
+        seat.set_marker(marker)
+        player.sent = line = phase_requests.line(view, certain, number, events, legal, limit_ms, bank_ms(bank_s))
         return (seat, number, line, player.allowed.free_s + bank_s)
 
     def make_absent_reply(self, player: _Player) -> ProcessExited:
+        """Return the reply that stands for a bot without a process."""
         return ProcessExited("retired") if player.forfeits >= self.match.settings.forfeits else player.absent
 
-    def judge(self, reply: Reply, player: _Player, view: View, legal: LegalMoves) -> MoveOrForfeit:
-        """Return the move or forfeit of a seat, and record its time and its fault, if any."""
+    def record_reply(self, reply: Reply, player: _Player, view: View, legal: LegalMoves) -> MoveOrForfeit:
+        """Judge and record a reply, with its time and its fault, if any; return the move or forfeit of its seat."""
         recorder = self.recorder
-        choice, wrong, player.budget = judge_reply(reply, len(legal.moves), legal.find, player.budget, player.allowed)
+        choice, fault, player.budget = judge_reply(reply, len(legal.moves), legal.find, player.budget, player.allowed)
         own_us = round(reply.own_s * 1_000_000)
         recorder.times.append(own_us)
-        if wrong is None:
+        if fault is None:
             assert type(choice) is int
             self.match.times[player.bot].append(own_us)
             if self.talk and isinstance(reply, ReplyReceived):
@@ -359,64 +382,71 @@ class _Game:
             return legal.moves[choice]
         if not isinstance(reply, ProcessExited):
             self.match.times[player.bot].append(own_us)
-        player.drained = player.drained or wrong.code == "timeout"
+        player.drained = player.drained or fault.code == "timeout"
         if choice is SubstitutedMove.DEFAULT:
-            return self.play_default(player, view, wrong)
-        return self.forfeit(player, wrong)
+            return self.play_default(player, view, fault)
+        return self.forfeit(player, fault)
 
     def record_statements(self, reply: ReplyReceived, player: _Player, view: View) -> None:
         """Record the statements of a seat with a legal move. Invalid ones are dropped, without another penalty."""
         recorder = self.recorder
         assert not isinstance(reply.message, Greeting)
         try:
-            said = read_say(reply.message.say, view.board, view.seat)
+            statements = read_say(reply.message.say, view.board, view.seat)
         except SayError as problem:
-            wrong = FaultVerdict("bad_say", str(problem), reply.line)
-            fault = Fault(player.bot, wrong.code, got=escape_bytes(reply.line, _GOT_SHOWN), detail=wrong.detail)
-            before = self.unsaid.get(player.bot)
-            self.unsaid[player.bot] = fault if before is None else replace(before, count=before.count + 1)
-            self.match.keep_sample(player, wrong, recorder.game, len(recorder.moves))
-            self.send_fault(player, wrong, None)
+            self.record_bad_say(FaultVerdict("bad_say", str(problem), reply.line), player)
         else:
-            recorder.statements += [(len(recorder.moves), statement) for statement in said]
+            recorder.statements += [(len(recorder.moves), statement) for statement in statements]
 
-    def play_default(self, player: _Player, view: View, wrong: FaultVerdict) -> MoveOrForfeit:
+    def record_bad_say(self, fault: FaultVerdict, player: _Player) -> None:
+        """Count an invalid say of a bot, of which the first one is recorded at the end of the game; send the error."""
+        recorded = self.unsaid.get(player.bot)
+        if recorded is None:
+            got = None if fault.line is None else escape_bytes(fault.line, _GOT_SHOWN)
+            self.unsaid[player.bot] = Fault(player.bot, fault.code, got=got, detail=fault.detail)
+        else:
+            self.unsaid[player.bot] = replace(recorded, count=recorded.count + 1)
+        self.match.keep_sample(player, fault, self.recorder.game, len(self.recorder.moves))
+        self.send_fault(player, fault, None)
+
+    def play_default(self, player: _Player, view: View, fault: FaultVerdict) -> Move:
         """Return the default move for a bot, record the fault, and send it the error."""
         move = default_move(view, self.moment, self.chance)
-        self.record_fault(player, wrong, format_move(move))
+        self.record_fault(player, fault, format_move(move))
         self.recorder.moves.append(format_move(move))
-        self.send_fault(player, wrong, move)
+        self.send_fault(player, fault, move)
         return move
 
-    def send_fault(self, player: _Player, wrong: FaultVerdict, used: Move | None) -> None:
+    def send_fault(self, player: _Player, fault: FaultVerdict, used: Move | None) -> None:
         """Send a bot the fault of its reply; `used` is the move that was played instead, if any."""
         assert player.seat is not None
         number, lives = player.seat.number, player.budget.lives
-        player.seat.send(wire.error_line(number, wrong.code, wrong.detail, wrong.line, used, lives))
+        player.seat.send(wire.encode_error(number, fault.code, fault.detail, fault.line, used, lives))
 
-    def forfeit(self, player: _Player, wrong: FaultVerdict) -> MoveOrForfeit:
-        """Record that a bot forfeits the game, and end its process; the next game starts a new one."""
-        if FAULTS[wrong.code].consequence is not Consequence.FORFEIT:  # the fault that took the last life
-            self.record_fault(player, wrong, None)
-            wrong = FaultVerdict("out_of_lives", None, None)
+    def forfeit(self, player: _Player, fault: FaultVerdict) -> Forfeit:
+        """Record that a bot forfeits the game, and end its process; the next game starts a new one. Return FORFEIT."""
+        takes_last_life = FAULTS[fault.code].consequence is not Consequence.FORFEIT
+        if takes_last_life:
+            self.record_fault(player, fault, None)
         if player.seat is not None:
             self.match.poller.freeze_idle()  # the others, since ending a process may take long
-            self.report_strays(player, player.seat)
+            self.record_strays(player, player.seat)
             self.match.end_process(player)
-        self.record_fault(player, wrong, format_move(FORFEIT))
+        cause = FaultVerdict("out_of_lives", None, None) if takes_last_life else fault
+        self.record_fault(player, cause, format_move(FORFEIT))
         self.recorder.moves.append(format_move(FORFEIT))
         player.forfeits += 1
         return FORFEIT
 
-    def record_fault(self, player: _Player, wrong: FaultVerdict, used: str | None) -> None:
+    def record_fault(self, player: _Player, fault: FaultVerdict, used: str | None) -> None:
         """Record a fault at the present decision; `used` is the move that was played instead."""
-        got = None if wrong.line is None else escape_bytes(wrong.line, _GOT_SHOWN)
+        got = None if fault.line is None else escape_bytes(fault.line, _GOT_SHOWN)
         step = len(self.recorder.moves)
-        self.recorder.faults.append(Fault(player.bot, wrong.code, step, got, used, wrong.detail))
-        if wrong.code == "start_failed":
-            self.match.keep_sample(player, wrong._replace(line=player.refused))
+        self.recorder.faults.append(Fault(player.bot, fault.code, step, got, used, fault.detail))
+        if fault.code == "start_failed":
+            self.match.keep_sample(player, fault._replace(line=player.refused))
         else:
-            self.match.keep_sample(player, wrong, self.recorder.game, step)
+            self.match.keep_sample(player, fault, self.recorder.game, step)
 
     def warn(self, player: _Player, seat: Seat) -> None:
         """Warn a bot, at most once a request, that unsolicited lines were dropped."""
@@ -436,7 +466,7 @@ class _Game:
             )
         )
 
-    def report_strays(self, player: _Player, seat: Seat) -> None:
+    def record_strays(self, player: _Player, seat: Seat) -> None:
         """Record how many unsolicited lines of a bot were dropped."""
         count, example = seat.take_strays()
         player.warned = 0

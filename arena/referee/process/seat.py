@@ -41,22 +41,20 @@ class BoundedLog:
         self._head = bytearray()
         self._tail = bytearray()  # up to twice `kept`, so that dropping is rare
         self._line_open = False  # whether the stream's last byte isn't a newline
-        self.moment = ""  # a pending marker, written as a line before the next bytes
+        self.pending_marker = ""  # written as a line before the next bytes
         self.heard = False  # whether `read_from` has read any bytes
 
     def feed(self, data: bytes) -> None:
         """Append bytes, after the pending marker if there is one. Amortised time is linear in their number."""
         if not data:
             return
-        if self.moment:
-            self.mark(self.moment)
+        if self.pending_marker:
+            self.mark(self.pending_marker)
         self.total += len(data)
         self._line_open = not data.endswith(b"\n")
-        head_bytes_left = self._kept - len(self._head)
-        if head_bytes_left > 0:
-            self._head += data[:head_bytes_left]
-            data = data[head_bytes_left:]
-        self._tail += data[-self._kept :]
+        head_bytes = max(0, self._kept - len(self._head))
+        self._head += data[:head_bytes]
+        self._tail += data[head_bytes:][-self._kept :]
         if len(self._tail) > 2 * self._kept:
             del self._tail[: -self._kept]
 
@@ -74,20 +72,17 @@ class BoundedLog:
 
     def mark(self, text: str) -> None:
         """Append the text as a separate line, and drop the pending marker."""
-        self.moment = ""  # no output followed the pending marker
+        self.pending_marker = ""  # no output followed it
         self.feed(b"\n" * self._line_open + text.encode(errors="replace") + b"\n")
 
     def render(self) -> bytes:
         """Return the beginning, a line with the number of dropped bytes, if any, and the end."""
-        tail = self._kept_tail()
-        left_out = self.total - len(self._head) - len(tail)
-        if not left_out:
+        tail = bytes(self._tail[-self._kept :])
+        dropped_bytes = self.total - len(self._head) - len(tail)
+        if not dropped_bytes:
             return bytes(self._head) + tail
-        gap = b"" if self._head.endswith(b"\n") else b"\n"
-        return bytes(self._head) + gap + b"[... %d bytes left out ...]\n" % left_out + tail
-
-    def _kept_tail(self) -> bytes:
-        return bytes(self._tail[-self._kept :])
+        newline = b"" if self._head.endswith(b"\n") else b"\n"
+        return bytes(self._head) + newline + b"[... %d bytes left out ...]\n" % dropped_bytes + tail
 
 
 class ReplyReceived(NamedTuple):
@@ -295,7 +290,10 @@ class Seat:
         self._count_stray(line)
 
     def _parse_answer(self, line: bytes) -> ParsedReply | Greeting | Malformed | UnexpectedLine | _LateReply | None:
-        """Return the answer to the open line, _LATE for an answer to an expired line, None for another id."""
+        """Return the answer to the open line, _LATE for an answer to an expired line, None for another id.
+
+        Keeps that id in `stale`, and forgets the id of an expired line that is answered.
+        """
         if self.waiting and self.number and (usual := usual_reply(line, self.number)):
             return usual
         message = decode(line)
@@ -338,21 +336,21 @@ class Seat:
 
     def take_strays(self) -> tuple[int, bytes]:
         """Return the number of unsolicited lines and the first of them, and reset both."""
-        taken = self.stray_count, self._strays[0] if self._strays else b""
+        count, example = self.stray_count, self._strays[0] if self._strays else b""
         self.stray_count = 0
         self._strays.clear()
-        return taken
+        return count, example
 
     def mark(self, text: str) -> None:
         """Read what the bot has written to standard error, then append a marker line to its log."""
         self.receive_stderr()
         self.capture.mark(text)
 
-    def moment(self, text: str) -> None:
-        """Set the log marker to write before the bot's next output; see `BoundedLog.moment`."""
+    def set_marker(self, text: str) -> None:
+        """Set the log marker to write before the bot's next output, after a read of what it has written."""
         if self.capture.heard:  # saves a read per request of a bot that writes nothing
             self.receive_stderr()
-        self.capture.moment = text
+        self.capture.pending_marker = text
 
     def receive_stderr(self) -> bool:
         """Read once from the bot's standard error; return whether it is still open."""

@@ -50,44 +50,44 @@ _DRAIN_READS = 16  # reads of 64 KiB: a pipe's capacity; a bot that never stops 
 # A line that requires an answer: (seat, request id, line, allowed time in s; infinite without a clock).
 Ask = tuple[Seat, int, bytes, float]
 _WRONG = (Malformed, UnexpectedLine)  # a tuple: isinstance takes three times as long for a union
-_Asked = tuple[Seat, Meter]
-_new = tuple.__new__  # faster than the constructor of a named tuple
+_MeteredSeat = tuple[Seat, Meter]
+_new_tuple = tuple.__new__  # faster than the constructor of a named tuple
 
 
 class SeatPoller:
     """The seats of a match, which are polled together.
 
-    `clock` returns seconds and must be monotonic. `own`: seats are charged their own time instead of wall time, and may
-    use `cores` at once. `ponder`: they may run between two requests. `waited_ns` returns the referee's total wait for a
-    core.
+    `clock` returns seconds and must be monotonic. `charges_own`: seats are charged their own time instead of wall time,
+    and may use `cores` at once. `ponder`: they may run between two requests. `waited_ns` returns the referee's total
+    wait for a core.
     """
 
     def __init__(
         self,
         clock: Callable[[], float],
-        own: bool = False,
+        charges_own: bool = False,
         ponder: bool = False,
         cores: float = 1,
         waited_ns: Callable[[], int] = lambda: 0,
     ) -> None:
         self._clock = clock
         self._waited_ns = waited_ns
-        self._charges_own = own
+        self._charges_own = charges_own
         self._freezes = not ponder
         self._cores = cores
-        self._now = 0.0  # the clock after the last poll
+        self._polled_at = 0.0  # the clock after the last poll
         self._busy_s = 0.0  # between the last two polls, in which answers may have been unread
-        self._due = 0.0  # when the present poll ends at the latest, unless the referee is delayed
-        self._overslept: set[Seat] = set()  # seats whose answers were read more than _OVERSLEPT_S after that
+        self._poll_due_at = 0.0  # when the present poll ends at the latest, unless the referee is delayed
+        self._late_read_seats: set[Seat] = set()  # their answers were read more than _OVERSLEPT_S after that
         self._polled_ns = 0  # the referee's total wait for a core when it last began to poll, or sent the lines
         self._poll = select.poll()
         self._by_descriptor: dict[int, tuple[Seat, Meter, str]] = {}
         self._meters: dict[Seat, Meter] = {}
 
-    def add(self, seat: Seat, own: bool | None = None) -> None:
-        """Begin to poll a seat's pipes. `own`: whether the seat is charged own time; None: as the poller."""
-        charges_own = self._charges_own if own is None else own
-        meter = self._meters[seat] = Meter(seat.box, charges_own, self._freezes, self._cores)
+    def add(self, seat: Seat, charges_own: bool | None = None) -> None:
+        """Begin to poll a seat's pipes. `charges_own`: whether the seat is charged own time; None: as the poller."""
+        reports = self._charges_own if charges_own is None else charges_own
+        meter = self._meters[seat] = Meter(seat.box, reports, self._freezes, self._cores)
         for name, descriptor in (("out", seat.box.stdout), ("err", seat.box.stderr)):
             self._by_descriptor[descriptor] = (seat, meter, name)
             self._poll.register(descriptor, select.POLLIN)
@@ -106,79 +106,85 @@ class SeatPoller:
         A seat that is gone is sent nothing. Raises SandboxError if the host stood still.
         """
         self._poll_once(0)
-        self._overslept.clear()
-        asked = []
+        self._late_read_seats.clear()
+        lines = []
         for seat, number, line, allowed_s in asks:
             meter = self._meters[seat]
             if meter.frozen and seat.gone_code is None:
                 meter.thaw()
             if not seat.ask(number, line):
                 self._watch_input(seat, meter)
-            asked.append((seat, meter, allowed_s))
-        start = self._clock()
+            lines.append((seat, meter, allowed_s))
+        sent_at = self._clock()
         waiting = []
-        for seat, meter, allowed_s in asked:
-            meter.start(start, allowed_s)
+        for seat, meter, allowed_s in lines:
+            meter.start(sent_at, allowed_s)
             if not seat.waiting:
-                meter.settle(start, 0)
+                meter.settle(sent_at, 0)
             elif seat.gone_code is None:
                 waiting.append((seat, meter))
-        self._await(waiting, start)
-        return [self._take_reply(seat, meter) for seat, meter, _ in asked]
+        self._await(waiting, sent_at)
+        return [self._take_reply(seat, meter) for seat, meter, _ in lines]
 
-    def _await(self, waiting: list[_Asked], start: float) -> None:
-        """Poll until each waiting seat has answered, is gone, or is out of time.
+    def _await(self, waiting: list[_MeteredSeat], sent_at: float) -> None:
+        """Poll until each waiting seat has answered, is gone, or is out of time. `sent_at`: the start of all clocks.
 
-        Raises SandboxError if a sandbox fails.
+        Polls end after _SLOW_S until the bots are slow, and then after _TICK_S. Raises SandboxError if a sandbox fails,
+        or the host stood still.
         """
-        self._now = start
+        self._polled_at = sent_at
         self._busy_s = 0.0
         if self._charges_own:
             self._polled_ns = self._waited_ns()
-        tick = start + _TICK_S
-        slow_at = start + _SLOW_S
-        pause = _SLOW_S
+        next_check_at = sent_at + _TICK_S
+        slow_at = sent_at + _SLOW_S
+        max_nap_s = _SLOW_S
         while waiting:
             now = self._clock()
             left_s = min([meter.look_at for _, meter in waiting]) - now
-            nap = 0.0 if left_s < 0 else min(left_s, pause)
-            before = self._now
-            self._due = before + nap
-            if self._charges_own and pause == _TICK_S:
+            nap_s = 0.0 if left_s < 0 else min(left_s, max_nap_s)
+            last_polled_at = self._polled_at
+            self._poll_due_at = last_polled_at + nap_s
+            if self._charges_own and max_nap_s == _TICK_S:
                 self._polled_ns = self._waited_ns()
-                self._busy_s = now - before
+                self._busy_s = now - last_polled_at
             was_ready = True
             if left_s > 0:
-                was_ready = self._poll_once(math.ceil(nap * 1000))
-                if (not was_ready and pause == _TICK_S) or now >= tick:
+                was_ready = self._poll_once(math.ceil(nap_s * 1000))
+                if (not was_ready and max_nap_s == _TICK_S) or now >= next_check_at:
                     self._check_processes(waiting)
-                    tick = now + _TICK_S
+                    next_check_at = now + _TICK_S
             else:
-                self._now = now
+                self._polled_at = now
                 if self._charges_own or left_s < -_OVERSLEPT_S:
                     self._poll_once(0)
                 self._expire_late(waiting, now)
-            if self._now - before > nap + _STALLED_S and any(meter.allowed_s < math.inf for _, meter in waiting):
-                raise SandboxError(f"the host stood still for {self._now - before:.0f} s")
+            if self._polled_at - last_polled_at > nap_s + _STALLED_S:
+                self._require_untimed(waiting, self._polled_at - last_polled_at)
             waiting = [pair for pair in waiting if pair[0].waiting and pair[0].gone_code is None]
             if waiting and (not was_ready or now >= slow_at):
                 self.freeze_idle()
                 if self._charges_own:
-                    self._mark_meters(waiting, self._now)
-                pause = _TICK_S
+                    self._mark_meters(waiting, self._polled_at)
+                max_nap_s = _TICK_S
 
-    def _mark_meters(self, waiting: Sequence[_Asked], now: float) -> None:
+    def _require_untimed(self, waiting: Sequence[_MeteredSeat], stall_s: float) -> None:
+        """Raise SandboxError if a seat with a clock waited while the host stood still."""
+        if any(meter.allowed_s < math.inf for _, meter in waiting):
+            raise SandboxError(f"the host stood still for {stall_s:.0f} s")
+
+    def _mark_meters(self, waiting: Sequence[_MeteredSeat], now: float) -> None:
         """Take the first reading of each line that is still open."""
         for seat, meter in waiting:
             if seat.waiting:
                 meter.mark(now)
 
-    def _expire_late(self, waiting: Sequence[_Asked], now: float) -> None:
+    def _expire_late(self, waiting: Sequence[_MeteredSeat], now: float) -> None:
         """End the wait for seats that are past their own deadline, even while others have time left."""
         self._mark_meters(waiting, now)
         referee_ns = self._unread_ns()
         for seat, meter in waiting:
-            if seat.waiting and not meter.has_time(now, referee_ns):
+            if seat.waiting and not meter.check_time(now, referee_ns):
                 seat.expire()
                 meter.settle(now, referee_ns)
                 meter.freeze()
@@ -194,11 +200,11 @@ class SeatPoller:
                 return self._exit_reply(seat, meter)
             return self._timed_out(seat, meter)
         late_s = meter.own_s - meter.allowed_s
-        if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._overslept or meter.cpu_s > meter.allowed_s):
+        if late_s > 0 and (late_s < _OVERSLEPT_S or seat not in self._late_read_seats or meter.cpu_s > meter.allowed_s):
             return self._timed_out(seat, meter)
         if type(answer) is not ParsedReply and isinstance(answer, _WRONG):
             return MalformedLine(answer, seat.line, meter.own_s)
-        return _new(ReplyReceived, (answer, seat.line, meter.own_s))
+        return _new_tuple(ReplyReceived, (answer, seat.line, meter.own_s))
 
     def _timed_out(self, seat: Seat, meter: Meter) -> TimedOut:
         cpu_s = meter.cpu_s * max(1.0, self._cores) if meter.marked else None
@@ -219,8 +225,8 @@ class SeatPoller:
             self._unregister(seat.box.stdin)
             seat.box.close_stdin()
             meter.thaw()
-        end = self._clock() + _LEAVE_S
-        while self._clock() < end and any(seat.box.exit() is None for seat in self._meters):
+        deadline = self._clock() + _LEAVE_S
+        while self._clock() < deadline and any(seat.box.exit() is None for seat in self._meters):
             self._poll_once(2)
 
     def close(self) -> None:
@@ -238,19 +244,19 @@ class SeatPoller:
         assert code is not None
         self.freeze_idle()  # the other seats, since this may take long
         is_closed = code == "closed"
-        ended = self._await_exit(seat, meter) if is_closed else seat.box.exit()
-        if ended is None:
+        process_exit = self._await_exit(seat, meter) if is_closed else seat.box.exit()
+        if process_exit is None:
             return ProcessExited(code)
         self._drain_stderr(seat)
-        return ProcessExited("exited" if is_closed else code, ended)
+        return ProcessExited("exited" if is_closed else code, process_exit)
 
     def _await_exit(self, seat: Seat, meter: Meter) -> Exit | None:
         """Poll until the process of a seat has ended, at most _MAX_EXIT_S; return how it ended, None if it hasn't."""
         meter.thaw()  # it may have been frozen while it exited
-        end = self._clock() + _MAX_EXIT_S
-        while (ended := seat.box.exit()) is None and self._clock() < end:
+        deadline = self._clock() + _MAX_EXIT_S
+        while (process_exit := seat.box.exit()) is None and self._clock() < deadline:
             self._poll_once(1)
-        return ended
+        return process_exit
 
     def _drain_stderr(self, seat: Seat) -> None:
         """Read the unread standard error of a process, at most a pipe's capacity."""
@@ -265,7 +271,7 @@ class SeatPoller:
     def _poll_once(self, timeout_ms: int) -> bool:
         """Poll once and read all available output; return whether there was any."""
         ready = self._poll.poll(timeout_ms)
-        now = self._now = self._clock()
+        now = self._polled_at = self._clock()
         for descriptor, _ in ready:
             seat, meter, name = self._by_descriptor[descriptor]
             if name == "out":
@@ -281,7 +287,8 @@ class SeatPoller:
                     self._unregister(descriptor)
         return bool(ready)
 
-    def _check_processes(self, waiting: Sequence[_Asked]) -> None:
+    def _check_processes(self, waiting: Sequence[_MeteredSeat]) -> None:
+        """Mark as gone each seat whose process has ended without an answer."""
         for seat, meter in waiting:
             if seat.box.exit() is not None:
                 # Its last lines may still be in the pipe; it can't answer after them.
@@ -294,8 +301,8 @@ class SeatPoller:
         """Read once from a seat's output, and settle its meter if it has answered."""
         seat.receive()
         if not seat.waiting and not meter.settled:
-            if now - self._due > _OVERSLEPT_S:
-                self._overslept.add(seat)
+            if now - self._poll_due_at > _OVERSLEPT_S:
+                self._late_read_seats.add(seat)
             meter.settle(now, self._unread_ns() if now - meter.asked_at > _SLOW_S else 0)
 
     def _unread_ns(self) -> int:

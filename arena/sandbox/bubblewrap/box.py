@@ -25,6 +25,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from arena.limits import Limits
 from arena.sandbox import program_files
@@ -68,59 +69,96 @@ class BubblewrapSandbox(ChildSandbox):
         return frozenset({"cores"} if self._groups is None else ())
 
     def start(self, program: Program, limits: Limits) -> "BubblewrapBox":
+        """Start a program in new namespaces.
+
+        Raises ProgramError for what the program's author can fix, SandboxError for this machine's fault.
+        """
         if not program.argv:
             raise ProgramError("the command is empty")
-        with contextlib.ExitStack() as undo:
-            return self._start(program, limits, undo)
-
-    def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
-        """Make a box step by step, and start its program.
-
-        `undo` gets what to undo if a later step fails. Raises ProgramError for what the program's author can fix,
-        SandboxError for this machine's fault.
-        """
         try:
-            launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone
-            reap_late()
-            require_few_arguments(program)
-            command = command_inside(program)
-            trees = rootfs.exposed_paths(command, Path(program_files.BOX_FOLDER))
-            lease = user_ids.take_user_id() if os.geteuid() == 0 else None
-            if lease is not None:
-                undo.callback(lease.release)
-            root = CopiedRootfs(self._scratch) if lease is None else MountedRootfs(lease.uid, trees, limits.memory_mb)
-            undo.callback(root.remove)
-            options.write_box_files(root.path, limits)
-            (root.path / "bot").mkdir()
-            program_files.copy_files(program, root.path / "bot", limits.memory_mb)
-            present = check_format(program, root.path / "bot")
-            with_init = replace(limits, processes=limits.processes + INIT_PROCESSES)
-            group = None if self._groups is None else self._groups.make(with_init)
-            if group is not None:
-                undo.callback(group.remove)
-            words = [*options.mount_options(root, trees, limits), *options.environment(trees, limits)]
-            words += ["--chdir", program_files.cwd_inside(program)]
-            argv = [command, *program_files.argv_inside(program)[1:]]
-            forks = limits.processes + BWRAP_PROCESSES if group is None else None  # a lease's user runs bwrap too
-            calls = [PreexecCall("umask", "umask", (0o022,)), *root.calls()]  # the same for programs of all hosts
-            calls += _rlimit_calls(limits, group is None, None if lease is None else forks)
-            bwrap = start_bwrap(words, argv, calls)
-            undo.callback(bwrap.end_unstarted)
-            root.settle()
-            bwrap.confine(group, forks if lease is None else None)
-            if root.hides:
-                bwrap.await_ready()
-                root.hide(bwrap.init)
-            bwrap.release()
-            bwrap.await_exec(command, present)
+            with contextlib.ExitStack() as undo:
+                box = self._start(program, limits, undo)
+                undo.pop_all()
+                return box
         except OSError as error:
             if error.errno == errno.E2BIG:
                 raise ProgramError(f"{program.shown}: {PROGRAM_ERRNOS[errno.E2BIG]}") from error
             raise SandboxError(f"can't make a box: {error.strerror or error}") from error
         except ValueError as error:  # a NUL byte or a lone surrogate in argv, cwd or env
             raise ProgramError(f"{program.shown!r}: {error}") from error
-        undo.pop_all()
-        return BubblewrapBox(bwrap, root, lease, group, limits)
+
+    def _start(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "BubblewrapBox":
+        """Make a box step by step, and start its program; `undo` gets what to undo if a later step fails.
+
+        Raises OSError, ValueError and the errors of `start`.
+        """
+        launch.become_subreaper(os.getpid())  # to reap process 1 of a box whose bwrap is gone
+        reap_late()
+        require_few_arguments(program)
+        parts = self._prepare(program, limits, undo)
+        bwrap = _start_bwrap(program, limits, parts)
+        undo.callback(bwrap.end_unstarted)
+        parts.root.settle()
+        bwrap.confine(parts.group, _fork_limit(limits, parts.group) if parts.lease is None else None)
+        if parts.root.hides:
+            bwrap.await_ready()
+            parts.root.hide(bwrap.init)
+        bwrap.release()
+        bwrap.await_exec(parts.command, parts.has_file)
+        return BubblewrapBox(bwrap, parts.root, parts.lease, parts.group, limits)
+
+    def _prepare(self, program: Program, limits: Limits, undo: contextlib.ExitStack) -> "_BoxParts":
+        """Reserve the user id, make the root file system with the program's files, and make the control group."""
+        command = command_inside(program)
+        trees = rootfs.exposed_paths(command, Path(program_files.BOX_FOLDER))
+        lease = user_ids.take_user_id() if os.geteuid() == 0 else None
+        if lease is not None:
+            undo.callback(lease.release)
+        root = CopiedRootfs(self._scratch) if lease is None else MountedRootfs(lease.uid, trees, limits.memory_mb)
+        undo.callback(root.remove)
+        options.write_box_files(root.path, limits)
+        (root.path / "bot").mkdir()
+        program_files.copy_files(program, root.path / "bot", limits.memory_mb)
+        has_file = check_format(program, root.path / "bot")
+        group = None
+        if self._groups is not None:
+            group = self._groups.make(replace(limits, processes=limits.processes + INIT_PROCESSES))
+            undo.callback(group.remove)
+        return _BoxParts(command, trees, lease, root, has_file, group)
+
+
+class _BoxParts(NamedTuple):
+    """What a box needs before bwrap starts. `trees`: as of `rootfs.exposed_paths`. `lease`: of root's boxes only.
+
+    `has_file`: as of `check_format`.
+    """
+
+    command: str
+    trees: list[Path]
+    lease: user_ids.UserIdLease | None
+    root: CopiedRootfs | MountedRootfs
+    has_file: bool
+    group: Cgroup | None
+
+
+def _start_bwrap(program: Program, limits: Limits, parts: _BoxParts) -> BwrapProcess:
+    """Start the bwrap of a box, which waits for its release. Raises the errors of `start_bwrap`."""
+    arguments = [
+        *options.mount_options(parts.root, parts.trees, limits),
+        *options.environment(parts.trees, limits),
+        "--chdir",
+        program_files.cwd_inside(program),
+    ]
+    argv = [parts.command, *program_files.argv_inside(program)[1:]]
+    calls = [PreexecCall("umask", "umask", (0o022,)), *parts.root.calls()]  # the same for programs of all hosts
+    forks = None if parts.lease is None else _fork_limit(limits, parts.group)  # a lease's user runs bwrap too
+    calls += _rlimit_calls(limits, parts.group is None, forks)
+    return start_bwrap(arguments, argv, calls)
+
+
+def _fork_limit(limits: Limits, group: Cgroup | None) -> int | None:
+    """Return the RLIMIT_NPROC that stops a fork bomb; None if a control group does."""
+    return limits.processes + BWRAP_PROCESSES if group is None else None
 
 
 class BubblewrapBox(ChildBox):
@@ -134,8 +172,8 @@ class BubblewrapBox(ChildBox):
         group: Cgroup | None,
         limits: Limits,
     ) -> None:
-        watch = ProcessMonitor(lambda: [bwrap.init]) if group is None else None
-        super().__init__(bwrap.popen, limits, group, watch)
+        monitor = ProcessMonitor(lambda: [bwrap.init]) if group is None else None
+        super().__init__(bwrap.popen, limits, group, monitor)
         self.pid = bwrap.program
         self._bwrap = bwrap
         self._root = root
@@ -198,13 +236,17 @@ class BubblewrapBox(ChildBox):
         Raises SandboxError if another process killed bwrap.
         """
         counted = self._counted(succeeded=code == 0 or self._excess is not None)
-        if code is None:  # process 1 was killed, and so all others
-            if self._excess is None and "memory_mb" not in dict(counted) and not bwrap_exited:
-                raise SandboxError("bwrap was killed by another process on this machine")
-            code = SIGNALLED + signal.SIGKILL
-        signalled = SIGNALLED < code < SIGNALLED + signal.NSIG
-        ended = Exit(None, code - SIGNALLED) if signalled else Exit(code, None)
-        return with_cause(ended, counted, self._excess, cpu_used_up=self._is_cpu_used_up(margin_s=1.0))
+        is_explained = bwrap_exited or self._excess is not None or "memory_mb" in dict(counted)
+        if code is None and not is_explained:
+            raise SandboxError("bwrap was killed by another process on this machine")
+        program_exit = Exit(None, signal.SIGKILL) if code is None else _parse_exit(code)  # None: process 1 was killed
+        return with_cause(program_exit, counted, self._excess, cpu_used_up=self._is_cpu_used_up(margin_s=1.0))
+
+
+def _parse_exit(code: int) -> Exit:
+    """Return how a program ended, from the exit code that bwrap reported."""
+    is_signal = SIGNALLED < code < SIGNALLED + signal.NSIG
+    return Exit(None, code - SIGNALLED) if is_signal else Exit(code, None)
 
 
 def _rlimit_calls(limits: Limits, rough: bool, forks: int | None) -> list[PreexecCall]:
@@ -237,18 +279,18 @@ def unavailable_reason() -> HostProblem | None:
             text = f"root's boxes are other users, and these can't read this Python's folder {hidden[0]} ({problem})"
             return HostProblem(text, Remedy.READABLE_PYTHON, (str(hidden[0]),))
         cause = problem.__cause__
-        forbids = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
-        return add_remedy(str(problem), forbids or not _does_plain_bwrap_work())
+        is_forbidden = isinstance(cause, OSError) and cause.errno in (errno.EPERM, errno.ENOSYS)  # root's mounts
+        return add_remedy(str(problem), is_forbidden or not _does_plain_bwrap_work())
     return None
 
 
 def _does_plain_bwrap_work() -> bool:
     """Return whether bwrap makes all namespaces and mounts for an unprivileged user, without any file of the arena."""
-    words = ["--unshare-user", "--unshare-all", "--disable-userns", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    arguments = ["--unshare-user", "--unshare-all", "--disable-userns", "--ro-bind", "/", "/", "--proc", "/proc"]
     user, groups = (int(options.NOBODY), ()) if os.geteuid() == 0 else (None, None)
     try:
-        tried = subprocess.run(
-            [get_bwrap_path(), *words],
+        process = subprocess.run(
+            [get_bwrap_path(), *arguments, "true"],
             capture_output=True,
             timeout=10,
             check=False,
@@ -258,7 +300,7 @@ def _does_plain_bwrap_work() -> bool:
         )
     except (OSError, SandboxError, subprocess.SubprocessError):
         return False
-    return tried.returncode == 0
+    return process.returncode == 0
 
 
 def add_remedy(problem: str, forbids: bool, root: Path = Path("/")) -> HostProblem:
@@ -290,8 +332,8 @@ def _sysctl(root: Path, name: str) -> str | None:
 
 def _programs() -> Programs:
     """Return a search path of a box's PATH (rootfs.py), then the user's PATH, whose programs a box shows if named."""
-    shown = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
-    return Programs(path=os.pathsep.join([*shown, os.environ.get("PATH", os.defpath)]))
+    folders = (f"{sys.prefix}/bin", f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
+    return Programs(path=os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)]))
 
 
 BACKEND = Backend(

@@ -105,26 +105,27 @@ class BwrapProcess:
         self._filter.shutdown(socket.SHUT_WR)
         self._filter.close()
 
-    def await_exec(self, command: str, present: bool, within_s: float = START_S) -> None:
+    def await_exec(self, command: str, has_file: bool, within_s: float = START_S) -> None:
         """Wait until bwrap has executed the program `command`, and store its pid.
 
-        `present`: its file exists, so ENOENT means that the interpreter is missing. Raises ProgramError if it can't be
+        `has_file`: its file exists, so ENOENT means that the interpreter is missing. Raises ProgramError if it can't be
         executed, SandboxError if the box fails or takes too long.
         """
-        begin = time.monotonic()
-        while (waited := time.monotonic() - begin) < within_s:
-            family = list_children(self.init)
-            self.program = next((pid for pid in family if not _is_bwrap(pid)), None)
+        started_at = time.monotonic()
+        while (waited_s := time.monotonic() - started_at) < within_s:
+            children = list_children(self.init)
+            self.program = next((pid for pid in children if not _is_bwrap(pid)), None)
             if self.program is not None:
                 return
-            if waited >= STARTED_S and (family or not list_children(self.popen.pid)):  # or the kernel lists no children
+            # Without children, bwrap hasn't got as far yet, or the kernel lists no children.
+            if waited_s >= STARTED_S and (children or not list_children(self.popen.pid)):
                 return
             if wait_readable(self.handle, POLL_S):  # process 1 ended: the program ran, or failed to start
                 if self.exit_code(time.monotonic() + START_S) is not None:
                     return
                 problem = self._read_failure(command, ended=True)
-                if present and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
-                    problem = ProgramError(f"{command}: the interpreter that its #! line names is missing")
+                if has_file and str(problem).endswith(PROGRAM_ERRNOS[errno.ENOENT]):
+                    raise ProgramError(f"{command}: the interpreter that its #! line names is missing")
                 raise problem
         raise self._read_failure(None, ended=False)
 
@@ -141,16 +142,16 @@ class BwrapProcess:
             return SandboxError(f"bwrap didn't start within {START_S:g} s")
         assert popen.stderr is not None
         os.set_blocking(popen.stderr.fileno(), False)
-        said = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())
-        if command is not None and popen.returncode == 1 and said.startswith("bwrap: Can't chdir to "):
-            return ProgramError(f"{said.removeprefix('bwrap: ')}")
-        if command is not None and popen.returncode == 1 and said.startswith("bwrap: execvp "):
+        output = " ".join((popen.stderr.read() or b"").decode(errors="replace").split())
+        if command is not None and popen.returncode == 1 and output.startswith("bwrap: Can't chdir to "):
+            return ProgramError(f"{output.removeprefix('bwrap: ')}")
+        if command is not None and popen.returncode == 1 and output.startswith("bwrap: execvp "):
             reasons = {os.strerror(number): text for number, text in PROGRAM_ERRNOS.items()}
-            reason = next((text for end, text in reasons.items() if said.endswith(end)), said)
+            reason = next((text for ending, text in reasons.items() if output.endswith(ending)), output)
             return ProgramError(f"{command}: {reason}")
         if popen.returncode < 0:
             return SandboxError(f"bwrap was killed by signal {-popen.returncode}")
-        return SandboxError(said or f"bwrap exited with code {popen.returncode}")
+        return SandboxError(output or f"bwrap exited with code {popen.returncode}")
 
     # -- the status pipe
 
@@ -188,12 +189,12 @@ class BwrapProcess:
         has_ended = wait_readable(self.handle, deadline - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(max(0.01, deadline - time.monotonic()))
-        dying = functools.partial(self._is_dying, self.init, lease)
-        if dying():
-            reap_later(dying)
+        reap = functools.partial(self._reap, self.init, lease)
+        if reap():
+            reap_later(reap)
         return has_ended and self.popen.returncode is not None
 
-    def _is_dying(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
+    def _reap(self, init: int, lease: user_ids.UserIdLease | None = None) -> bool:
         """Reap bwrap and the first process, and release the user id; return whether one of them isn't dead yet.
 
         This process adopts the first process if bwrap ended before it.
@@ -210,20 +211,20 @@ class BwrapProcess:
 
     def end_unstarted(self) -> None:
         """End a box whose program didn't start, at any step; processes that aren't dead soon are reaped later."""
-        running = self.popen.poll() is None
-        family = {self.init, *(list_children(self.popen.pid) if running else ())} - {0}
+        is_running = self.popen.poll() is None
+        pids_left = {self.init, *(list_children(self.popen.pid) if is_running else ())} - {0}
         if self.handle >= 0:
             self.kill()
         self.popen.kill()
         deadline = time.monotonic() + CLOSE_MS / 1000
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(CLOSE_MS / 1000)
-        for orphan in family & set(list_children("self")):  # bwrap didn't yet make them die with it
+        for orphan in pids_left & set(list_children("self")):  # bwrap didn't yet make them die with it
             os.kill(orphan, signal.SIGKILL)
-        while (family := {pid for pid in family if self._is_dying(pid)}) and time.monotonic() < deadline:
+        while (pids_left := {pid for pid in pids_left if self._reap(pid)}) and time.monotonic() < deadline:
             time.sleep(POLL_S)
-        for pid in family:
-            reap_later(functools.partial(self._is_dying, pid))
+        for pid in pids_left:
+            reap_later(functools.partial(self._reap, pid))
         for pipe in (self.popen.stdin, self.popen.stdout, self.popen.stderr):
             if pipe is not None:
                 pipe.close()
@@ -243,21 +244,21 @@ def start_bwrap(options: list[str], argv: list[str], calls: list[PreexecCall]) -
 
     Raises OSError if bwrap can't be started, SandboxError if one of `calls` fails, ValueError for a NUL byte.
     """
-    with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-        status, status_end = _pipe(ours, theirs)
-        filter_end, rules = socket.socketpair()
-        ours.enter_context(filter_end)
-        theirs.enter_context(rules)
+    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as parent_ends:
+        status, status_writer = _pipe(parent_ends, child_ends)
+        filter_end, filter_reader = socket.socketpair()
+        parent_ends.enter_context(filter_end)
+        child_ends.enter_context(filter_reader)
         filter_end.sendall(seccomp.bpf(os.uname().machine))
         filter_end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 0)  # the minimum: it is full until bwrap reads
-        words = [*options, "--seccomp", str(rules.fileno()), "--json-status-fd", str(status_end)]
-        text = "\0".join(words) + "\0"
-        if text.count("\0") > len(words) or any("\0" in word for word in argv):
+        arguments = [*options, "--seccomp", str(filter_reader.fileno()), "--json-status-fd", str(status_writer)]
+        text = "\0".join(arguments) + "\0"
+        if text.count("\0") > len(arguments) or any("\0" in word for word in argv):
             raise ValueError("embedded null byte")
-        args = _make_memory_file(os.fsencode(text), theirs)
-        passed = (args, rules.fileno(), status_end)
-        popen = spawn([get_bwrap_path(), "--args", str(args), "--", *argv], "/", {}, calls, passed)
-        ours.pop_all()
+        arguments_file = _make_memory_file(os.fsencode(text), child_ends)
+        passed = (arguments_file, filter_reader.fileno(), status_writer)
+        popen = spawn([get_bwrap_path(), "--args", str(arguments_file), "--", *argv], "/", {}, calls, passed)
+        parent_ends.pop_all()
         return BwrapProcess(popen, status, filter_end)
 
 
@@ -298,12 +299,12 @@ class PipeHolderCheck:
         self._names = {number: f"pipe:[{os.fstat(end).st_ino}]" for number, end in self._ends.items()}
         self._program = program
         self._family = family
-        self._next = 0.0
+        self._next_at = 0.0
 
     def look(self) -> None:
         """Break the referee's ends of pipes that the program has closed, standard output once it is read."""
-        now = time.monotonic()
-        if now < self._next:
+        started_at = time.monotonic()
+        if started_at < self._next_at:
             return
         for number, end in list(self._ends.items()):
             name = self._names[number]
@@ -312,7 +313,7 @@ class PipeHolderCheck:
                     continue
                 _replace_with_broken_end(end, reading=number == 1)
                 del self._ends[number]
-        self._next = now + PAUSE_FACTOR * (time.monotonic() - now)
+        self._next_at = started_at + PAUSE_FACTOR * (time.monotonic() - started_at)
 
     def _is_held(self, name: str) -> bool:
         """Return whether some process has the pipe open; True if that can't be determined."""
@@ -338,8 +339,8 @@ def _read_fd_link(pid: int, number: str) -> str | None:
 
 def _replace_with_broken_end(end: int, reading: bool) -> None:
     """Replace a pipe's end, under its number, by an end whose other end is closed."""
-    theirs, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    open_end, closed = (theirs, ours) if reading else (ours, theirs)
-    os.close(closed)
-    os.dup2(open_end, end, inheritable=False)
-    os.close(open_end)
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    broken_end, closed_end = (reader, writer) if reading else (writer, reader)
+    os.close(closed_end)
+    os.dup2(broken_end, end, inheritable=False)
+    os.close(broken_end)

@@ -161,49 +161,55 @@ def _masks(hidden: bool) -> tuple[tuple[str, str], ...]:
     hidden: the kernel hides all other names, so only the names with a fixed file are masked.
     """
     files = _list_box_files(0)
-    names = ((name, folder) for name, folder in masked_names().items() if name in files or not hidden)
-    return tuple((name, name if name in files else "empty" if folder else "none") for name, folder in names)
+    covers = {name: "empty" if is_folder else "none" for name, is_folder in masked_names().items()}
+    covers |= {name: name for name in covers if name in files}
+    return tuple((name, cover) for name, cover in covers.items() if name in files or not hidden)
 
 
 def mount_options(root: CopiedRootfs | MountedRootfs, trees: list[Path], limits: Limits) -> list[str]:
     """Return bwrap's options except those of the environment, the working folder and descriptors."""
-    words = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
-    words += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
-    words += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
-    words += _top_level_options()
+    options = ["--unshare-user", "--unshare-all", "--disable-userns", "--die-with-parent", "--new-session"]
+    options += ["--cap-drop", "ALL", "--hostname", "bot", "--uid", NOBODY, "--gid", NOBODY]
+    options += ["--perms", "1777", "--size", str(limits.tmp_mb * 1024 * 1024), "--tmpfs", "/tmp"]
+    options += _top_level_options()
     for tree, source in (("/usr", "/usr"), *((str(tree), root.tree(tree)) for tree in trees)):
-        words += ["--ro-bind", source, tree]
-        for folder, instead in rootfs.packages(Path(tree)):
-            there = f"{root.seen}/empty" if instead is None else f"{source}/{instead.relative_to(tree)}"
-            words += ["--ro-bind", there, str(folder)]
+        options += ["--ro-bind", source, tree]
+        for folder, replacement in rootfs.packages(Path(tree)):
+            cover = f"{root.seen}/empty" if replacement is None else f"{source}/{replacement.relative_to(tree)}"
+            options += ["--ro-bind", cover, str(folder)]
     for path in rootfs.etc():
-        words += ["--ro-bind", str(path), str(path)]
+        options += ["--ro-bind", str(path), str(path)]
     for name in ("passwd", "group"):
-        words += ["--ro-bind", f"{root.seen}/{name}", f"/etc/{name}"]
-    words += ["--ro-bind", f"{root.seen}/bot", program_files.BOX_FOLDER, "--proc", "/proc"]
+        options += ["--ro-bind", f"{root.seen}/{name}", f"/etc/{name}"]
+    options += ["--ro-bind", f"{root.seen}/bot", program_files.BOX_FOLDER, "--proc", "/proc"]
     for name, cover in _masks(root.hides):
-        words += ["--ro-bind", f"{root.seen}/{cover}", f"/proc/{name}"]
+        options += ["--ro-bind", f"{root.seen}/{cover}", f"/proc/{name}"]
     # Process 1 has the program's user id: through its mem file the program could forge its exit code, or survive.
-    words += ["--ro-bind", f"{root.seen}/empty", "/proc/1"]
-    words += ["--size", "65536", "--tmpfs", "/dev"]  # made here: bwrap's --dev has terminals, whose numbers bots share
+    options += ["--ro-bind", f"{root.seen}/empty", "/proc/1"]
+    options += [
+        "--size",
+        "65536",
+        "--tmpfs",
+        "/dev",
+    ]  # made here: bwrap's --dev has terminals, whose numbers bots share
     for name in rootfs.DEVICES:
-        words += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        options += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for name, target in DEVICE_LINKS.items():
-        words += ["--symlink", target, f"/dev/{name}"]
-    words += ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
-    return [*words, "--remount-ro", "/dev", "--remount-ro", "/"]
+        options += ["--symlink", target, f"/dev/{name}"]
+    options += ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]
+    return [*options, "--remount-ro", "/dev", "--remount-ro", "/"]
 
 
 @functools.cache
 def _top_level_options() -> tuple[str, ...]:
     """Return the options that make /bin, /sbin and /lib* the same links or folders as on this machine."""
-    words: list[str] = []
+    options: list[str] = []
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         if os.path.islink(name):
-            words += ["--symlink", os.readlink(name), name]
+            options += ["--symlink", os.readlink(name), name]
         elif os.path.isdir(name):
-            words += ["--ro-bind", name, name]
-    return tuple(words)
+            options += ["--ro-bind", name, name]
+    return tuple(options)
 
 
 def environment(trees: list[Path], limits: Limits) -> list[str]:
@@ -212,7 +218,7 @@ def environment(trees: list[Path], limits: Limits) -> list[str]:
     if rootfs.has_java():
         # The filter refuses sysinfo(2), which sizes the heap, and flock(2), whose failure the JVM reports on stdout.
         variables["JDK_JAVA_OPTIONS"] = f"-XX:MaxRAM={limits.memory_mb}m -XX:-UsePerfData"
-    words = ["--clearenv"]
+    options = ["--clearenv"]
     for name, value in variables.items():
-        words += ["--setenv", name, value]
-    return words
+        options += ["--setenv", name, value]
+    return options

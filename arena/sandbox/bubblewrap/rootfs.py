@@ -100,7 +100,7 @@ class MountedRootfs:
             raise
 
     def tree(self, path: Path) -> str:
-        """Return the path at which the child finds one of the trees."""
+        """Return the path at which the child finds one of the trees. Raises ValueError for another path."""
         return f"{MOUNT_POINT}/trees/{list(self._trees).index(path)}"
 
     @property
@@ -161,8 +161,9 @@ class MountedRootfs:
 @functools.cache
 def _can_hide_proc() -> bool:
     """Return whether the kernel has the option (Linux 5.8) and lets this process open a box's /proc."""
-    rights = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("CapEff:"))
-    if not int(rights.split()[1], 16) >> CAP_SYS_PTRACE & 1:
+    status = Path("/proc/self/status").read_text().splitlines()
+    capabilities = int(next(line for line in status if line.startswith("CapEff:")).split()[1], 16)
+    if not capabilities >> CAP_SYS_PTRACE & 1:
         return False
     config = _syscall(FSOPEN, b"proc", CLOEXEC)
     try:
@@ -239,9 +240,11 @@ def python_prefixes() -> tuple[Path, ...]:
 
 def unreadable_prefixes(prefixes: Iterable[Path] | None = None) -> list[Path]:
     """Return which of the prefixes, by default this Python's, other users can't read, as after `umask 077`."""
-    candidates = python_prefixes() if prefixes is None else prefixes
-    parts = {prefix: [path for path in (prefix, prefix / "lib") if path.exists()] for prefix in candidates}
-    return [prefix for prefix in candidates if not all(path.stat().st_mode & 0o001 for path in parts[prefix])]
+    return [
+        prefix
+        for prefix in (python_prefixes() if prefixes is None else prefixes)
+        if not all(path.stat().st_mode & 0o001 for path in (prefix, prefix / "lib") if path.exists())
+    ]
 
 
 def packages(tree: Path) -> list[tuple[Path, Path | None]]:
@@ -250,19 +253,20 @@ def packages(tree: Path) -> list[tuple[Path, Path | None]]:
     Bots can't import the arena's own packages, because these may change. The organiser's packages for all bots are in
     the folder BOT_PACKAGES of the venv, or of the Python if the arena runs in no venv.
     """
-    own = Path(sys.prefix, BOT_PACKAGES)
+    bot_packages = Path(sys.prefix, BOT_PACKAGES)
     folders: list[tuple[Path, Path | None]] = []
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix)):
         folder = f"{prefix}/lib/python3.{sys.version_info.minor}/site-packages"
         if _is_in(folder, (str(tree),)) and os.path.isdir(folder):
-            folders.append((Path(folder), own if prefix == sys.prefix and own.is_dir() else None))
+            is_replaced = prefix == sys.prefix and bot_packages.is_dir()
+            folders.append((Path(folder), bot_packages if is_replaced else None))
     return folders
 
 
 def search_path(trees: list[Path]) -> str:
     """Return the PATH of a box that shows these trees; "python3" is this process's Python."""
-    own = [str(Path(prefix) / "bin") for prefix in (sys.prefix, sys.base_prefix) if Path(prefix) in trees]
-    return ":".join([*own, "/usr/local/bin", "/usr/bin", "/bin"])
+    python_folders = [str(Path(prefix) / "bin") for prefix in (sys.prefix, sys.base_prefix) if Path(prefix) in trees]
+    return ":".join([*python_folders, "/usr/local/bin", "/usr/bin", "/bin"])
 
 
 @functools.cache

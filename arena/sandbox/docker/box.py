@@ -33,6 +33,7 @@ from arena.sandbox.program_files import Programs
 
 DYING_S = 0.5  # for process 1 to die after it closed `status`: it waits for all other processes, perhaps of ten bots
 SETTLE_S = 0.1  # a container's "kill" may come after its "die"
+EVENTS_S = 2.0  # for the engine's events of a container that died: they come within 0.1 s
 
 
 class DockerSandbox(Sandbox):
@@ -114,14 +115,18 @@ class DockerBox(CgroupBox):
         """Return how the program ended, or None; asks the engine, for up to 2 s, only if the container was killed."""
         if self._exit is None and not self._closed:
             self._check_engine()
-            ended, code = self._container.ended()
-            if ended:
+            has_ended, code = self._container.poll_end()
+            if has_ended:
                 self._exit = self._judge_end(code)
             else:
                 self._end_excess()
         return self._exit
 
     def _judge_end(self, code: int | None) -> Exit:
+        """Return how the program ended. code: as of `Container.poll_end`.
+
+        Raises SandboxError if the machine ran out of memory, and as `_ask_engine` does.
+        """
         if self._group.host_oom():
             raise SandboxError("the machine ran out of memory, and its kernel killed a bot")
         if code == FORGED:
@@ -133,10 +138,10 @@ class DockerBox(CgroupBox):
 
     def _ask_engine(self) -> Exit:
         """Ask the engine how a container ended without a report. Raises SandboxError if the program didn't cause it."""
-        if not self._container.dead(DYING_S):
+        if not self._container.wait_dead(DYING_S):
             return Exit(None, None)  # the program has closed `status` in process 1, or filled it
-        end = time.monotonic() + 2.0  # for the engine's events of a container that died: they come within 0.1 s
-        while self._container.id not in self._engine.events.died and time.monotonic() < end:
+        deadline = time.monotonic() + EVENTS_S
+        while self._container.id not in self._engine.events.died and time.monotonic() < deadline:
             self._check_engine()
             time.sleep(SETTLE_S / 10)
         time.sleep(SETTLE_S)
@@ -161,13 +166,13 @@ class DockerBox(CgroupBox):
         if not self._closed:
             deadline = time.monotonic() + CLOSE_MS / 1000
             if self._exit is None:
-                ended, code = self._container.ended()
-                if ended and code is not None:
+                has_ended, code = self._container.poll_end()
+                if has_ended and code is not None:
                     with contextlib.suppress(SandboxError):
                         self._exit = self._judge_end(code)
             self._closed = True
             self._kill_all()
-            if self._container.dead(deadline - time.monotonic()):
+            if self._container.wait_dead(deadline - time.monotonic()):
                 self._exit = self._exit or Exit(None, signal.SIGKILL)
             self._container.remove()
             self._group.remove(max(0.0, deadline - time.monotonic()))
@@ -185,8 +190,8 @@ def unavailable_reason(runtime: str | None = None, image: str | None = None) -> 
     if sys.platform != "linux":
         return HostProblem("Docker boxes need a Docker engine on the same Linux machine", Remedy.A_LINUX)
     try:
-        tried = image or _find_any_image()
-        run_self_test(lambda scratch: DockerSandbox(scratch, runtime, tried))
+        test_image = image or _find_any_image()
+        run_self_test(lambda scratch: DockerSandbox(scratch, runtime, test_image))
     except (SandboxError, ProgramError, OSError) as problem:
         return host_problem_of(problem, Remedy.ASK_DOCKER)
     return None

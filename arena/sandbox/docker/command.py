@@ -28,10 +28,10 @@ def command_inside(program: Program) -> tuple[str, ...]:
     The interpreter of a #! line is written out in front, because the line contains this machine's path of it.
     """
     words = list(argv_inside(program))
-    own = _own_file(program, words[0])
-    line = None if own is None or _leaves_own_files(own, program) else _read_shebang(own)
-    if line is not None:
-        words = [*os.fsdecode(line).split(None, 1), *words]
+    own_file = _own_file(program, words[0])
+    shebang = None if own_file is None or _leaves_own_files(own_file, program) else _read_shebang(own_file)
+    if shebang is not None:
+        words = [*os.fsdecode(shebang).split(None, 1), *words]
     if os.path.isabs(words[0]) and not words[0].startswith(f"{BOX_FOLDER}/"):
         words[0] = os.path.basename(words[0])
     if re.fullmatch(r"python[0-9.]*", words[0]):
@@ -46,13 +46,11 @@ def language(words: Sequence[str]) -> str:
 
     `env` and options are skipped.
     """
-    for word in words:
-        for part in word.split():
-            name = os.path.basename(part)
-            if name == "env" or part.startswith("-") or "=" in part:
-                continue
-            name = name.rstrip("0123456789.")
-            return next((language for language, names in _PROGRAMS.items() if name in names), "native")
+    for word in " ".join(words).split():
+        name = os.path.basename(word)
+        if name != "env" and not word.startswith("-") and "=" not in word:
+            program = name.rstrip("0123456789.")
+            return next((language for language, names in _PROGRAMS.items() if program in names), "native")
     return "native"
 
 
@@ -85,4 +83,6 @@ def _read_shebang(path: Path) -> bytes | None:
         return None
     finally:
         os.close(file)
-    return (head[2:].split(b"\n", 1)[0].strip() or None) if head.startswith(b"#!") else None
+    if not head.startswith(b"#!"):
+        return None
+    return head[2:].split(b"\n", 1)[0].strip() or None

@@ -69,8 +69,8 @@ def start_script(program: Program, words: Sequence[str], limits: Limits) -> str:
     lines.append("unset HOSTNAME PWD OLDPWD")  # the engine's and the shell's
     if words[0] == "java":
         lines.append(f"export {JAVA_OPTIONS}=-XX:MaxRAM={limits.memory_mb}m")
-    first = shlex.quote(words[0])
-    lines.append(f"command -v {first} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
+    command = shlex.quote(words[0])
+    lines.append(f"command -v {command} >/dev/null 2>&1 || {{ echo missing >&3; exit 127; }}")
     lines.append("echo go >&3")
     lines.append(f"exec {' '.join(map(shlex.quote, words))} 3>&-")
     script = "\n".join(lines) + "\n"
@@ -223,12 +223,13 @@ class Container:
             raise SandboxError(f"a container of {self.config.image} can't start a program: it wrote {word!r}")
 
     def _open_in(self) -> int:
-        end = time.monotonic() + START_S
+        """Return the writing end of the program's standard input. Raises SandboxError if no reader comes in time."""
+        deadline = time.monotonic() + START_S
         while True:
             try:
                 return os.open(self.folder / "io" / "in", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError as problem:
-                if problem.errno != errno.ENXIO or time.monotonic() > end:
+                if problem.errno != errno.ENXIO or time.monotonic() > deadline:
                     raise SandboxError(f"a container doesn't open its pipes: {problem.strerror}") from problem
                 time.sleep(POLL_S)
 
@@ -237,9 +238,9 @@ class Container:
 
         Raises SandboxError if none comes in time.
         """
-        end = time.monotonic() + START_S
+        deadline = time.monotonic() + START_S
         while b"\n" not in self._unread_status:
-            left_s = end - time.monotonic()
+            left_s = deadline - time.monotonic()
             if left_s <= 0 or not wait_readable(self.status, left_s):
                 raise SandboxError(f"a container of {self.config.image} didn't respond for {START_S:g} s")
             if not self._read_status():
@@ -256,17 +257,17 @@ class Container:
         self._unread_status = (self._unread_status + data)[:STATUS_BYTES]
         return bool(data)
 
-    def ended(self) -> tuple[bool, int | None]:
+    def poll_end(self) -> tuple[bool, int | None]:
         """Return whether the program has ended, and its exit code: None without a report, FORGED for other text."""
         if self.status < 0:
             return True, None
-        more = self._read_status()
+        is_open = self._read_status()
         word, newline, _ = self._unread_status.partition(b"\n")
         if newline:
             return True, int(word) if word.isdigit() and int(word) < 256 else FORGED
-        return not more or len(self._unread_status) == STATUS_BYTES, None
+        return not is_open or len(self._unread_status) == STATUS_BYTES, None
 
-    def dead(self, timeout_s: float = 0.0) -> bool:
+    def wait_dead(self, timeout_s: float = 0.0) -> bool:
         """Wait until process 1 is dead, for at most `timeout_s`; return whether it is dead."""
         return wait_readable(self.pidfd, timeout_s)
 
@@ -288,9 +289,9 @@ class Container:
             else:
                 remove_tree(self.folder)
         self.close_stdin()
-        for end in (self.stdout, self.stderr, self.status, self.pidfd):
-            if end >= 0:
-                os.close(end)
+        for descriptor in (self.stdout, self.stderr, self.status, self.pidfd):
+            if descriptor >= 0:
+                os.close(descriptor)
         self.stdout = self.stderr = self.status = self.pidfd = -1
 
 

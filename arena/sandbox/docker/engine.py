@@ -87,16 +87,15 @@ def no_address_problem(problem: BaseException, host: str) -> HostProblem:
 def unreachable_problem(problem: BaseException, situation: DockerSituation) -> HostProblem:
     """Return the problem of an engine that doesn't answer, with the most likely fix."""
     text = str(problem)
-    denied = "Permission denied" in text
-    absent = "No such file" in text or "Connection refused" in text
-    if denied:
+    is_absent = "No such file" in text or "Connection refused" in text
+    if "Permission denied" in text:
         return HostProblem(f"no permission for the Docker engine at {situation.host or SOCKET}", Remedy.BE_ROOT)
     if situation.host:
-        reason = "no answer" if absent else one_line_text(problem)
+        reason = "no answer" if is_absent else one_line_text(problem)
         return HostProblem(f"no Docker engine answers at DOCKER_HOST={situation.host} ({reason})", Remedy.UNSET_HOST)
-    if absent and not situation.installed:
+    if is_absent and not situation.installed:
         return HostProblem(f"Docker isn't installed, and no engine runs at {SOCKET}", Remedy.INSTALL_DOCKER)
-    if absent:
+    if is_absent:
         return HostProblem(f"Docker is installed, but no engine runs at {SOCKET}", Remedy.START_DOCKER)
     return HostProblem(
         f"the Docker engine at {SOCKET} can't be reached ({one_line_text(problem)})", Remedy.RESTART_DOCKER
@@ -104,6 +103,7 @@ def unreachable_problem(problem: BaseException, situation: DockerSituation) -> H
 
 
 ANSWER_S = 8.0  # for the engine to open the stream
+REOPEN_S = 1.0  # before a lost stream is opened again
 FOREIGN_KILL_ACTIONS = ("kill", "stop", "pause", "destroy")  # events of a container that another client ends
 
 
@@ -119,7 +119,7 @@ class ContainerEvents:
         self.killed: set[str] = set()
         self.died: set[str] = set()
         self._label = label
-        self._leaving: set[str] = set()
+        self._removing: set[str] = set()
         self._lock = threading.Lock()
         self._watchers = 0
         self._stop = threading.Event()
@@ -146,10 +146,10 @@ class ContainerEvents:
                 if self._stream is not None:
                     self._stream.close()
 
-    def leaves(self, container: str) -> None:
+    def expect_removal(self, container: str) -> None:
         """Note that this process is removing a container: its further events aren't another client's."""
         if self._watchers:
-            self._leaving.add(container)
+            self._removing.add(container)
 
     def forget(self, container: str) -> None:
         """Drop the events of a removed container."""
@@ -164,21 +164,25 @@ class ContainerEvents:
                 for event in stream:
                     self._store_event(event)
                 stream.close()
-            if stop.is_set():
-                return
-            self.outages += 1
-            stop.wait(1.0)  # before a lost event stream is opened again
-            with self._lock:
-                if not stop.is_set():
-                    self._stream = None
-                    with contextlib.suppress(SandboxError):
-                        self._stream = _Stream(self._label)
+            if not stop.is_set():
+                self.outages += 1
+                stop.wait(REOPEN_S)
+                self._reopen_stream(stop)
+
+    def _reopen_stream(self, stop: threading.Event) -> None:
+        """Try to open a lost stream again, unless the watch has stopped."""
+        with self._lock:
+            if not stop.is_set():
+                self._stream = None
+                with contextlib.suppress(SandboxError):
+                    self._stream = _Stream(self._label)
 
     def _store_event(self, event: dict[str, Any]) -> None:
+        """Store that a container died, or that another client ended it; other events are dropped."""
         action, container = event.get("Action", ""), event.get("Actor", {}).get("ID", "")
-        if container in self._leaving:
+        if container in self._removing:
             if action == "destroy":
-                self._leaving.discard(container)
+                self._removing.discard(container)
         elif action in FOREIGN_KILL_ACTIONS:
             self.killed.add(container)
         elif action == "die":
@@ -276,10 +280,10 @@ class Engine:
 
     def drain(self, timeout_s: float = REMOVED_S) -> bool:
         """Wait until the queue of `remove` is empty, for at most `timeout_s`; return whether it is."""
-        end = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         with self._to_remove.all_tasks_done:
             while self._to_remove.unfinished_tasks:
-                left_s = end - time.monotonic()
+                left_s = deadline - time.monotonic()
                 if left_s <= 0:
                     return False
                 self._to_remove.all_tasks_done.wait(left_s)
@@ -297,7 +301,7 @@ class Engine:
 
     def remove_now(self, container: str) -> None:
         """Kill and remove a container. Raises SandboxError if the engine refuses or can't be reached."""
-        self.events.leaves(container)
+        self.events.expect_removal(container)
         try:
             self.call(self.api.remove_container, container, force=True, v=True)
         except SandboxError as problem:
@@ -310,19 +314,17 @@ class Engine:
 
         Raises SandboxError if the engine can't be reached.
         """
-        ours = {"label": [OWNER_LABEL]}
-        own_containers = self.call(self.api.containers, all=True, filters=ours)
-        containers = [
-            candidate
-            for candidate in own_containers
-            if not is_alive((candidate.get("Labels") or {}).get(OWNER_LABEL, ""))
-        ]
-        for container in containers:
+        count = 0
+        for container in self.call(self.api.containers, all=True, filters={"label": [OWNER_LABEL]}):
+            labels = container.get("Labels") or {}
+            if is_alive(labels.get(OWNER_LABEL, "")):
+                continue
             self.remove_now(container["Id"])
-            folder = Path(container["Labels"].get(FOLDER_LABEL, ""))
+            folder = Path(labels.get(FOLDER_LABEL, ""))
             if folder.is_absolute() and folder.name.startswith(FOLDER_PREFIX):
                 remove_tree(folder)
-        return len(containers)
+            count += 1
+        return count
 
 
 _engines: dict[tuple[int, str], Engine] = {}

@@ -6,7 +6,7 @@ bots.
 """
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def build_image(
     engine = get_engine()
     if network is None and "bridge" not in {network_info["Name"] for network_info in engine.call(engine.api.networks)}:
         network = "none"
-    answer = engine.call(
+    log = engine.call(
         engine.api.build,
         fileobj=io.BytesIO((FOLDER / f"{language}.Dockerfile").read_bytes()),
         tag=image_tag(language),
@@ -82,18 +82,18 @@ def build_image(
         decode=True,
         timeout=BUILD_S,
     )
-    _read_build_log(answer, language, base, say)
+    _read_build_log(log, language, base, say)
     return str(engine.call(engine.api.inspect_image, image_tag(language))["Id"])
 
 
-def _read_build_log(answer: Any, language: str, base: str | None, say: Callable[[str], None]) -> None:
-    """Read a build's log to its end. Raises SandboxError if the build failed."""
+def _read_build_log(log: Iterable[dict[str, Any]], language: str, base: str | None, say: Callable[[str], None]) -> None:
+    """Read a build's log to its end. Raises SandboxError, with the last five lines, if the build failed."""
     lines: list[str] = []
     try:
-        for part in answer:
-            if "error" in part:
-                raise _build_error(language, base, str(part["error"]), lines)
-            for line in str(part.get("stream", "")).splitlines():
+        for entry in log:
+            if "error" in entry:
+                raise _build_error(language, base, str(entry["error"]), lines)
+            for line in str(entry.get("stream", "")).splitlines():
                 if line.strip():
                     lines = [*lines[-4:], line]
                     say(line)
@@ -104,9 +104,9 @@ def _read_build_log(answer: Any, language: str, base: str | None, say: Callable[
 
 
 def _build_error(language: str, base: str | None, error: str, lines: Sequence[str]) -> SandboxError:
-    error = " ".join(error.split())
-    if any(word in error for word in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
-        text = f"building {image_tag(language)}: its base {base or 'image'} can't be downloaded ({error})"
+    reason = " ".join(error.split())
+    if any(sign in reason for sign in ("pull access denied", "lookup", "no such host", "manifest", "i/o timeout")):
+        text = f"building {image_tag(language)}: its base {base or 'image'} can't be downloaded ({reason})"
         return HostProblemError(HostProblem(text, Remedy.OTHER_BASE, (language,)))
-    last = "".join(f"\n  | {line}" for line in lines)
-    return SandboxError(f"building {image_tag(language)} failed: {error}{last}")
+    quoted_lines = "".join(f"\n  | {line}" for line in lines)
+    return SandboxError(f"building {image_tag(language)} failed: {reason}{quoted_lines}")

@@ -90,17 +90,19 @@ def _isolation() -> dict[str, Any]:
 
 def _make_limits(limits: Limits, cores: int) -> dict[str, Any]:
     """Return the limits as fields of the engine's HostConfig. cores: of this machine."""
-    memory = limits.memory_mb * 1024 * 1024
-    tmp = f"rw,nosuid,nodev,exec,mode=1777,size={limits.tmp_mb}m,nr_inodes={max(64, limits.tmp_mb * 1024 // INODE_KB)}"
+    memory_bytes = limits.memory_mb * 1024 * 1024
+    tmp_options = (
+        f"rw,nosuid,nodev,exec,mode=1777,size={limits.tmp_mb}m,nr_inodes={max(64, limits.tmp_mb * 1024 // INODE_KB)}"
+    )
     return {
         "PidsLimit": limits.processes + 1,  # process 1 is ours
-        "Memory": memory,
-        "MemorySwap": memory,
+        "Memory": memory_bytes,
+        "MemorySwap": memory_bytes,
         "NanoCpus": 0 if limits.cores >= cores else int(limits.cores * 1e9),
         "CpusetCpus": _bound_cores(cores),
         "OomScoreAdj": 500,  # when memory runs out, the kernel kills a bot, not the referee
         "Tmpfs": {
-            "/tmp": tmp,
+            "/tmp": tmp_options,
             "/dev/shm": f"rw,nosuid,nodev,noexec,mode=1777,size={SHM_MB}m,nr_inodes=64",
             "/dev/pts": "ro,nosuid,nodev,noexec,mode=0555,size=4k,nr_inodes=2",  # no terminals: no limit counts them
         },
@@ -118,5 +120,5 @@ def _bound_cores(cores: int) -> str:
 
     A run binds its workers, because a round trip to a bot on another core takes 70 us instead of 10 (measured).
     """
-    ours = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
-    return ",".join(map(str, ours)) if ours and len(ours) < cores and ours[-1] < cores else ""
+    bound = sorted(os.sched_getaffinity(0)) if sys.platform == "linux" else []
+    return ",".join(map(str, bound)) if bound and len(bound) < cores and bound[-1] < cores else ""

@@ -39,15 +39,15 @@ _unremoved: list[tuple[Path, ...]] = []  # groups of this process that couldn't 
 class Cgroup:
     """The control group of a box. `joins` are open descriptors of its cgroup.procs files, until `seal` or `remove`."""
 
-    def __init__(self, name: str, unified: Path, others: dict[str, Path]) -> None:
-        """Open the files of existing directories. Raises OSError if one can't be opened."""
+    def __init__(self, name: str, unified: Path, v1_folders: dict[str, Path]) -> None:
+        """Open the files of existing directories: in the v2 tree, and by v1 controller. Raises OSError."""
         self.name = name
         self.joins: tuple[int, ...] = ()
         self._unified = unified
-        self._folders = (unified, *dict.fromkeys(others.values()))
-        self._memory = others.get("memory", unified)
-        self._pids = others.get("pids", unified)
-        self._v1_memory = "memory" in others
+        self._folders = (unified, *dict.fromkeys(v1_folders.values()))
+        self._memory = v1_folders.get("memory", unified)
+        self._pids = v1_folders.get("pids", unified)
+        self._has_v1_memory = "memory" in v1_folders
         self._frozen = False
         self._descriptors: list[int] = []
         self._cpu = self._freeze = self._kill = self._events = -1
@@ -64,14 +64,14 @@ class Cgroup:
 
     def add(self, pid: int) -> None:
         """Move a process, with its threads, into the group. Raises OSError, after `seal` always."""
-        for join in self.joins or (-1,):
-            os.write(join, b"%d" % pid)
+        for descriptor in self.joins or (-1,):
+            os.write(descriptor, b"%d" % pid)
 
     def seal(self) -> None:
         """Close `joins`, so that no process can be added. Idempotent."""
-        joins, self.joins = self.joins, ()
-        for join in joins:
-            os.close(join)
+        descriptors, self.joins = self.joins, ()
+        for descriptor in descriptors:
+            os.close(descriptor)
 
     def cpu_ns(self) -> int:
         """Return the CPU time of all present and past processes of the group, in ns, in steps of 1,000.
@@ -88,7 +88,7 @@ class Cgroup:
 
     def peak_bytes(self) -> int | None:
         """Return the peak of memory of the group, in bytes; None if the kernel doesn't record it."""
-        file = "memory.max_usage_in_bytes" if self._v1_memory else "memory.peak"  # the latter since Linux 5.19
+        file = "memory.max_usage_in_bytes" if self._has_v1_memory else "memory.peak"  # the latter since Linux 5.19
         return _number(self._memory / file) or None
 
     def tasks(self) -> list[int]:
@@ -126,8 +126,8 @@ class Cgroup:
     def counted(self) -> Counted:
         """Return how many processes were killed at the group's memory limit, and how many forks were refused."""
         kills, hits = self._read_memory_events()
-        refused = _counter(self._pids / "pids.events", b"max")
-        counts = (("memory_mb", kills if hits else 0), ("processes", refused))
+        refused_forks = _counter(self._pids / "pids.events", b"max")
+        counts = (("memory_mb", kills if hits else 0), ("processes", refused_forks))
         return tuple((field, count) for field, count in counts if count)
 
     def host_oom(self) -> bool:
@@ -152,13 +152,13 @@ class Cgroup:
     def _read_memory_events(self) -> tuple[int, int]:
         """Return (processes killed for lack of memory, hits of the group's own limit; v1: 0 or 1)."""
         folder = self._memory
-        if self._v1_memory:
+        if self._has_v1_memory:
             kills = _counter(folder / "memory.oom_control", b"oom_kill")
             # memory.failcnt stays 0 on Linux 6.18, so the peak shows whether the limit was hit. memsw's peak also
             # counts swapped memory, and has the same limit.
-            limit = _number(folder / "memory.limit_in_bytes")
-            peak = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
-            return kills, int(peak > limit - HIT_BYTES)
+            limit_bytes = _number(folder / "memory.limit_in_bytes")
+            peak_bytes = max(_number(folder / f"{kind}.max_usage_in_bytes") for kind in ("memory", "memory.memsw"))
+            return kills, int(peak_bytes > limit_bytes - HIT_BYTES)
         events = folder / "memory.events"
         return _counter(events, b"oom_kill"), _counter(events, b"oom")
 
@@ -278,19 +278,19 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The directories below which groups are made: `unified` in the v2 tree, and `others` by v1 controller.
+    """The directories below which groups are made: `unified` in the v2 tree, and `v1_folders` by v1 controller.
 
     `controllers` are those of CONTROLLERS that its groups have; `tops` are the mount points of all trees.
     """
 
     unified: Path
-    others: dict[str, Path]
+    v1_folders: dict[str, Path]
     controllers: frozenset[str]
     tops: tuple[Path, ...]
 
     def describe(self) -> str:
         """Return a description of the trees and the controllers, in one line."""
-        kind = "cgroups v1 and a v2 tree" if self.others else "cgroups v2"
+        kind = "cgroups v1 and a v2 tree" if self.v1_folders else "cgroups v2"
         return f"{kind}: {', '.join(name for name in CONTROLLERS if name in self.controllers) or 'only CPU time'}"
 
     def missing_reason(self) -> HostProblem | None:
@@ -299,7 +299,7 @@ class Hierarchy:
         if not missing:
             return None
         text = f"{self.describe()}, without {', '.join(missing)}"
-        if os.geteuid() == 0 or self.others:
+        if os.geteuid() == 0 or self.v1_folders:
             return HostProblem(text, Remedy.ACCOUNT_MEMORY if "memory" in missing else None)
         return HostProblem(text, Remedy.DELEGATE_ALL)
 
@@ -311,15 +311,15 @@ class Hierarchy:
         retry_removals()
         name = f"arena.{local_identity()}.{secrets.token_hex(6)}"
         unified = self.unified / name
-        others = {controller: base / name for controller, base in self.others.items()}
-        folders = (unified, *dict.fromkeys(others.values()))
+        v1_folders = {controller: base / name for controller, base in self.v1_folders.items()}
+        folders = (unified, *dict.fromkeys(v1_folders.values()))
         try:
             for folder in folders:
                 with contextlib.suppress(FileExistsError):  # two v1 controllers may be mounted together
                     os.mkdir(folder)
             for controller in self.controllers:
-                _write_limits(controller, others.get(controller), unified, limits)
-            return Cgroup(name, unified, others)
+                _write_limits(controller, v1_folders.get(controller), unified, limits)
+            return Cgroup(name, unified, v1_folders)
         except OSError as error:
             for folder in folders:
                 with contextlib.suppress(OSError):
@@ -328,16 +328,16 @@ class Hierarchy:
 
     def cleanup_stale(self) -> int:
         """Kill and remove the groups of dead processes of this pid namespace; return how many."""
-        dead: dict[str, list[Path]] = {}
+        stale_groups: dict[str, list[Path]] = {}
         for top in self.tops:
             for folder in _groups(top):
                 if _is_owner_dead(folder.name):
-                    dead.setdefault(folder.name, []).append(folder)
-        for folders in dead.values():
+                    stale_groups.setdefault(folder.name, []).append(folder)
+        for folders in stale_groups.values():
             for folder in folders:
                 kill_members(folder)
         deadline = time.monotonic() + SWEEP_S
-        return sum(remove(tuple(folders), deadline) for folders in dead.values())
+        return sum(remove(tuple(folders), deadline) for folders in stale_groups.values())
 
 
 @functools.cache
@@ -380,8 +380,8 @@ def detect(proc: Path = Path("/proc")) -> tuple[Hierarchy | None, HostProblem | 
         groups.make(Limits()).remove()
     except (OSError, SandboxError) as error:
         return None, _detection_problem(error)
-    lacking = groups.missing_reason()
-    return (groups, None) if lacking is None else (None, lacking)
+    problem = groups.missing_reason()
+    return (groups, None) if problem is None else (None, problem)
 
 
 def read_layout(proc: Path = Path("/proc")) -> Layout:
@@ -428,16 +428,16 @@ def prepare(layout: Layout) -> Hierarchy:
         if os.geteuid() == 0 and base == layout.v2:
             base = layout.v2_top
         _enable(base)
-    on = (base / "cgroup.subtree_control").read_text().split()
-    others = {name: path for name, path in layout.v1.items() if name not in on and os.access(path, os.W_OK)}
-    able = frozenset(name for name in CONTROLLERS if name in on or name in others)
-    return Hierarchy(base, others, able, layout.tops)
+    enabled = (base / "cgroup.subtree_control").read_text().split()
+    v1_folders = {name: path for name, path in layout.v1.items() if name not in enabled and os.access(path, os.W_OK)}
+    usable = frozenset(name for name in CONTROLLERS if name in enabled or name in v1_folders)
+    return Hierarchy(base, v1_folders, usable, layout.tops)
 
 
 def _enable(base: Path) -> None:
     """Enable the available controllers for the children of `base`; the processes of `base` move to a leaf."""
-    needed = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
-    missing = sorted(needed - set((base / "cgroup.subtree_control").read_text().split()))
+    available = set((base / "cgroup.controllers").read_text().split()) & set(CONTROLLERS)
+    missing = sorted(available - set((base / "cgroup.subtree_control").read_text().split()))
     if not missing:
         return
     if (base / "cgroup.type").exists():  # the top of the whole tree has none, and may hold processes
@@ -448,6 +448,7 @@ def _enable(base: Path) -> None:
 
 
 def _move_to_leaf(base: Path) -> None:
+    """Move all processes of `base` into its leaf. Raises OSError if the kernel refuses."""
     leaf = base / LEAF
     leaf.mkdir(exist_ok=True)
     for _ in range(10):  # a moved process may have forked just before; ten such generations are an attack
@@ -460,6 +461,7 @@ def _move_to_leaf(base: Path) -> None:
 
 
 def _detection_problem(error: Exception) -> HostProblem:
+    """Return the problem that an error of `detect` stands for, with the most likely fix."""
     cause = error.__cause__ if isinstance(error, SandboxError) else error
     number = cause.errno if isinstance(cause, OSError) else None
     if number == errno.EROFS:
@@ -501,12 +503,13 @@ def settings(controller: str, v1: bool, limits: Limits, cores: int) -> list[tupl
 
 
 def _write_limits(controller: str, v1_folder: Path | None, unified: Path, limits: Limits) -> None:
+    """Write a controller's limits to a new group. v1_folder: its directory, None for the one in the v2 tree."""
     folder = unified if v1_folder is None else v1_folder
-    for name, value, optional in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
+    for name, value, may_be_missing in settings(controller, v1_folder is not None, limits, os.cpu_count() or 1):
         try:
             write(f"{folder}/{name}", value)
         except FileNotFoundError:
-            if not optional:
+            if not may_be_missing:
                 raise
 
 
@@ -518,12 +521,13 @@ def _unescape(word: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)
 
 
-def _below(top: Path, root: str, own: str) -> Path:
-    """Return the path, below the mount point `top` of a tree's part from `root` on, of the tree's path `own`."""
+def _below(top: Path, root: str, tree_path: str) -> Path:
+    """Return the directory of a tree's path. `top`: the mount point of the tree's part from its path `root` on."""
+    relative = tree_path
     if root != "/":
-        inside = own == root or own.startswith(root + "/")
-        own = own[len(root) :] if inside else "/"  # in a container that mounts only its own group
-    return top / own.strip("/") if own.strip("/") else top
+        is_mounted = tree_path == root or tree_path.startswith(root + "/")
+        relative = tree_path[len(root) :] if is_mounted else "/"  # in a container that mounts only its own group
+    return top / relative.strip("/")
 
 
 # --- owners of groups -------------------------------------------------------------------------------------------------
@@ -536,7 +540,8 @@ def _is_owner_dead(name: str) -> bool:
 
 
 def _groups(top: Path) -> Iterator[Path]:
+    """Yield the directories of all groups in a tree, without those inside of a group."""
     for folder, names, _ in os.walk(top):
-        ours = [name for name in names if NAME.fullmatch(name)]
-        yield from (Path(folder, name) for name in ours)
-        names[:] = [name for name in names if name not in ours]
+        groups = [name for name in names if NAME.fullmatch(name)]
+        yield from (Path(folder, name) for name in groups)
+        names[:] = [name for name in names if name not in groups]

@@ -54,16 +54,16 @@ def rlimits(limits: Limits, *, rough: bool = False, forks: int | None = None) ->
     The limits apply to each process. Two replace a control group: `rough` adds a loose memory limit, and `forks` limits
     the threads of the user.
     """
-    size = limits.file_size_mb * 1024 * 1024
-    limit_by_name = {
+    file_bytes = limits.file_size_mb * 1024 * 1024
+    data_bytes = DATA_FACTOR * limits.memory_mb * 1024 * 1024
+    return {
         "core": (0, 0),
         "nofile": (limits.open_files, limits.open_files),
-        "fsize": (size, size),
+        "fsize": (file_bytes, file_bytes),
         "cpu": (limits.cpu_s, limits.cpu_s + 1),  # SIGXCPU, a second later SIGKILL
+        **({"data": (data_bytes, data_bytes)} if rough else {}),
+        **({} if forks is None else {"nproc": (forks, forks)}),
     }
-    data = DATA_FACTOR * limits.memory_mb * 1024 * 1024
-    limit_by_name |= {"data": (data, data)} if rough else {}
-    return limit_by_name if forks is None else {**limit_by_name, "nproc": (forks, forks)}
 
 
 def set_rlimits(limit_by_name: Mapping[str, tuple[int, int]]) -> list[PreexecCall]:
@@ -74,10 +74,10 @@ def set_rlimits(limit_by_name: Mapping[str, tuple[int, int]]) -> list[PreexecCal
     ]
 
 
-def _setrlimit_args(which: int, pair: tuple[int, int]) -> tuple[int, bytes]:
-    hard = resource.getrlimit(which)[1]  # only root may exceed it
-    soft, hard = pair if hard == resource.RLIM_INFINITY else (min(pair[0], hard), min(pair[1], hard))
-    return which, struct.pack("LL", soft, hard)
+def _setrlimit_args(number: int, pair: tuple[int, int]) -> tuple[int, bytes]:
+    max_hard = resource.getrlimit(number)[1]  # only root may exceed it
+    soft, hard = pair if max_hard == resource.RLIM_INFINITY else (min(pair[0], max_hard), min(pair[1], max_hard))
+    return number, struct.pack("LL", soft, hard)
 
 
 def die_with_parent() -> list[PreexecCall]:

@@ -70,22 +70,22 @@ class ProcessMonitor:
     def __init__(self, roots: Callable[[], Iterable[int]]) -> None:
         self._roots = roots
         self._readings: dict[int, int] = {}  # pid -> CPU time of the process at the last reading, in ns
-        self._ended = 0  # CPU time of ended processes, in ns
+        self._ended_ns = 0  # CPU time of ended processes
 
     def cpu_ns(self) -> int:
         """Return the CPU time of all processes so far, in ns. The result never decreases."""
         pids = self.pids()
         for pid in pids:
             with contextlib.suppress(OSError):
-                used = time.clock_gettime_ns(_cpu_clock(pid))
-                before = self._readings.get(pid, 0)
-                if used < before:  # another process has the pid now
-                    self._ended += before
-                self._readings[pid] = used
+                used_ns = time.clock_gettime_ns(_cpu_clock(pid))
+                last_ns = self._readings.get(pid, 0)
+                if used_ns < last_ns:  # another process has the pid now
+                    self._ended_ns += last_ns
+                self._readings[pid] = used_ns
         for pid in self._readings.keys() - pids:  # the process ended, or was missed while its parent changed
             if not os.path.exists(f"/proc/{pid}"):
-                self._ended += self._readings.pop(pid)
-        return self._ended + sum(self._readings.values())
+                self._ended_ns += self._readings.pop(pid)
+        return self._ended_ns + sum(self._readings.values())
 
     def tasks(self) -> list[int]:
         """Return the ids of all tasks of the roots and their descendants."""
@@ -94,12 +94,12 @@ class ProcessMonitor:
     def pids(self) -> list[int]:
         """Return the pids of the roots and all descendants, alive or unreaped, in no order."""
         pids = dict.fromkeys(self._roots())
-        waiting = list(pids)
-        while waiting:
-            for pid in list_children(waiting.pop()):
+        parents = list(pids)  # processes with unlisted children
+        while parents:
+            for pid in list_children(parents.pop()):
                 if pid not in pids:
                     pids[pid] = None
-                    waiting.append(pid)
+                    parents.append(pid)
         return list(pids)
 
 

@@ -38,7 +38,7 @@ def take_user_id(lock_file: Path = LOCK_FILE) -> UserIdLease:
     """Take the lowest free user id of this machine that no process has. Raises OSError, EAGAIN if all are taken."""
     descriptor = os.open(lock_file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        for uid in range(FIRST_UID, LAST_UID + 1):
+        for uid in range(FIRST_UID, LAST_UID + 1):  # the byte of an id is its distance from the first one
             if not _lock(descriptor, uid - FIRST_UID):
                 continue
             if not _is_in_use(uid):
@@ -75,8 +75,8 @@ def _end_leftover(pid: int) -> None:
         handle = os.pidfd_open(pid)
         try:
             status = _status(pid)
-            first = status["NSpid"].split()[-1] == "1"
-            if first and status["Name"] == "bwrap" and _status(int(status["PPid"]))["Name"] != "bwrap":
+            is_first = status["NSpid"].split()[-1] == "1"
+            if is_first and status["Name"] == "bwrap" and _status(int(status["PPid"]))["Name"] != "bwrap":
                 signal.pidfd_send_signal(handle, signal.SIGKILL)
         finally:
             os.close(handle)
@@ -88,6 +88,7 @@ def _status(pid: int) -> dict[str, str]:
 
 
 def _lock(descriptor: int, byte: int, kind: int = fcntl.F_WRLCK) -> bool:
+    """Lock a byte of the file, or unlock it with F_UNLCK; return False if another process has locked it."""
     # struct flock of 64-bit Linux: type, whence, (padding), start, length, pid, which must be 0 here, (padding)
     lock = struct.pack("hhqqi4x", kind, os.SEEK_SET, byte, 1, 0)
     try:

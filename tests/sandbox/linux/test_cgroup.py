@@ -187,9 +187,9 @@ def test_kills_by_the_memory_limit_are_distinguished_from_the_hosts(group: Cgrou
 def test_a_kill_for_a_limit_above_the_group_is_the_hosts(groups: Hierarchy) -> None:
     """A parent group's lack of memory looks to a box like the machine's: its own limit was never hit."""
     parent = groups.make(Limits(memory_mb=32))
-    others = {name: path / parent.name for name, path in groups.others.items()}
+    others = {name: path / parent.name for name, path in groups.v1_folders.items()}
     inner = Hierarchy(groups.unified / parent.name, others, groups.controllers, groups.tops)
-    if not groups.others:
+    if not groups.v1_folders:
         cgroup.prepare(Layout(inner.unified / cgroup.LEAF, inner.unified, {}, groups.tops))
     child = inner.make(Limits(memory_mb=64))
     try:
@@ -217,7 +217,7 @@ def test_more_processes_than_allowed_are_refused_and_counted(group: Cgroup) -> N
 def test_removing_a_group_leaves_no_directory_and_no_process(groups: Hierarchy) -> None:
     """It is full of frozen processes, and contains other groups."""
     made = groups.make(Limits())
-    assert len(directories(groups, made.name)) == 1 + len(set(groups.others.values()))
+    assert len(directories(groups, made.name)) == 1 + len(set(groups.v1_folders.values()))
     (groups.unified / made.name / "inner" / "most").mkdir(parents=True)
     programs = [start(made, SLEEPER) for _ in range(3)]
     (groups.unified / made.name / "inner" / "most" / "cgroup.procs").write_text(str(programs[0].pid))
@@ -259,7 +259,7 @@ def test_a_group_that_cannot_be_made_leaves_nothing(groups: Hierarchy) -> None:
         [sys.executable, "-c", SCARCE], capture_output=True, text=True, env=environment, timeout=WAIT_S
     )
     assert (ran.returncode, ran.stderr) == (0, "")
-    needed = 4 + 1 + len(set(groups.others.values()))
+    needed = 4 + 1 + len(set(groups.v1_folders.values()))
     expected = [f"{spare} {spare >= needed} {int(spare >= needed)}" for spare in range(9)]
     assert ran.stdout.splitlines() == expected
 
@@ -301,7 +301,7 @@ def test_the_groups_of_a_killed_referee_are_swept_and_those_of_a_live_one_are_no
                 require_gone(groups, name.decode())
             until(lambda: not any(exists(int(pid)) for _, pid in of_dead), "what lived in them lives on")
             for name, pid in of_live:
-                assert len(directories(groups, name.decode())) == 1 + len(set(groups.others.values()))
+                assert len(directories(groups, name.decode())) == 1 + len(set(groups.v1_folders.values()))
                 assert exists(int(pid))
         finally:
             alive.kill()
@@ -386,7 +386,7 @@ def test_a_second_process_in_the_leaf_finds_the_group_prepared(tmp_path: Path) -
     (base / "cgroup.subtree_control").write_text("cpu memory pids\n")
     found = cgroup.prepare(Layout(base / cgroup.LEAF, tmp_path, {"memory": tmp_path}, (tmp_path,)))
     assert found.unified == base
-    assert found.others == {}  # the v2 tree has them
+    assert found.v1_folders == {}  # the v2 tree has them
     assert found.controllers == {"cpu", "memory", "pids"}
     assert (base / cgroup.LEAF / "cgroup.procs").read_text() == ""
     assert found.describe() == "cgroups v2: memory, pids, cpu"
