@@ -29,12 +29,12 @@ import numpy as np
 
 from arena.rating.intervals import count_independent_results
 from arena.rating.laplace_approximation import Posterior
-from arena.rating.matches import Floats, Matches, iterate_slices
+from arena.rating.matches import Floats, Ints, Matches, iterate_slices
 
 PRIOR_MATCHES = 20.0  # simulated: intervals of bots with 4 matches then cover as well as those of bots with 200
 MIN_GAMES_SHARE = 0.3  # the least w: balanced seats make the games of a match more alike, but never by this much
 INDEPENDENT = 5.0  # matches of independent games, added if w is below 1: it is too small where a bot hardly wins
-OWED = 0.15  # prior standard deviation of v; w is near 1
+PRIOR_DEVIATION = 0.15  # of v; w is near 1
 # The least part of a match's information that is left after the fit: a bot's only match determines the bot's strength.
 MIN_INFORMATION_LEFT = 0.05
 BLOCK_BOTS = 500  # bots that are processed at once, each with all its opponents
@@ -54,37 +54,47 @@ class Dispersion:
 
 def estimate_dispersion(posterior: Posterior, matches: Matches, bots: int) -> Dispersion:
     """Return the dispersions of the bots 0 to `bots` - 1, from how far the results are from the fitted model."""
-    played = np.bincount(matches.tables.ravel(), minlength=bots)
-    sums, unequal = _sum_moments(_residuals(posterior, matches), matches, bots)
+    match_counts = np.bincount(matches.tables.ravel(), minlength=bots)
+    sums, inequality = _sum_moments(_residuals(posterior, matches), matches, bots)
     # If wins are expected only once in many matches, the squares say little about the variance between matches.
-    variance = matches.per_bot(np.diagonal(posterior.information, axis1=1, axis2=2), bots) / np.maximum(played, 1)
+    variance = matches.per_bot(np.diagonal(posterior.information, axis1=1, axis2=2), bots) / np.maximum(match_counts, 1)
     sums *= (2 * variance / (2 * variance + 1))[:, None]
-    independent = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
-    prior = min(PRIOR_MATCHES, independent)
-    count, meets, square, squares, met = (sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9)).T
-    both = count * square - meets**2
-    apart = both / np.maximum(count * square, 1e-9)  # how well the tables separate v from w, 0 to 1
-    has_pairs = apart > 1e-9
-    opponents = np.where(has_pairs, (met * count - squares * meets) / np.where(has_pairs, both, 1.0), 0.0)
-    most = (squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(meets, 1e-9)
+    max_freedom = max(1, count_independent_results(len(matches.tables), bots, matches.tables.shape[1]))
+    prior = min(PRIOR_MATCHES, max_freedom)
     # The degrees of freedom of a weighted mean of a bot's own squares and those of all bots (Satterthwaite).
-    freedom = np.minimum((played + prior) ** 2 / (played + prior**2 / independent), independent)
-    precision = OWED**2 * apart * freedom / 2
-    opponents = opponents.clip(0.0, most) * precision / (precision + 1)
-    within = (squares - opponents * meets).clip(min=MIN_GAMES_SHARE * count)
-    games = np.maximum(within / np.maximum(count, 1e-9), (within + INDEPENDENT) / (count + INDEPENDENT))
-    return Dispersion(games + opponents * unequal / np.maximum(played, 1), freedom)
+    freedom = np.minimum((match_counts + prior) ** 2 / (match_counts + prior**2 / max_freedom), max_freedom)
+    w, v = _solve_variances(sums + prior * sums.sum(0) / max(sums[:, 0].sum(), 1e-9), freedom)
+    return Dispersion(w + v * inequality / np.maximum(match_counts, 1), freedom)
+
+
+def _solve_variances(sums: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+    """Return (n,) w and (n,) v, the solution of the two equations, with v shrunk where the tables hardly show it.
+
+    sums: (n, 5), as of `_sum_moments`. freedom: (n,).
+    """
+    count, trace, square_trace, own_squares, met_squares = sums.T
+    determinant = count * square_trace - trace**2
+    separation = determinant / np.maximum(count * square_trace, 1e-9)  # how well the tables separate v from w, 0 to 1
+    is_separable = separation > 1e-9
+    numerator = met_squares * count - own_squares * trace
+    solved_v = np.where(is_separable, numerator / np.where(is_separable, determinant, 1.0), 0.0)
+    max_v = (own_squares - MIN_GAMES_SHARE * count).clip(min=0.0) / np.maximum(trace, 1e-9)
+    precision = PRIOR_DEVIATION**2 * separation * freedom / 2
+    v = solved_v.clip(0.0, max_v) * precision / (precision + 1)
+    squares_of_w = (own_squares - v * trace).clip(min=MIN_GAMES_SHARE * count)
+    w = np.maximum(squares_of_w / np.maximum(count, 1e-9), (squares_of_w + INDEPENDENT) / (count + INDEPENDENT))
+    return w, v
 
 
 def _residuals(posterior: Posterior, matches: Matches) -> Floats:
     """Return (M, k): the residual r of each match and bot, enlarged to correct for the match's pull on the fit."""
     information = posterior.information
     variance = np.diagonal(information, axis1=1, axis2=2)
-    pulled = np.empty(matches.tables.shape)
-    for some in iterate_slices(len(pulled)):
-        pulled[some] = ((information[some] @ posterior.at_tables(matches.tables[some])) * information[some]).sum(2)
-    unexplained = np.maximum(variance - pulled, MIN_INFORMATION_LEFT * variance)
-    residuals: Floats = posterior.scores / np.sqrt(np.maximum(unexplained, 1e-300))
+    fitted = np.empty(matches.tables.shape)  # the part of the variance that the fit has taken up
+    for rows in iterate_slices(len(fitted)):
+        fitted[rows] = ((information[rows] @ posterior.at_tables(matches.tables[rows])) * information[rows]).sum(2)
+    variance_left = np.maximum(variance - fitted, MIN_INFORMATION_LEFT * variance)
+    residuals: Floats = posterior.scores / np.sqrt(np.maximum(variance_left, 1e-300))
     return residuals
 
 
@@ -94,39 +104,51 @@ def _sum_moments(residuals: Floats, matches: Matches, bots: int) -> tuple[Floats
     With O (m, n), 1 where the bot met j in a match, C = O'O - n n' / m. So each sum is of O'O, minus its expectation.
     """
     tables, seats = matches.tables, matches.tables.shape[1]
-    played = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
-    least = np.maximum(played, 1)
-    of_all = matches.per_bot(residuals, bots)
-    met_squares, owed_squares = np.zeros(bots), np.zeros(bots)
-    at_table = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
-    for first in range(0, bots, BLOCK_BOTS):  # each block of bots, with all their opponents
-        size = min(BLOCK_BOTS, bots - first)
-        match, seat = np.nonzero((tables >= first) & (tables < first + size))
-        places = (((tables[match, seat] - first) * bots)[:, None] + tables[match]).ravel()
-        if size * bots <= len(places):
-            known, pair = np.arange(size * bots), places
-        else:  # most pairs have never met
-            known, pair = np.unique(places, return_inverse=True)
-        bot = first + known // bots
-        apart = bot != known % bots
-        met = np.bincount(pair, minlength=len(known)) * apart.astype(np.float64)  # n_j
-        owed = np.bincount(pair, np.repeat(residuals[match, seat], seats), len(known)) * apart  # the sum of r where met
-        met_squares += np.bincount(bot, met**2, bots)
-        at_table[match, seat] = met[pair].reshape(-1, seats).sum(1)
-        owed_squares += np.bincount(bot, (owed - met * (of_all / least)[bot]) ** 2, bots)
-    trios = [tables[:, list(trio)] @ [bots**2, bots, 1] for trio in combinations(range(seats), 3)]
-    known, count = np.unique(np.concatenate([tables[:0, 0], *trios]), return_counts=True)
-    together = met_squares.copy()
-    for column in (known // bots**2, known // bots % bots, known % bots):
-        together += 2 * np.bincount(column, count.astype(np.float64) ** 2, bots)
-    sums = np.stack(
-        [
-            played,
-            (seats - 1) * played - met_squares / least,
-            together - 2 * matches.per_bot(at_table**2, bots) / least + (met_squares / least) ** 2,
-            matches.per_bot(residuals**2, bots),
-            owed_squares,
-        ],
-        axis=1,
-    )
-    return sums, met_squares - ((seats - 1) * played) ** 2 / max(1, bots - 1)
+    match_counts = np.bincount(tables.ravel(), minlength=bots).astype(np.float64)
+    divisors = np.maximum(match_counts, 1)
+    mean_residuals = matches.per_bot(residuals, bots) / divisors
+    meeting_squares, residual_squares = np.zeros(bots), np.zeros(bots)
+    table_meetings = np.zeros(tables.shape)  # n_j, summed over the opponents of a match
+    for first_bot in range(0, bots, BLOCK_BOTS):  # each block of bots, with all their opponents
+        block_size = min(BLOCK_BOTS, bots - first_bot)
+        match, seat = np.nonzero((tables >= first_bot) & (tables < first_bot + block_size))
+        pairs, pair_index = _index_pairs(tables, match, seat, first_bot, block_size, bots)
+        bot = first_bot + pairs // bots
+        is_opponent = bot != pairs % bots
+        meetings = np.bincount(pair_index, minlength=len(pairs)) * is_opponent.astype(np.float64)  # n_j
+        # The sum of r where they met.
+        pair_residuals = np.bincount(pair_index, np.repeat(residuals[match, seat], seats), len(pairs)) * is_opponent
+        meeting_squares += np.bincount(bot, meetings**2, bots)
+        table_meetings[match, seat] = meetings[pair_index].reshape(-1, seats).sum(1)
+        residual_squares += np.bincount(bot, (pair_residuals - meetings * mean_residuals[bot]) ** 2, bots)
+    trace_of_square = meeting_squares + _sum_trio_squares(tables, bots)
+    trace_of_square -= 2 * matches.per_bot(table_meetings**2, bots) / divisors
+    trace_of_square += (meeting_squares / divisors) ** 2
+    trace = (seats - 1) * match_counts - meeting_squares / divisors
+    own_squares = matches.per_bot(residuals**2, bots)
+    sums = np.stack([match_counts, trace, trace_of_square, own_squares, residual_squares], axis=1)
+    return sums, meeting_squares - ((seats - 1) * match_counts) ** 2 / max(1, bots - 1)
+
+
+def _index_pairs(
+    tables: Ints, match: Ints, seat: Ints, first_bot: int, block_size: int, bots: int
+) -> tuple[Ints, Ints]:
+    """Return a block's pairs with any bot, (p,), and for each match, seat and opponent the index of the pair.
+
+    match, seat: where the block's bots play. A pair is (bot - first_bot) * bots + opponent. Opponents include the bot.
+    """
+    keys = (((tables[match, seat] - first_bot) * bots)[:, None] + tables[match]).ravel()
+    if block_size * bots <= len(keys):
+        return np.arange(block_size * bots), keys
+    pairs, pair_index = np.unique(keys, return_inverse=True)  # most pairs have never met
+    return pairs, pair_index
+
+
+def _sum_trio_squares(tables: Ints, bots: int) -> Floats:
+    """Return (n,): twice the sum of squares, over all pairs of a bot's opponents, of how often the three met."""
+    keys = [tables[:, list(trio)] @ [bots**2, bots, 1] for trio in combinations(range(tables.shape[1]), 3)]
+    trios, counts = np.unique(np.concatenate([tables[:0, 0], *keys]), return_counts=True)
+    squares = np.zeros(bots)
+    for bot in (trios // bots**2, trios // bots % bots, trios % bots):
+        squares += 2 * np.bincount(bot, counts.astype(np.float64) ** 2, bots)
+    return squares

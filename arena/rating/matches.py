@@ -30,7 +30,7 @@ class Matches:
 
 def iterate_slices(count: int, size: int = 1 << 15) -> Iterator[slice]:
     """Yield slices of up to `size` indices that cover 0 to `count` - 1, to bound the memory of intermediate arrays."""
-    return (slice(first, min(first + size, count)) for first in range(0, count, size))
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
 def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: int) -> Matches:
@@ -41,30 +41,37 @@ def gather_matches(match: Ints, bot: Ints, wins: Floats, games: Floats, bots: in
     have different numbers of games, wins are negative or exceed games, or a bot isn't in 0 to `bots` - 1.
     """
     order = np.lexsort((bot, match))
-    match, tables = np.asarray(match)[order], np.asarray(bot, dtype=np.int64)[order]
-    _, starts, counts = np.unique(match, return_index=True, return_counts=True)
+    _, starts, counts = np.unique(np.asarray(match)[order], return_index=True, return_counts=True)
     if not len(starts):
         return Matches(np.zeros((0, 0), np.int64), np.zeros((0, 0)), np.zeros(0))
     if len(sizes := np.unique(counts)) > 1:
         raise ValueError(f"tables of {sizes.tolist()} seats: rate games of one number of seats")
     shape = (len(starts), int(sizes[0]))
-    tables = tables.reshape(shape)
-    won = np.asarray(wins, dtype=np.float64)[order].reshape(shape)
-    played = np.asarray(games, dtype=np.float64)[order].reshape(shape)
-    wrong = (
+    tables = np.asarray(bot, dtype=np.int64)[order].reshape(shape)
+    wins_at_tables = np.asarray(wins, dtype=np.float64)[order].reshape(shape)
+    games_at_tables = np.asarray(games, dtype=np.float64)[order].reshape(shape)
+    _require_possible(np.asarray(match)[order][starts], tables, wins_at_tables, games_at_tables, bots)
+    return Matches(tables, wins_at_tables, games_at_tables[:, 0])
+
+
+def _require_possible(match: Ints, tables: Ints, wins: Floats, games: Floats, bots: int) -> None:
+    """Raise ValueError for the first impossible match; see `gather_matches`.
+
+    match: (M,): what identifies it. tables, wins, games: (M, k): the bots, ascending, with their wins and games.
+    """
+    is_impossible = (
         (tables[:, 1:] == tables[:, :-1]).any(1)
         | (tables[:, 0] < 0)
         | (tables[:, -1] >= bots)
-        | (played != played[:, :1]).any(1)
-        | (won < 0).any(1)
-        | (won.sum(1) > played[:, 0] + 1e-6)
-        | (shape[1] < 2)
+        | (games != games[:, :1]).any(1)
+        | (wins < 0).any(1)
+        | (wins.sum(1) > games[:, 0] + 1e-6)
+        | (tables.shape[1] < 2)
     )
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
+    if is_impossible.any():
+        row = int(np.flatnonzero(is_impossible)[0])
         raise ValueError(
-            f"match {match[starts[row]]} of the bots {tables[row].tolist()}, which won {won[row].tolist()} of "
-            f"{played[row].tolist()} games: it needs 2 or more different bots of 0 to {bots - 1}, each with the same "
+            f"match {match[row]} of the bots {tables[row].tolist()}, which won {wins[row].tolist()} of "
+            f"{games[row].tolist()} games: it needs 2 or more different bots of 0 to {bots - 1}, each with the same "
             "games, and no more wins than games"
         )
-    return Matches(tables, won, played[:, 0])

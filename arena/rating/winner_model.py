@@ -66,9 +66,9 @@ class DerivativeMatrix:
 
     def spread(self, variances: Floats) -> Floats:
         """Return (n,): the variance of each win probability, to first order, of independent strengths (n,)."""
-        shared = self.left @ (self.right.T @ (variances[:, None] * self.right))
-        own = self.diagonal - 2 * (self.left * self.right).sum(1)
-        variance: Floats = self.diagonal * own * variances + (shared * self.left).sum(1)
+        product = self.left @ (self.right.T @ (variances[:, None] * self.right))
+        cross_terms = self.diagonal - 2 * (self.left * self.right).sum(1)
+        variance: Floats = self.diagonal * cross_terms * variances + (product * self.left).sum(1)
         return variance
 
 
@@ -82,51 +82,52 @@ def winner_model(strengths: Floats, matches: Matches) -> tuple[float, Floats, Fl
 
         d W_i / d s_j = - integral of P h_i h_j        for i != j; the sum over j is 0
     """
-    seats, likelihoods, scores = matches.tables.shape[1], [], np.empty(matches.tables.shape)
-    information = np.empty((*scores.shape, seats))
+    seats, likelihoods, gradients = matches.tables.shape[1], [], np.empty(matches.tables.shape)
+    information = np.empty((*gradients.shape, seats))
     diagonal = np.arange(seats)
-    for some, weighted, hazards in _compute_integrands(strengths, matches):
-        chance = np.maximum(weighted.sum(2), MIN_WIN_PROBABILITY)
+    for rows, weighted, hazards in _compute_integrands(strengths, matches):
+        chances = np.maximum(weighted.sum(2), MIN_WIN_PROBABILITY)
         slopes = -(weighted @ hazards.transpose(0, 2, 1))  # (M, i, j): d W_i / d s_j
         slopes[:, diagonal, diagonal] = 0.0
         slopes[:, diagonal, diagonal] = -slopes.sum(2)
-        wins = matches.wins[some]
-        scores[some] = ((wins / chance)[:, None, :] @ slopes)[:, 0]
-        information[some] = slopes.transpose(0, 2, 1) @ ((wins.sum(1, keepdims=True) / chance)[:, :, None] * slopes)
-        likelihoods.append(float((wins * np.log(chance)).sum()))
-    return math.fsum(likelihoods), scores, information
+        wins = matches.wins[rows]
+        gradients[rows] = ((wins / chances)[:, None, :] @ slopes)[:, 0]
+        information[rows] = slopes.transpose(0, 2, 1) @ ((wins.sum(1, keepdims=True) / chances)[:, :, None] * slopes)
+        likelihoods.append(float((wins * np.log(chances)).sum()))
+    return math.fsum(likelihoods), gradients, information
 
 
 def win_probabilities(strengths: Floats, matches: Matches) -> Floats:
     """Return (M, k): the probability of each match's bots to win one of its games."""
     chances = np.empty(matches.tables.shape)
-    for some, weighted, _ in _compute_integrands(strengths, matches):
-        chances[some] = weighted.sum(2)
+    for rows, weighted, _ in _compute_integrands(strengths, matches):
+        chances[rows] = weighted.sum(2)
     return chances
 
 
 def _compute_integrands(strengths: Floats, matches: Matches) -> Iterator[tuple[slice, Floats, Floats]]:
     """Yield slices of matches with P h_i, times the step of the grid, and h_i, both (matches, k, grid)."""
-    grid, below, density = _distributions(strengths, matches.tables.shape[1])
-    hazard = density / below
+    grid, cumulative, density = _distributions(strengths, matches.tables.shape[1])
+    hazard = density / cumulative
     step = grid[1] - grid[0]
-    for some in iterate_slices(len(matches.tables), ROWS):
-        tables = matches.tables[some]
-        product = step * below.take(tables[:, 0], axis=0)
+    for rows in iterate_slices(len(matches.tables), ROWS):
+        tables = matches.tables[rows]
+        product = step * cumulative.take(tables[:, 0], axis=0)
         for seat in range(1, tables.shape[1]):
-            product *= below.take(tables[:, seat], axis=0)
+            product *= cumulative.take(tables[:, seat], axis=0)
         hazards = hazard.take(tables, axis=0)
-        yield some, hazards * product[:, None, :], hazards
+        yield rows, hazards * product[:, None, :], hazards
 
 
 def _distributions(strengths: Floats, seats: int) -> tuple[Floats, Floats, Floats]:
     """Return the grid of performances (grid,), and each bot's Phi and phi at its points, (n, grid)."""
     grid = np.arange(strengths.min() - BELOW, strengths.max() + ABOVE, WIDER if seats <= FEW else STEP)
-    away = grid - strengths[:, None]
-    far = np.minimum(np.abs(away), MAX_NORMAL_DEVIATION) / math.sqrt(2)
+    deviation = grid - strengths[:, None]
+    scaled = np.minimum(np.abs(deviation), MAX_NORMAL_DEVIATION) / math.sqrt(2)
     # Importing scipy's function takes longer than rating a small run.
-    tail = np.fromiter(map(math.erfc, far.ravel().tolist()), float, far.size).reshape(far.shape) / 2
-    return grid, np.where(away > 0, 1 - tail, tail), np.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+    tail = np.fromiter(map(math.erfc, scaled.ravel().tolist()), float, scaled.size).reshape(scaled.shape) / 2
+    density = np.exp(-(deviation**2) / 2) / math.sqrt(2 * math.pi)
+    return grid, np.where(deviation > 0, 1 - tail, tail), density
 
 
 def field_win_probabilities(strengths: Floats, seats: int) -> tuple[Floats, DerivativeMatrix]:
@@ -136,19 +137,27 @@ def field_win_probabilities(strengths: Floats, seats: int) -> tuple[Floats, Deri
     opponents' Phi_j(x): a symmetric polynomial of degree seats - 1 in the Phi_j of all other bots. The integrand is
     exact, and the time is linear in the seats.
     """
-    grid, below, density = _distributions(strengths, seats)
-    products = [np.ones_like(grid), *(np.zeros_like(grid) for _ in range(seats - 1))]  # of each degree, of all bots
-    for of_bot in below:
-        for degree in range(seats - 1, 0, -1):
-            products[degree] = products[degree] + of_bot * products[degree - 1]
-    without = [np.ones_like(below)]  # (n, grid), of each degree: the products without one bot
-    for degree in range(1, seats):
-        without.append(products[degree] - below * without[-1])
-    part = density * (grid[1] - grid[0]) / math.comb(len(strengths) - 1, seats - 1)
+    grid, cumulative, density = _distributions(strengths, seats)
+    products = _products_without_each(cumulative, seats)
+    weights = density * (grid[1] - grid[0]) / math.comb(len(strengths) - 1, seats - 1)
     # Without i and j, the product of degree d is the sum over t of (-Phi_i)^t times that of degree d - t without j.
     powers = range(seats - 1)
-    left_factors = np.concatenate([part * (-below) ** power for power in powers], axis=1)
-    right_factors = np.concatenate([density * without[seats - 2 - power] for power in powers], axis=1)
-    return (part * without[-1]).sum(1), DerivativeMatrix(
-        left_factors @ right_factors.sum(0), left_factors, right_factors
-    )
+    left = np.concatenate([weights * (-cumulative) ** power for power in powers], axis=1)
+    right = np.concatenate([density * products[seats - 2 - power] for power in powers], axis=1)
+    return (weights * products[-1]).sum(1), DerivativeMatrix(left @ right.sum(0), left, right)
+
+
+def _products_without_each(cumulative: Floats, seats: int) -> list[Floats]:
+    """Return, for each degree from 0 to seats - 1, (n, grid): the symmetric polynomial of all Phi but one bot's.
+
+    cumulative: (n, grid): each bot's Phi.
+    """
+    grid_shape = cumulative.shape[1]
+    products = [np.ones(grid_shape), *(np.zeros(grid_shape) for _ in range(seats - 1))]  # of each degree, of all bots
+    for bot_cumulative in cumulative:
+        for degree in range(seats - 1, 0, -1):
+            products[degree] = products[degree] + bot_cumulative * products[degree - 1]
+    products_without = [np.ones_like(cumulative)]
+    for degree in range(1, seats):
+        products_without.append(products[degree] - cumulative * products_without[-1])
+    return products_without

@@ -47,9 +47,9 @@ class TableChat:
         by itself.
         """
         queue = self._queues[client] = asyncio.Queue(_MAX_WAITING)
-        writes = slot is not None or login is not None
+        may_write = slot is not None or login is not None
         try:
-            rules = {"writes": writes, "max_characters": MAX_CHAT_CHARACTERS, "closed": self._closed_reason()}
+            rules = {"writes": may_write, "max_characters": MAX_CHAT_CHARACTERS, "closed": self._closed_reason()}
             yield {"chat": list(self._lines), **rules}
             while True:
                 yield await queue.get()
@@ -59,8 +59,8 @@ class TableChat:
 
     def set_playing(self, playing: bool) -> None:
         """Apply the mode when games begin or end, and tell all clients if the chat opens or closes."""
-        before, self._playing = self._closed_reason(), playing
-        if (reason := self._closed_reason()) != before:
+        last_reason, self._playing = self._closed_reason(), playing
+        if (reason := self._closed_reason()) != last_reason:
             self._send(self._queues, {"chat": [], "closed": reason})
 
     def _closed_reason(self) -> str:

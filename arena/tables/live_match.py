@@ -43,51 +43,52 @@ class RemoteSeat:
 
     def __init__(self, on_line: Callable[[bytes], None]) -> None:
         self._on_line = on_line
-        self._answers, self._answer = socket.socketpair()
-        self._answers.setblocking(False)
-        self._answer.setblocking(False)
-        self._ending = False
+        self._answer_reader, self._answer_writer = socket.socketpair()
+        self._answer_reader.setblocking(False)
+        self._answer_writer.setblocking(False)
+        self._is_ending = False
 
     def start(self) -> InProcessBox:
         """Start the box, or start it again, as a bot's process. Answers to an earlier box are discarded."""
         with suppress(BlockingIOError):
-            while self._answers.recv(_READ_BYTES):
+            while self._answer_reader.recv(_READ_BYTES):
                 pass
-        self._ending = False
+        self._is_ending = False
         return InProcessBox("remote", self._script)
 
     def answer(self, line: bytes) -> None:
         """Send a line to the referee, unless the seat has left. If the socket's buffer is full, the seat leaves."""
         try:
-            sent = self._answer.send(line)
+            sent_bytes = self._answer_writer.send(line)
         except BrokenPipeError:
             return
         except BlockingIOError:
-            sent = 0
-        if sent < len(line):
+            sent_bytes = 0
+        if sent_bytes < len(line):
             self.leave()
 
     def end(self) -> None:
         """End this box, as if its program had ended; another one may be started."""
-        self._ending = True
+        self._is_ending = True
         self.answer(b"\n")  # wakes the box
 
     def leave(self) -> None:
         """End the box once all lines are forwarded. Calling this again completes an interrupted call."""
-        self._answer.shutdown(socket.SHUT_WR)
+        self._answer_writer.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         """Close the sockets; call it after the boxes are closed."""
-        self._answers.close()
-        self._answer.close()
+        self._answer_reader.close()
+        self._answer_writer.close()
 
     def _script(self, peer: ScriptPeer) -> None:
-        for line in peer.lines_with(self._answers.fileno()):
+        """Forward lines and answers in the box's thread, until the box is closed, or the seat ends or leaves."""
+        for line in peer.lines_with(self._answer_reader.fileno()):
             if line is not None:
                 self._on_line(line)
                 continue
-            answer = self._answers.recv(_READ_BYTES)
-            if not answer or self._ending:
+            answer = self._answer_reader.recv(_READ_BYTES)
+            if not answer or self._is_ending:
                 return
             peer.send(answer)
 
@@ -328,7 +329,7 @@ class InteractiveMatch:
         self.spec = spec
         self.person = person
         self._events: SimpleQueue[MatchEvent] = SimpleQueue()
-        self._ended: MatchEnd | None = None
+        self._match_end: MatchEnd | None = None
         self._match = LiveMatch(spec, (person,), launch, self._put_event)
 
     def __enter__(self) -> "InteractiveMatch":
@@ -360,8 +361,8 @@ class InteractiveMatch:
 
     def next(self, timeout_s: float | None = None) -> MatchEvent | None:
         """Return the next event; None if none comes within `timeout_s`. After MatchEnd, always return MatchEnd."""
-        if self._ended is not None and self._events.empty():  # an interrupt may lose the event that was just taken
-            return self._ended
+        if self._match_end is not None and self._events.empty():  # an interrupt may lose the event that was just taken
+            return self._match_end
         try:
             return self._events.get(timeout=timeout_s)
         except Empty:
@@ -387,10 +388,10 @@ class InteractiveMatch:
         """End the match at its next step, and wait for it; KeyboardInterrupt ends the wait and the bots."""
         self._match.close()
 
-    def _put_event(self, happening: MatchEvent) -> None:
-        if isinstance(happening, MatchEnd):
-            self._ended = happening
-        self._events.put(happening)
+    def _put_event(self, event: MatchEvent) -> None:
+        if isinstance(event, MatchEnd):
+            self._match_end = event
+        self._events.put(event)
 
 
 class RecordFolder:
@@ -410,10 +411,10 @@ class RecordFolder:
         (self.folder / "records").mkdir(exist_ok=True)
         (self.folder / "logs").mkdir(exist_ok=True)
         header = record.header
-        logs_kept = LogFolder(self.folder / "logs")
+        log_folder = LogFolder(self.folder / "logs")
         for bot, process, data in logs:
             if data:
-                logs_kept.add(header.match, header.bots[bot], process, data)
+                log_folder.add(header.match, header.bots[bot], process, data)
         file = self.folder / "records" / record_file_name(header.match)
         replace_file(file, referee.write_record(record))
         return file

@@ -42,18 +42,18 @@ _USED_LINK_PAGE = html_page(
 def serve_local_table(
     listening: socket.socket,
     pages: Mapping[str, Callable[[], str]],
-    replay: Callable[[bool], str | None],
-    table: Callable[[str], LiveTable],
-    begun: Callable[[str], object],
+    make_replay: Callable[[bool], str | None],
+    make_table: Callable[[str], LiveTable],
+    on_listening: Callable[[str], object],
 ) -> None:
     """Serve `pages` and their table until SIGINT, SIGTERM, or the person has left a match that is over.
 
-    `pages` makes the HTML of each path when a browser asks for it. `table(secret)` creates the table, in the event
-    loop; the secret is that of the person's slot. `begun(address)` is called once the server listens. `replay(review)`
-    returns the HTML page of the last match, with a review of the person's games if `review` is true; None without a
-    match.
+    `pages` makes the HTML of each path when a browser asks for it. `make_table(secret)` creates the table, in the event
+    loop; the secret is that of the person's slot. `on_listening(address)` is called once the server listens.
+    `make_replay(review)` returns the HTML page of the last match, with a review of the person's games if `review` is
+    true; None without a match.
     """
-    _LocalServer(listening, pages, replay, table, begun).run()
+    _LocalServer(listening, pages, make_replay, make_table, on_listening).run()
 
 
 class _LocalServer:
@@ -63,12 +63,12 @@ class _LocalServer:
         self,
         listening: socket.socket,
         pages: Mapping[str, Callable[[], str]],
-        replay: Callable[[bool], str | None],
+        make_replay: Callable[[bool], str | None],
         make_table: Callable[[str], LiveTable],
-        begun: Callable[[str], object],
+        on_listening: Callable[[str], object],
     ) -> None:
-        self._listening, self._pages, self._replay = listening, pages, replay
-        self._make_table, self._begun = make_table, begun
+        self._listening, self._pages, self._make_replay = listening, pages, make_replay
+        self._make_table, self._on_listening = make_table, on_listening
         self._port = listening.getsockname()[1]
         self._cookie = f"table-{self._port}"  # browsers share cookies between all ports of a host
         self._token: str | None = secrets.token_urlsafe(16)  # None once it is used
@@ -101,7 +101,7 @@ class _LocalServer:
     @asynccontextmanager
     async def _open_table(self, app: Starlette) -> AsyncIterator[None]:
         self._table = self._make_table(self._secret)
-        self._begun(f"http://{HOST}:{self._port}/?token={self._token}")
+        self._on_listening(f"http://{HOST}:{self._port}/?token={self._token}")
         yield
         await asyncio.to_thread(self._table.close)
 
@@ -109,9 +109,9 @@ class _LocalServer:
         """Return the page of the path, or exchange the token for the cookie."""
         if self._token is not None and request.query_params.get("token") == self._token:
             self._token = None
-            answer = RedirectResponse("/", 303, _HEADERS)
-            answer.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
-            return answer
+            redirect = RedirectResponse("/", 303, _HEADERS)
+            redirect.set_cookie(self._cookie, self._secret, httponly=True, samesite="strict")
+            return redirect
         if request.cookies.get(self._cookie) != self._secret:
             return HTMLResponse(_USED_LINK_PAGE, 403, _HEADERS)
         return HTMLResponse(await asyncio.to_thread(self._pages[request.url.path]), headers=_HEADERS)
@@ -121,15 +121,16 @@ class _LocalServer:
 
         Its finished games would reveal which player has which letter.
         """
-        signed_in = request.cookies.get(self._cookie) == self._secret
-        allowed = signed_in and self._table is not None and self._table.replay
-        shown = await asyncio.to_thread(self._replay, "review" in request.query_params) if allowed else None
-        return HTMLResponse(shown or "There is no finished match to show.", 200 if shown else 404, _HEADERS)
+        page = None
+        is_signed_in = request.cookies.get(self._cookie) == self._secret
+        if is_signed_in and self._table is not None and self._table.replay:
+            page = await asyncio.to_thread(self._make_replay, "review" in request.query_params)
+        return HTMLResponse(page or "There is no finished match to show.", 200 if page else 404, _HEADERS)
 
     async def _connect_socket(self, ws: WebSocket) -> None:
         """Serve the person's client, if the page that opens the socket is this server's."""
-        ours = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"
-        if self._table is None or not ours or ws.cookies.get(self._cookie) != self._secret:
+        is_own_page = ws.headers.get("origin") == f"http://{ws.headers.get('host')}"
+        if self._table is None or not is_own_page or ws.cookies.get(self._cookie) != self._secret:
             await ws.close(1008)
             return
         channel = WebChannel(ws)

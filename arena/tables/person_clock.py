@@ -28,7 +28,10 @@ class PersonClock:
         self._loop = asyncio.get_running_loop()
 
     def start(self, slot: Slot) -> None:
-        """Start the time of a slot's open request, instead of any that ran; without a request, stop it."""
+        """Start the time of a slot's open request, instead of any that ran; without a request, stop it.
+
+        A seat that plays by itself has a limit, also at a table without a clock.
+        """
         self.stop(slot)
         request, plays_alone = slot.view.request, slot.missed >= MAX_MISSES
         if not request:
@@ -38,12 +41,12 @@ class PersonClock:
             return
         limit_ms = min(self._timing.limit_ms, _ABSENT_LIMIT_MS) if plays_alone else self._timing.limit_ms
         slot.view.set_time_limit(limit_ms)
-        slot.ends = self._loop.call_later(limit_ms / 1000, self._play_default_move, slot, request)
+        slot.request_timer = self._loop.call_later(limit_ms / 1000, self._play_default_move, slot, request)
 
     def stop(self, slot: Slot) -> None:
         """Let the open request of a slot have no end."""
-        if slot.ends is not None:
-            slot.ends.cancel()
+        if slot.request_timer is not None:
+            slot.request_timer.cancel()
 
     def _play_default_move(self, slot: Slot, request: play.Message) -> None:
         """Answer the request whose time has ended, unless its player has."""
@@ -68,5 +71,5 @@ class PersonClock:
         """Return the people, at a table without a clock, that have been away for long and aren't played for yet."""
         if self._timing.timed:
             return []
-        since = self._loop.time() - self._absence_s
-        return [slot for slot in people if slot.is_away(since) and not slot.missed]
+        left_before = self._loop.time() - self._absence_s
+        return [slot for slot in people if slot.is_away(left_before) and not slot.missed]

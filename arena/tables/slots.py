@@ -39,9 +39,9 @@ class TableSettings:
     def timings(self, slots: Sequence["Slot"]) -> tuple[referee.Timing, ...]:
         """Return the timing that the referee applies to each slot. People are untimed there: the table times them."""
         person = replace(self.person, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=_PERSON_START_MS)
-        of = {"bot": self.match_settings.timing, "person": person, "program": self.program}
+        timing_by_kind = {"bot": self.match_settings.timing, "person": person, "program": self.program}
         ponder = self.match_settings.timing.ponder  # the same for all slots
-        return tuple(replace(of[slot.kind], ponder=ponder) for slot in slots)
+        return tuple(replace(timing_by_kind[slot.kind], ponder=ponder) for slot in slots)
 
 
 class Superseded(Exception):  # noqa: N818  # not an error: the client has moved
@@ -103,7 +103,7 @@ class OutboundBuffer:
         self.count = count
         self._clock = clock
         self._kept: deque[str] = deque(maxlen=_MAX_KEPT_LINES)
-        self._at = 0.0  # when the last line was added
+        self._added_at = 0.0  # when the last line was added
         self._answer: tuple[int, str] | None = None
 
     @property
@@ -114,7 +114,7 @@ class OutboundBuffer:
     def add(self, line: str) -> None:
         """Add the next line."""
         self._kept.append(line)
-        self._at = self._clock()
+        self._added_at = self._clock()
         self.count += 1
 
     def note_answer(self, line: str) -> None:
@@ -125,22 +125,27 @@ class OutboundBuffer:
         """Return the newest answer if a program that has received `number` lines may repeat it, else None."""
         return self._answer[1] if self._answer is not None and number <= self._answer[0] else None
 
-    def reach(self, number: int) -> bool:
+    def keeps_from(self, number: int) -> bool:
         """Return whether all lines from `number` on are kept."""
         return self.count - len(self._kept) <= number <= self.count
 
-    def since(self, number: int) -> list[str]:
+    def list_from(self, number: int) -> list[str]:
         """Return the kept lines from `number` on; if the last is a request, its clock shows the remaining time."""
         lines = list(self._kept)[max(0, len(self._kept) - (self.count - number)) :]
-        elapsed_ms = int((self._clock() - self._at) * 1000)
+        elapsed_ms = int((self._clock() - self._added_at) * 1000)
         if lines and elapsed_ms >= _MIN_DELAY_MS and lines[-1].startswith('{"type":"request"'):
-            message = json.loads(lines[-1])
-            clock = message["clock"]
-            over_ms = max(0, elapsed_ms - clock["limit_ms"])
-            clock["limit_ms"] = max(0, clock["limit_ms"] - elapsed_ms)
-            clock["bank_ms"] = max(0, clock["bank_ms"] - over_ms)
-            lines[-1] = json.dumps(message, separators=(",", ":"))
+            lines[-1] = _charge_request(lines[-1], elapsed_ms)
         return lines
+
+
+def _charge_request(line: str, elapsed_ms: int) -> str:
+    """Return a request's line with `elapsed_ms` taken from its time: first from its limit, then from the bank."""
+    message = json.loads(line)
+    clock = message["clock"]
+    bank_used_ms = max(0, elapsed_ms - clock["limit_ms"])
+    clock["limit_ms"] = max(0, clock["limit_ms"] - elapsed_ms)
+    clock["bank_ms"] = max(0, clock["bank_ms"] - bank_used_ms)
+    return json.dumps(message, separators=(",", ":"))
 
 
 @dataclass(eq=False)
@@ -154,11 +159,11 @@ class Slot:
     lines: OutboundBuffer = field(default_factory=OutboundBuffer)
     guest: TableClient | None = None
     won: float = 0.0
-    again: bool = False  # the player wants the next game, or a rematch
+    wants_next: bool = False  # the player wants the next game, or a rematch
     pace: str | None = None  # of PACES, as a person chose it
     missed: int = 0  # requests in a row whose time a person let run out
     left_at: float | None = None  # the loop's time since which no client of a person is connected
-    ends: asyncio.TimerHandle | None = None  # the time of the request that is open
+    request_timer: asyncio.TimerHandle | None = None  # fires when the time of the open request ends
     delay_ms: int | None = None  # the round trip, as measured by a program's client
     measures_at: float = 0.0  # the loop's time from which on the next delay is accepted
     number: int = -1  # it stays while other slots come and go; a new table numbers its slots from 0
@@ -177,13 +182,13 @@ class Slot:
         self.guest, self.left_at = None, now
         return True
 
-    def is_present(self, recently: float) -> bool:
-        """Return whether a bot has the slot, or a client that is connected or left after `recently`, a loop's time."""
-        return self.kind == "bot" or self.guest is not None or (self.left_at is not None and self.left_at > recently)
+    def is_present(self, left_after: float) -> bool:
+        """Return whether a bot has the slot, or a client that is connected or left after that time of the loop."""
+        return self.kind == "bot" or self.guest is not None or (self.left_at is not None and self.left_at > left_after)
 
-    def is_away(self, since: float) -> bool:
+    def is_away(self, left_before: float) -> bool:
         """Return whether no client of the slot's person has been connected since that time of the loop, or longer."""
-        return self.left_at is not None and self.left_at <= since
+        return self.left_at is not None and self.left_at <= left_before
 
     def describe(self, handle: str, number: int | None, name: str | None, is_viewer: bool) -> play.TablePlace:
         """Return the slot as a frame shows it; `number` and `name`: None where a viewer may not know them."""
@@ -196,7 +201,7 @@ class Slot:
             here=self.kind == "bot" or self.guest is not None,
             you=is_viewer,
             won=self.won,
-            again=self.again,
+            again=self.wants_next,
             delay_ms=self.delay_ms,
         )
 

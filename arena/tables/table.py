@@ -108,7 +108,7 @@ class LiveTable:
         if self.chat is not None:
             self.chat.set_playing(state == "playing")
         for slot in self.slots:
-            slot.again = False
+            slot.wants_next = False
         self._callbacks.changed(self)
 
     # --- clients
@@ -131,7 +131,7 @@ class LiveTable:
         """
         number = find_slot(self.slots, secret, "program")
         slot = self.slots[number]
-        if after is None or not slot.lines.reach(after):
+        if after is None or not slot.lines.keeps_from(after):
             slot.lines = OutboundBuffer(after or 0)  # the client counts on from there
             if self._playing is not None:
                 self._playing.live.end_process(number)
@@ -154,20 +154,20 @@ class LiveTable:
             if slot.missed and not self.settings.person.timed:  # a return takes the seat back
                 self._clock.return_seat(slot)
             is_new = self._match is None or slot not in self._match.slots
-            slot.again = slot.again or (is_new and self.state in ("over", "void"))
+            slot.wants_next = slot.wants_next or (is_new and self.state in ("over", "void"))
         self._clients.add(client)
         self._begin_if_all_joined()
         self._apply_pace()
         self._rematch_if_all_want()
         self._notify_clients()
 
-    def part(self, client: TableClient) -> None:
+    def remove_client(self, client: TableClient) -> None:
         """Remove a client; its slot stays reserved."""
         self._clients.discard(client)
         if client.slot is not None and self.slots[client.slot].release(client, self._loop.time()):
             self._loop.call_later(self.settings.absence_s, self._notify_clients)
             self._loop.call_later(_RELOAD_S, self._rematch_if_all_want)
-            if any(slot.guest and slot.again for slot in self._slots_of("person")):
+            if any(slot.guest and slot.wants_next for slot in self._slots_of("person")):
                 self._continue_if_all_want()  # the others needn't wait for this one any more
         self._apply_pace()
         self._notify_clients()
@@ -177,13 +177,14 @@ class LiveTable:
         slot = connection.slot
         if has_left and slot is not None and self.slots[slot].guest is connection and self._playing is not None:
             self._playing.live.leave(slot)
-        self.part(connection)
+        self.remove_client(connection)
 
     def _slowest_pace(self) -> str:
         """Return the slowest pace that a connected person chose; the table's own for people who chose none."""
         people = self._slots_of("person")
-        own = self._pace if people else "instant"
-        return max([slot.pace or own for slot in people if slot.guest] or [own], key=play.PACES.__getitem__)
+        table_pace = self._pace if people else "instant"
+        paces = [slot.pace or table_pace for slot in people if slot.guest]
+        return max(paces or [table_pace], key=play.PACES.__getitem__)
 
     def _apply_pace(self) -> None:
         if self._playing is not None:
@@ -251,8 +252,8 @@ class LiveTable:
         return bool(self._clients)
 
     def _begin_if_all_joined(self) -> None:
-        waits = self._is_changing or self._opener is not None or self._count_problem(len(self.slots))
-        if self.state == "open" and not waits and all(slot.kind == "bot" or slot.guest for slot in self.slots):
+        must_wait = self._is_changing or self._opener is not None or self._count_problem(len(self.slots))
+        if self.state == "open" and not must_wait and all(slot.kind == "bot" or slot.guest for slot in self.slots):
             self._begin_match()
 
     def _count_problem(self, total: int) -> str | None:
@@ -260,24 +261,25 @@ class LiveTable:
 
     # --- slots between matches
 
-    def _players(self) -> list[Slot]:
+    def _list_players(self) -> list[Slot]:
         """Return the slots that would play the next match: the present ones, after a match those that want another."""
-        rematch, recently = self.state in ("over", "void"), self._loop.time() - _RELOAD_S
+        needs_consent, left_after = self.state in ("over", "void"), self._loop.time() - _RELOAD_S
         return [
             slot
             for slot in self.slots
-            if slot.is_present(recently) and (slot.again or not rematch or slot.kind != "person")
+            if slot.is_present(left_after) and (slot.wants_next or not needs_consent or slot.kind != "person")
         ]
 
-    def _start(self, fill: bool) -> None:
-        """Begin a match of the players. fill: a bot takes each other slot; otherwise without these."""
-        players = self._players()
-        others = [slot.number for slot in self.slots if slot not in players]
-        total = len(self.slots) if fill else len(players)
+    def _start_match(self, fills: bool) -> None:
+        """Begin a match of the players, if the rules allow their number. fills: whether bots take the other slots."""
+        players = self._list_players()
+        empty_numbers = [slot.number for slot in self.slots if slot not in players]
+        total = len(self.slots) if fills else len(players)
         if self._count_problem(total) is not None or all(slot.kind == "bot" for slot in players):
             return
-        if others:
-            self._change(SlotChange(remove=tuple(others), draw=len(others) if fill else 0, start=True))
+        if empty_numbers:
+            draw = len(empty_numbers) if fills else 0
+            self._change(SlotChange(remove=tuple(empty_numbers), draw=draw, start=True))
         else:
             self._begin_match()
 
@@ -285,10 +287,10 @@ class LiveTable:
         """Begin a rematch if all present people want it."""
         if self.state not in ("over", "void") or self._is_changing:
             return
-        recently = self._loop.time() - _RELOAD_S
-        people = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(recently)]
-        if people and all(slot.again for slot in people):
-            self._start(False)
+        left_after = self._loop.time() - _RELOAD_S
+        people = [slot for slot in self.slots if slot.kind == "person" and slot.is_present(left_after)]
+        if people and all(slot.wants_next for slot in people):
+            self._start_match(fills=False)
 
     @property
     def _is_changing(self) -> bool:
@@ -305,8 +307,8 @@ class LiveTable:
         """After a match, free the seats of people that have been away for long."""
         if self.state not in ("over", "void") or self._ended or self._is_changing:
             return
-        since = self._loop.time() - self.settings.absence_s
-        numbers = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(since)]
+        left_before = self._loop.time() - self.settings.absence_s
+        numbers = [slot.number for slot in self.slots if slot.kind == "person" and slot.is_away(left_before)]
         if numbers:
             self._change(SlotChange(free=tuple(numbers)))
 
@@ -314,18 +316,18 @@ class LiveTable:
         """Return whether a client may start a match: the opener, or any player while the opener is away."""
         if self._playing is not None or self._ended or self._is_changing:
             return False
-        away = self._opener is not None and not any(other.manages for other in self._clients)
-        return client.manages or (away and client.slot is not None)
+        is_opener_away = self._opener is not None and not any(member.manages for member in self._clients)
+        return client.manages or (is_opener_away and client.slot is not None)
 
     def _handle_slot_request(self, client: TableClient, message: play.Message) -> bool:
         """Carry out a request about slots if it is possible now; return whether the message is one."""
         may_start = self._may_start(client)
         match message:
-            case {"start": "bots" | "close" as others}:
+            case {"start": "bots" | "close" as empty_slots}:
                 if may_start:
                     if client.slot is not None:
-                        self.slots[client.slot].again = True
-                    self._start(others == "bots")
+                        self.slots[client.slot].wants_next = True
+                    self._start_match(fills=empty_slots == "bots")
                 return True
             case {"table_pace": str(pace)} if pace in play.PACES:
                 if may_start and client.manages:
@@ -421,19 +423,19 @@ class LiveTable:
                 self._clock.play_for(self._absent_people())  # clients get frames with the moves
                 return False
             case {"hurry": True} if playing is not None:
-                if not any(other.guest for other in self._slots_of("person") if other is not slot):
+                if not any(person.guest for person in self._slots_of("person") if person is not slot):
                     playing.live.hurry()
                 return False
             case {"pace": str(pace)} if pace in play.PACES:
                 slot.pace = pace
                 self._apply_pace()
             case {"go_on": True} if self.state == "between":
-                slot.again = True
+                slot.wants_next = True
                 self._continue_if_all_want()
             case {"leave": True} if playing is not None and self.state in ("playing", "between"):
                 playing.live.leave(self.slots.index(slot))
             case {"rematch": True} if self.state in ("over", "void") and not self._ended:
-                slot.again = True
+                slot.wants_next = True
                 self._rematch_if_all_want()
             case _:
                 return False
@@ -450,7 +452,7 @@ class LiveTable:
 
     def _continue_if_all_want(self) -> None:
         """Begin the next game if all connected players want it."""
-        if all(slot.again for slot in self._slots_of("person") if slot.guest):
+        if all(slot.wants_next for slot in self._slots_of("person") if slot.guest):
             self._resume_match(self._playing)
 
     def _resume_match(self, playing: TableMatch | None, games: int | None = None) -> None:
@@ -464,28 +466,28 @@ class LiveTable:
 
     # --- lines of programs
 
-    def lines(self, connection: ProgramConnection) -> list[str]:
+    def take_lines(self, connection: ProgramConnection) -> list[str]:
         """Return the lines that a program's connection hasn't received, and count them as received."""
         if connection.slot is None:
             return []
-        lines = self.slots[connection.slot].lines
-        fresh = lines.since(connection.next)
-        connection.next = lines.count
-        return fresh
+        buffer = self.slots[connection.slot].lines
+        lines = buffer.list_from(connection.next)
+        connection.next = buffer.count
+        return lines
 
-    def say(self, connection: ProgramConnection, line: str) -> None:
+    def receive_line(self, connection: ProgramConnection, line: str) -> None:
         """Pass on a program's line, or store the delay that the program's client reports in it."""
         if connection.slot is None:
             return
         slot = self.slots[connection.slot]
-        line = line.rstrip("\n")
-        if line.startswith(_DELAY_PREFIX):
-            slot.set_delay(line, self._loop.time())
+        text = line.rstrip("\n")
+        if text.startswith(_DELAY_PREFIX):
+            slot.set_delay(text, self._loop.time())
         elif self._playing is not None and slot.guest is connection:
-            repeats, connection.repeats = connection.repeats, None
-            if line != repeats:
-                slot.lines.note_answer(line)
-                self._playing.live.answer(connection.slot, line.encode("utf-8", "replace") + b"\n")
+            repeated_answer, connection.repeats = connection.repeats, None
+            if text != repeated_answer:
+                slot.lines.note_answer(text)
+                self._playing.live.answer(connection.slot, text.encode("utf-8", "replace") + b"\n")
 
     # --- events of the match
 
@@ -582,7 +584,7 @@ class LiveTable:
 
         empty: the slots without a player. bots, close: whether bots may take those, or the match may do without them.
         """
-        players = self._players()
+        players = self._list_players()
         if not self._may_start(client) or all(slot.kind == "bot" for slot in players):
             return None
         return {
@@ -596,6 +598,7 @@ class LiveTable:
         return None if self._match is None else self._match.find_handle(slot)
 
     def _describe_slot(self, index: int, slot: Slot, client: TableClient) -> play.TablePlace:
+        """Return a slot as a client may see it. index: of the slot."""
         sees_all = client.manages and self.state == "open"  # the letters are dealt with the match
         return slot.describe(
             handle=self._find_handle(slot) or "",

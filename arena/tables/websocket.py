@@ -112,7 +112,7 @@ async def serve_client(
             directions.append(_send_chat(channel, table.chat, client))
         await _run_both(channel, *directions)
     finally:
-        table.part(client)
+        table.remove_client(client)
 
 
 async def serve_program(channel: Channel, table: LiveTable, secret: str, after: int | None) -> None:
@@ -133,7 +133,7 @@ async def serve_program(channel: Channel, table: LiveTable, secret: str, after: 
 async def _run_both(channel: Channel, *directions: Coroutine[Any, Any, None]) -> int:
     """Run all directions until one ends, cancel the others, and close the socket; return the client's close code.
 
-    It is LOST if the client didn't close the socket.
+    It is LOST if the client didn't close the socket. Raises errors of the directions that don't end a connection.
     """
     tasks = [asyncio.create_task(direction) for direction in directions]
     code = LOST
@@ -183,12 +183,13 @@ async def _send_chat(channel: Channel, chat: TableChat, client: TableClient) -> 
 
 async def _receive_requests(channel: Channel, table: LiveTable, client: TableClient) -> None:
     """Receive a browser's requests until the socket closes; close it if they come too fast or are too long."""
-    allowance, then = float(_MAX_BURST_FRAMES), time.monotonic()
+    frames_left, counted_at = float(_MAX_BURST_FRAMES), time.monotonic()
     while True:
         text = await channel.receive()
         now = time.monotonic()
-        allowance, then = min(_MAX_BURST_FRAMES, allowance + (now - then) * _MAX_FRAMES_PER_S) - 1, now
-        if allowance < 0 or len(text) > _MAX_FRAME_CHARS:
+        frames_left = min(_MAX_BURST_FRAMES, frames_left + (now - counted_at) * _MAX_FRAMES_PER_S) - 1
+        counted_at = now
+        if frames_left < 0 or len(text) > _MAX_FRAME_CHARS:
             await channel.close(FLOOD, "too many messages at once")
             return
         with suppress(ValueError, RecursionError):
@@ -205,7 +206,7 @@ async def _receive_requests(channel: Channel, table: LiveTable, client: TableCli
 async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:
     """Send each line once. Raises Superseded, TableClosed, TimeoutError."""
     while True:
-        for line in table.lines(connection):
+        for line in table.take_lines(connection):
             async with asyncio.timeout(_SEND_TIMEOUT_S):
                 await channel.send(line)
         await connection.wait_for_update()
@@ -214,7 +215,7 @@ async def _send_lines(channel: Channel, table: LiveTable, connection: ProgramCon
 async def _receive_lines(channel: Channel, table: LiveTable, connection: ProgramConnection) -> None:
     """Pass on each received line unchecked: the referee checks it. Raises ChannelClosed."""
     while True:
-        table.say(connection, await channel.receive())
+        table.receive_line(connection, await channel.receive())
 
 
 HOST = "127.0.0.1"
@@ -280,27 +281,35 @@ class StreamChannel:
 
 
 async def listen_for_relays(
-    secret: str, come: Callable[[StreamChannel, RelayHello], Awaitable[None]], say: Callable[[str], object]
+    secret: str, serve: Callable[[StreamChannel, RelayHello], Awaitable[None]], say: Callable[[str], object]
 ) -> asyncio.Server:
-    """Listen on a free local port; `come` gets each stream whose first line is valid. `say` logs a line for others."""
+    """Listen on a free local port; `serve` gets each stream whose first line has the secret. Raises OSError.
 
-    async def stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one relay's connection, whose first line is a RelayHello; close it if that line isn't valid."""
+    `say` logs a line about each other stream, which is closed.
+    """
+
+    async def serve_stream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         channel = StreamChannel(reader, writer)
         try:
-            hello = RelayHello.model_validate_json(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))
-            if not hmac.compare_digest(hello.secret.encode(), secret.encode()):
-                raise ValueError("wrong secret")
+            hello = await _read_hello(reader, secret)
         except (OSError, ValueError, TimeoutError):
             await channel.close(FLOOD, "invalid first line")
             say("a connection to the table server's local port was closed: its first line isn't valid")
             return
         try:
-            await come(channel, hello)
+            await serve(channel, hello)
         finally:
             writer.close()
 
-    return await asyncio.start_server(stream, HOST, 0, limit=2 * MAX_FRAME_BYTES, backlog=512)
+    return await asyncio.start_server(serve_stream, HOST, 0, limit=2 * MAX_FRAME_BYTES, backlog=512)
+
+
+async def _read_hello(reader: asyncio.StreamReader, secret: str) -> RelayHello:
+    """Return the first line of a relay. Raises OSError, ValueError for a wrong line or secret, TimeoutError."""
+    hello = RelayHello.model_validate_json(await asyncio.wait_for(reader.readline(), _HELLO_TIMEOUT_S))
+    if not hmac.compare_digest(hello.secret.encode(), secret.encode()):
+        raise ValueError("wrong secret")
+    return hello
 
 
 async def relay_frames(channel: Channel, port: int, hello: RelayHello) -> None:

@@ -210,11 +210,11 @@ def test_a_table_waits_for_its_people_and_keeps_the_seat_of_absent_ones() -> Non
         again = there.table.join("secret0")
         with pytest.raises(tables.Superseded):
             await first.wait_for_update()
-        there.table.part(first)
+        there.table.remove_client(first)
         assert there.table.frame(again)["game"]["ask"]["id"] == ask["id"]
         there.table.handle_request(first, {"answer": {"id": ask["id"], "choice": 0}})
         assert there.table.frame(again)["game"]["ask"] is not None
-        there.table.part(again)
+        there.table.remove_client(again)
         assert [row["here"] for row in there.table.frame(second)["table"]["places"]].count(False) == 1
         await asyncio.gather(there.play(there.table.join("secret0"), 1), there.play(second, 2))
 
@@ -230,7 +230,7 @@ def test_without_a_clock_the_others_can_go_on_without_the_absent(monkeypatch: py
         await there.until(first, _asks)
         there.table.handle_request(first, {"skip": True})
         assert not there.table.frame(first)["table"]["skip"]
-        there.table.part(second)
+        there.table.remove_client(second)
         await there.until(first, lambda frame: frame["table"]["skip"])
         there.table.handle_request(first, {"skip": True})
         assert not there.table.frame(first)["table"]["skip"]
@@ -319,7 +319,7 @@ def test_a_rematch_wanted_during_a_change_of_places_begins_after_it(monkeypatch:
     async def play(there: SampleTable) -> None:
         ada, bob = there.table.join("secret0"), there.table.join("secret1")
         await asyncio.gather(there.play(ada, 1), there.play(bob, 1))
-        there.table.part(bob)
+        there.table.remove_client(bob)
         there.table.free_deserted()
         there.table.handle_request(ada, {"rematch": True})
         assert changes == [tables.SlotChange(free=(3,))]
@@ -394,7 +394,7 @@ def test_the_table_plays_at_the_slowest_pace_of_connected_people() -> None:
         ):
             there.table.handle_request(client, {"pace": pace})
             assert there.table.frame(first)["table"]["pace"] == applies
-        there.table.part(second)
+        there.table.remove_client(second)
         assert there.table.frame(first)["table"]["pace"] == "fast"
 
     sample_table(play, pace="normal")
@@ -505,7 +505,7 @@ def test_a_player_absent_between_games_does_not_delay_others() -> None:
         await asyncio.gather(there.play(first, 0, end="between"), there.play(second, 1, end="between"))
         there.table.handle_request(first, {"go_on": True})
         assert there.table.state == "between"
-        there.table.part(second)
+        there.table.remove_client(second)
         assert there.table.state == "playing"
 
     sample_table(play)
@@ -521,7 +521,7 @@ def test_the_seat_of_an_inactive_person_plays_automatically_until_they_return() 
         back = here.table.frame(guest)
         assert (back["table"]["missed"], back["table"]["spare"]) == (0, 3)
         here.table.handle_request(guest, {"back": True})  # gives no more time: it was taken back already
-        here.table.part(guest)
+        here.table.remove_client(guest)
         async with asyncio.timeout(WAIT_S):
             while here.table.state != "over":
                 await asyncio.sleep(0)
@@ -594,7 +594,7 @@ def test_the_opener_arranges_the_slots_and_starts() -> None:
         assert there.table.state == "open"  # it waits for its opener
         there.table.handle_request(bob, {"start": "close"})
         assert there.table.state == "open"
-        there.table.part(ada)
+        there.table.remove_client(ada)
         there.table.handle_request(bob, {"start": "close"})
         assert there.table.state == "playing"
         assert [slot.name for slot in there.table.slots] == ["bot0", "bot1", "person0", "bob"]
@@ -625,7 +625,7 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
         table._callbacks = replace(table._callbacks, arrange=arrange)
         ada, bob = table.join("secret0"), table.join("secret1")
         await asyncio.gather(there.play(ada, 1), there.play(bob, 2))
-        table.part(bob)
+        table.remove_client(bob)
         table.free_deserted()
         assert [row["free"] for row in table.frame(ada)["table"]["places"] if row["number"] == 3] == [True]
         table.take_slot("secret1", "cleo")
@@ -636,7 +636,7 @@ def test_a_rematch_needs_only_those_who_stay(monkeypatch: pytest.MonkeyPatch) ->
         assert table.state == "over"
         table.handle_request(ada, {"rematch": True})
         await asyncio.gather(there.play(ada, 3), there.play(cleo, 4))
-        table.part(cleo)
+        table.remove_client(cleo)
         table.handle_request(ada, {"rematch": True})
         await there.play(ada, 5)
 

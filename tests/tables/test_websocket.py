@@ -110,7 +110,7 @@ def test_a_program_that_leaves_is_not_awaited_and_cannot_return() -> None:
 
 
 def test_a_program_has_left_though_a_line_to_it_failed_before_its_close_was_read() -> None:
-    socket, table = Mock(WebSocket), Mock(tables.LiveTable, lines=Mock(return_value=["{}"]))
+    socket, table = Mock(WebSocket), Mock(tables.LiveTable, take_lines=Mock(return_value=["{}"]))
     table.attach.return_value.wait_for_update = partial(asyncio.sleep, 60)
     socket.send_text.side_effect = WebSocketDisconnect(1006)
 
@@ -266,9 +266,9 @@ def test_a_repeated_request_has_the_remaining_time() -> None:
     request = '{"type":"request","id":1,"clock":{"limit_ms":5000,"bank_ms":60000}}'
     for line in ('{"type":"hello"}', request):
         lines.add(line)
-    assert lines.since(0) == ['{"type":"hello"}', request]
+    assert lines.list_from(0) == ['{"type":"hello"}', request]
     for now[0], limit_ms, bank_ms in ((3.0, 2_000, 60_000), (12.0, 0, 53_000), (90.0, 0, 0)):
-        assert json.loads(lines.since(1)[0])["clock"] == {"limit_ms": limit_ms, "bank_ms": bank_ms}
+        assert json.loads(lines.list_from(1)[0])["clock"] == {"limit_ms": limit_ms, "bank_ms": bank_ms}
 
 
 INVALID_FIRST_LINES = (
