@@ -28,6 +28,7 @@ matches: intervals contain the true win rate in 97, 95 and 95 % of cases, as exa
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +47,8 @@ MAX_STEPS = 100  # 5 to 12 are usual
 MAX_HALVINGS = 30  # of a step that overshoots
 EXACT = 1000  # bots
 DRAWS = 32  # for the errors from results, and as many for those from the prior
-FEW_DRAWS = 8  # used while the drawn part is LITTLE: off by a quarter of this part, 1 % of an interval's width
-LITTLE = 0.05  # part of a bot's variance, on average
+FEW_DRAWS = 8  # enough below MAX_ROUGH_PART: off by a quarter of this part, 1 % of an interval's width
+MAX_ROUGH_PART = 0.05  # the drawn part of a bot's variance, on average
 SOLVE_TOLERANCE = 1e-12  # relative residual of conjugate gradients
 
 
@@ -57,54 +58,55 @@ class Prior:
 
     sigma: standard deviation around 0, for a bot without a predecessor.
     link: standard deviation around the predecessor's strength.
-    before: (n,): each bot's predecessor, or -1.
+    predecessors: (n,): each bot's predecessor, or -1.
     """
 
     sigma: float
     link: float
-    before: Ints
+    predecessors: Ints
 
     def pull(self, strengths: Floats) -> Floats:
         """Return minus the gradient of the log-prior: its precision matrix times strengths, (n,) or (n, columns)."""
-        new = self.before >= 0
-        apart = strengths / self.sigma
-        apart[new] = (strengths[new] - strengths[self.before[new]]) / self.link
-        return self.across(apart)
+        successors = self.predecessors >= 0
+        deviations = strengths / self.sigma
+        deviations[successors] = (strengths[successors] - strengths[self.predecessors[successors]]) / self.link
+        return self.scale(deviations)
 
-    def across(self, apart: Floats) -> Floats:
+    def scale(self, deviations: Floats) -> Floats:
         """Transform standardized values, (n,) or (n, columns), to ones whose covariance is the prior's precision."""
-        new = np.flatnonzero(self.before >= 0)
-        scaled: Floats = apart / self.sigma
-        scaled[new] = apart[new] / self.link
-        np.subtract.at(scaled, self.before[new], scaled[new])
+        successors = np.flatnonzero(self.predecessors >= 0)
+        scaled: Floats = deviations / self.sigma
+        scaled[successors] = deviations[successors] / self.link
+        np.subtract.at(scaled, self.predecessors[successors], scaled[successors])
         return scaled
 
     def diagonal(self) -> Floats:
         """Return (n,): the diagonal of the prior's precision."""
-        new = self.before >= 0
-        diagonal = np.where(new, self.link**-2, self.sigma**-2)
-        np.add.at(diagonal, self.before[new], self.link**-2)
+        successors = self.predecessors >= 0
+        diagonal = np.where(successors, self.link**-2, self.sigma**-2)
+        np.add.at(diagonal, self.predecessors[successors], self.link**-2)
         return diagonal
 
     def entries(self) -> tuple[Ints, Ints, Floats]:
         """Return the rows, columns and values of the entries of the prior's precision that aren't 0."""
-        every, new = np.arange(len(self.before)), np.flatnonzero(self.before >= 0)
-        old = self.before[new]
-        values = np.append(self.diagonal(), np.full(2 * len(new), -(self.link**-2)))
-        return np.concatenate([every, new, old]), np.concatenate([every, old, new]), values
+        bots, successors = np.arange(len(self.predecessors)), np.flatnonzero(self.predecessors >= 0)
+        predecessors = self.predecessors[successors]
+        values = np.append(self.diagonal(), np.full(2 * len(successors), -(self.link**-2)))
+        rows = np.concatenate([bots, successors, predecessors])
+        return rows, np.concatenate([bots, predecessors, successors]), values
 
 
 @dataclass(frozen=True, slots=True)
 class PosteriorErrors:
-    """The covariance of the strengths' errors, in factored form: diag(own) + shared @ shared.T.
+    """The covariance of the strengths' errors, in factored form: diag(independent) + shared @ shared.T.
 
     variances: (n,): of each strength minus the weighted mean of all.
-    own: (n,)
+    independent: (n,)
     shared: (n, columns)
     """
 
     variances: Floats
-    own: Floats
+    independent: Floats
     shared: Floats
 
 
@@ -132,45 +134,46 @@ class Posterior:
     @cached_property
     def _local_variances(self) -> Floats:
         """(n,): approximate variances, from each bot's own results and those of its opponents."""
-        own = self.precision.diagonal()
-        return np.asarray(self.precision.multiply(self.precision) @ (1 / own) / own**2)
+        diagonal = self.precision.diagonal()
+        return np.asarray(self.precision.multiply(self.precision) @ (1 / diagonal) / diagonal**2)
 
     def errors(self, dispersions: Floats, weights: Floats) -> PosteriorErrors:
         """Return the errors of strengths, whose parts from results are scaled by each bot's dispersion (n,).
 
         Strengths are relative to their mean with `weights` (n,), which sum to 1. The part from the prior isn't scaled.
         """
-        if self.inverse is None:
-            drawn = draw_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
-            if float(((drawn.shared**2).sum(1) / drawn.variances.clip(min=1e-300)).mean()) < LITTLE:
-                return drawn
-            return draw_errors(self.precision, self.prior, dispersions, weights, DRAWS)
-        return exact_errors(self.inverse, self.prior, dispersions, weights)
+        if self.inverse is not None:
+            return exact_errors(self.inverse, self.prior, dispersions, weights)
+        errors = draw_errors(self.precision, self.prior, dispersions, weights, FEW_DRAWS)
+        drawn_part = float(((errors.shared**2).sum(1) / errors.variances.clip(min=1e-300)).mean())
+        if drawn_part < MAX_ROUGH_PART:
+            return errors
+        return draw_errors(self.precision, self.prior, dispersions, weights, DRAWS)
 
     def at_tables(self, tables: Ints) -> Floats:
         """Return (M, k, k): the covariances of each table's bots, without the part that all bots of the table share.
 
         For more than EXACT bots they are approximated from the bots' own results and those of their opponents.
         """
-        bots, others = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+        rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
         if self.inverse is not None:
-            return np.asarray(self.inverse[bots, others])
-        own = self.precision.diagonal()
-        entries = np.asarray(self.precision[bots.ravel(), others.ravel()]).reshape(bots.shape)
-        correlation: Floats = -entries / own[bots] / own[others]
+            return np.asarray(self.inverse[rows, columns])
+        diagonal = self.precision.diagonal()
+        entries = np.asarray(self.precision[rows.ravel(), columns.ravel()]).reshape(rows.shape)
+        covariances: Floats = -entries / diagonal[rows] / diagonal[columns]
         seats = np.arange(tables.shape[1])
-        correlation[:, seats, seats] = self._local_variances[tables]
-        return correlation
+        covariances[:, seats, seats] = self._local_variances[tables]
+        return covariances
 
 
 def exact_errors(inverse: Floats, prior: Prior, dispersions: Floats, weights: Floats) -> PosteriorErrors:
     """Return the errors from the full covariance matrix `inverse` (n, n); see `Posterior.errors`."""
     columns = inverse - (inverse @ weights)[:, None]
-    pulled = columns.T @ prior.pull(columns)
+    prior_part = columns.T @ prior.pull(columns)
     scale = np.sqrt(dispersions)
-    covariance = scale[:, None] * scale * (columns - weights @ columns - pulled) + pulled
-    values, directions = np.linalg.eigh((covariance + covariance.T) / 2)
-    shared = directions * np.sqrt(values.clip(min=0.0))
+    covariance = scale[:, None] * scale * (columns - weights @ columns - prior_part) + prior_part
+    eigenvalues, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    shared = directions * np.sqrt(eigenvalues.clip(min=0.0))
     return PosteriorErrors((shared**2).sum(1), np.zeros(len(inverse)), shared)
 
 
@@ -187,21 +190,20 @@ def draw_errors(
 
     bots = len(dispersions)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (bots, 3, draws))
-    first, second, third = signs[:, 0], signs[:, 1], signs[:, 2]
-    of_results = precision - _make_sparse(bots, *prior.entries())
-    roots = np.sqrt((-triu(of_results, 1, "csr")).maximum(0))
-    columns = first * (roots @ second) - second * (roots.T @ first)
-    held = prior.across(third)
-    own = precision.diagonal()
-    both = np.concatenate([columns, held], axis=1)
-    both = solve(precision, both) - both / own[:, None]
-    both -= weights @ both
-    both[:, :draws] *= np.sqrt(dispersions)[:, None]
-    both /= np.sqrt(draws)
-    pulled = prior.diagonal()
-    alone = (dispersions * (own - pulled).clip(min=0.0) + pulled) / own**2
-    variances = alone * (1 - 2 * weights) + weights**2 @ alone + (both**2).sum(1)
-    return PosteriorErrors(variances, alone, both)
+    z, y, prior_signs = signs[:, 0], signs[:, 1], signs[:, 2]
+    results_precision = precision - _make_sparse(bots, *prior.entries())
+    roots = np.sqrt((-triu(results_precision, 1, "csr")).maximum(0))
+    results_draws = z * (roots @ y) - y * (roots.T @ z)
+    columns = np.concatenate([results_draws, prior.scale(prior_signs)], axis=1)
+    diagonal = precision.diagonal()
+    shared = solve(precision, columns) - columns / diagonal[:, None]
+    shared -= weights @ shared
+    shared[:, :draws] *= np.sqrt(dispersions)[:, None]
+    shared /= np.sqrt(draws)
+    prior_diagonal = prior.diagonal()
+    independent = (dispersions * (diagonal - prior_diagonal).clip(min=0.0) + prior_diagonal) / diagonal**2
+    variances = independent * (1 - 2 * weights) + weights**2 @ independent + (shared**2).sum(1)
+    return PosteriorErrors(variances, independent, shared)
 
 
 def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
@@ -222,30 +224,31 @@ def solve(matrix: "Floats | csr_matrix", columns: Floats) -> Floats:
         length = size / np.maximum((direction * image).sum(0), 1e-300)
         solution += length * direction
         residual -= length * image
-        before, size = size, (residual**2).sum(0)
-        direction = residual + size / np.maximum(before, 1e-300) * direction
+        last_size, size = size, (residual**2).sum(0)
+        direction = residual + size / np.maximum(last_size, 1e-300) * direction
     return np.asarray(scale * solution)
 
 
 def find_posterior(model: Model, matches: Matches, prior: Prior, start: Floats | None = None) -> Posterior:
     """Find the maximum of the posterior. `start` (n,), the first strengths to try, only changes the time this takes."""
-    bots = len(prior.before)
+    bots = len(prior.predecessors)
     strengths = np.zeros(bots) if start is None else start
     likelihood, scores, information = model(strengths, matches)
     for _ in range(MAX_STEPS):
-        value = likelihood - float(strengths @ prior.pull(strengths)) / 2
+        log_posterior = likelihood - float(strengths @ prior.pull(strengths)) / 2
         gradient = matches.per_bot(scores, bots) - prior.pull(strengths)
         precision = _compute_precision(information, matches, prior)
         step = np.linalg.solve(precision, gradient) if bots <= EXACT else solve(precision, gradient)
-        del precision, scores, information
-        size = abs(step).max()
+        del precision, scores, information  # they are large
+        step_size = abs(step).max()
         for halving in range(MAX_HALVINGS):
-            tried = strengths + step / 2**halving
-            likelihood, scores, information = model(tried, matches)
-            if size < ALWAYS_ACCEPTED_STEP or likelihood - float(tried @ prior.pull(tried)) / 2 > value:
+            candidate = strengths + step / 2**halving
+            likelihood, scores, information = model(candidate, matches)
+            candidate_posterior = likelihood - float(candidate @ prior.pull(candidate)) / 2
+            if step_size < ALWAYS_ACCEPTED_STEP or candidate_posterior > log_posterior:
                 break
-        strengths = tried
-        if size < STEP_TOLERANCE:
+        strengths = candidate
+        if step_size < STEP_TOLERANCE:
             break
     precision = _compute_precision(information, matches, prior)
     return Posterior(strengths, prior, scores, information, precision)
@@ -259,19 +262,20 @@ def _make_sparse(bots: int, rows: Ints, columns: Ints, values: Floats) -> "csr_m
 
 
 def _compute_precision(information: Floats, matches: Matches, prior: Prior) -> "Floats | csr_matrix":
-    """Return (n, n): the information of all matches plus the prior's precision."""
-    bots = len(prior.before)
-
-    def parts() -> Iterator[tuple[Ints, Ints, Floats]]:
-        for some in iterate_slices(len(matches.tables)):
-            tables = matches.tables[some]
-            rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
-            yield rows.ravel(), columns.ravel(), information[some].ravel()
-        yield prior.entries()
-
+    """Return (n, n): the information of all matches plus the prior's precision; sparse for more than EXACT bots."""
+    bots = len(prior.predecessors)
+    entries = chain(_iterate_entries(information, matches), [prior.entries()])
     if bots > EXACT:  # most pairs have never met
-        return sum(_make_sparse(bots, *part) for part in parts())
+        return sum(_make_sparse(bots, *part) for part in entries)
     total = np.zeros(bots * bots)
-    for rows, columns, values in parts():
+    for rows, columns, values in entries:
         np.add.at(total, rows * bots + columns, values)
     return total.reshape(bots, bots)
+
+
+def _iterate_entries(information: Floats, matches: Matches) -> Iterator[tuple[Ints, Ints, Floats]]:
+    """Yield the rows, columns and values of the information of all matches, some matches at a time."""
+    for slice_of_matches in iterate_slices(len(matches.tables)):
+        tables = matches.tables[slice_of_matches]
+        rows, columns = np.broadcast_arrays(tables[:, :, None], tables[:, None, :])
+        yield rows.ravel(), columns.ravel(), information[slice_of_matches].ravel()

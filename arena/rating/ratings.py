@@ -58,9 +58,9 @@ class ExpectedWinRates:
     values: (a,)
     variances: (a,)
     freedom: (a,): degrees of freedom for Student's t.
-    known: whether there are enough matches for intervals.
+    has_intervals: whether there are enough matches for intervals.
     slopes: the Jacobian of the win rates by the strengths; None, like the next two, without intervals.
-    own: (a,): the independent part of each strength's variance.
+    independent: (a,): the independent part of each strength's variance.
     shared: (a, columns): the rest of the win rates' covariance is this times its transpose.
     """
 
@@ -68,19 +68,19 @@ class ExpectedWinRates:
     values: Floats
     variances: Floats
     freedom: Floats
-    known: bool
+    has_intervals: bool
     slopes: DerivativeMatrix | None = None
-    own: Floats | None = None
+    independent: Floats | None = None
     shared: Floats | None = None
 
-    def covariances(self, place: int) -> Floats:
-        """Return (a,), the covariances of all win rates with the one at index `place`."""
+    def covariances(self, index: int) -> Floats:
+        """Return (a,), the covariances of all win rates with the one at `index`; needs intervals."""
         assert self.slopes is not None
-        assert self.own is not None
+        assert self.independent is not None
         assert self.shared is not None
-        own = self.slopes @ (self.own * self.slopes.row(place))[:, None]
-        covariance: Floats = own[:, 0] + self.shared @ self.shared[place]
-        return covariance
+        independent_part = self.slopes @ (self.independent * self.slopes.row(index))[:, None]
+        covariances: Floats = independent_part[:, 0] + self.shared @ self.shared[index]
+        return covariances
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +110,8 @@ def fit_rows(rows: Sequence[int], win: int, bots: int) -> tuple[Strength, ...]:
     ValueError for the reasons of `gather_matches`.
     """
     match, bot, wins, games = np.asarray(rows, dtype=np.int64).reshape(-1, 4).T
-    counted = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
-    return rate(counted, RatedField(bots)).strengths
+    matches = gather_matches(match, bot, wins / win, games.astype(np.float64), bots)
+    return rate(matches, RatedField(bots)).strengths
 
 
 def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fit:
@@ -122,38 +122,58 @@ def rate(matches: Matches, field: RatedField, start: Floats | None = None) -> Fi
     ValueError if predecessors form a cycle.
     """
     present, predecessors = _find_present(matches, field)
-    found = np.full(field.bots, np.nan)
     if not len(present):
-        none = ExpectedWinRates(present, np.zeros(0), np.zeros(0), np.zeros(0), known=False)
-        playing = field.playing()  # before the first match each of them may have each rank
-        strengths = [_make_newcomer(len(playing) - (bot in playing)) for bot in range(field.bots)]
-        return Fit(tuple(strengths), field, found, present, matches, None, none)
-    matches = replace(matches, tables=np.searchsorted(present, matches.tables))
-    seats = matches.tables.shape[1]
-    first_guess = np.zeros(field.bots)
-    if start is not None:
-        first_guess[: len(start)] = np.nan_to_num(start[: field.bots])
+        return _rate_without_matches(matches, field)
+    present_matches = replace(matches, tables=np.searchsorted(present, matches.tables))
     prior = Prior(MODEL.sigma / NOISE, PREDECESSOR_DEVIATION, predecessors)
-    posterior = find_posterior(winner_model, matches, prior, first_guess[present])
-    found[present] = posterior.strengths
-    games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), len(present))
+    posterior = find_posterior(winner_model, present_matches, prior, _extend_start(start, field.bots)[present])
+    strengths, win_rates = _rate_present(present_matches, posterior, present, field)
+    start_of_next = np.full(field.bots, np.nan)
+    start_of_next[present] = posterior.strengths
+    return Fit(strengths, field, start_of_next, present, present_matches, posterior, win_rates)
+
+
+def _rate_without_matches(matches: Matches, field: RatedField) -> Fit:
+    """Return the fit before the first match, in which each playing bot may have each rank among them."""
+    playing = field.playing()
+    strengths = tuple(_make_newcomer(len(playing) - (bot in playing)) for bot in range(field.bots))
+    nobody, nothing = np.zeros(0, np.int64), np.zeros(0)
+    win_rates = ExpectedWinRates(nobody, nothing, nothing, nothing, has_intervals=False)
+    return Fit(strengths, field, np.full(field.bots, np.nan), nobody, matches, None, win_rates)
+
+
+def _extend_start(start: Floats | None, bots: int) -> Floats:
+    """Return (bots,): the strengths of an earlier fit, 0 for bots that it lacks or didn't fit."""
+    strengths = np.zeros(bots)
+    if start is not None:
+        strengths[: len(start)] = np.nan_to_num(start[:bots])
+    return strengths
+
+
+def _rate_present(
+    matches: Matches, posterior: Posterior, present: Ints, field: RatedField
+) -> tuple[tuple[Strength, ...], ExpectedWinRates]:
+    """Return the strengths of all bots of the field, and the win rates of those in the fit.
+
+    matches: its bots are indices into `present`, (p,), the bots of the fit.
+    """
+    seats, bots = matches.tables.shape[1], len(present)
+    games = matches.per_bot(np.broadcast_to(matches.games[:, None], matches.tables.shape), bots)
     active = np.isin(present, field.playing())
     ranked = active & (games > 0) & ~np.isin(present, list(field.unranked))
     weights = _anchor_weights(present, games > 0, active, field)
-    spread = estimate_dispersion(posterior, matches, len(present))
-    has_intervals = len(matches.tables) >= min_matches_for_intervals(len(present), seats)
-    errors = posterior.errors(spread.values, weights) if has_intervals else None
-    ratings = _compute_ratings(posterior.strengths, errors, spread.freedom, weights)
-    rank_ranges = _find_rank_ranges(posterior.strengths, errors, spread.freedom, ranked)
-    win_rates = _compute_expected_win_rates(posterior.strengths, errors, spread.freedom, np.flatnonzero(active), seats)
+    dispersion = estimate_dispersion(posterior, matches, bots)
+    has_intervals = len(matches.tables) >= min_matches_for_intervals(bots, seats)
+    errors = posterior.errors(dispersion.values, weights) if has_intervals else None
+    freedom = dispersion.freedom
+    ratings = _compute_ratings(posterior.strengths, errors, freedom, weights)
+    rank_ranges = _find_rank_ranges(posterior.strengths, errors, freedom, ranked)
+    win_rates = _compute_expected_win_rates(posterior.strengths, errors, freedom, np.flatnonzero(active), seats)
     strengths = [_make_newcomer(int(ranked.sum()))] * field.bots
-    for bot, strength in zip(
-        present.tolist(), _gather_strengths(matches, games, ratings, rank_ranges, win_rates), strict=True
-    ):
+    present_strengths = _gather_strengths(matches, games, ratings, rank_ranges, win_rates)
+    for bot, strength in zip(present.tolist(), present_strengths, strict=True):
         strengths[bot] = strength
-    return Fit(
-        tuple(strengths), field, found, present, matches, posterior, replace(win_rates, bots=present[win_rates.bots])
-    )
+    return tuple(strengths), replace(win_rates, bots=present[win_rates.bots])
 
 
 def _make_newcomer(ranked_count: int) -> Strength:
@@ -174,14 +194,14 @@ def _gather_strengths(
     wins = matches.per_bot(matches.wins, len(games)).tolist()
     return [
         Strength(
-            ratings[place],
-            rank_ranges[place],
-            adjusted.get(place),
-            wins[place] / played if played else None,
-            int(played),
-            match_counts[place],
+            rating=ratings[bot],
+            rank_range=rank_ranges[bot],
+            win_rate_adjusted=adjusted.get(bot),
+            win_rate=wins[bot] / game_count if game_count else None,
+            games=int(game_count),
+            matches=match_counts[bot],
         )
-        for place, played in enumerate(games.tolist())
+        for bot, game_count in enumerate(games.tolist())
     ]
 
 
@@ -190,27 +210,34 @@ def _find_present(matches: Matches, field: RatedField) -> tuple[Ints, Ints]:
 
     The indices are into the first array. Raises ValueError if predecessors form a cycle.
     """
-    before = np.full(field.bots, -1)
-    before[list(field.predecessors)] = list(field.predecessors.values())
-    first = np.arange(field.bots)  # each version's earliest predecessor
-    for _ in range(field.bots + 1):
-        further = np.where(before[first] >= 0, before[first], first)
-        if (further == first).all():
-            break
-        first = further
-    else:
-        raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
-    present = np.flatnonzero(np.isin(first, first[np.unique(matches.tables)]))
-    place = np.full(field.bots + 1, -1)
-    place[present] = np.arange(len(present))
-    return present, place[before[present]]
+    predecessors = np.full(field.bots, -1)
+    predecessors[list(field.predecessors)] = list(field.predecessors.values())
+    origins = _find_origins(predecessors)
+    present = np.flatnonzero(np.isin(origins, origins[np.unique(matches.tables)]))
+    indices = np.full(field.bots + 1, -1)  # the last one is that of the predecessor -1
+    indices[present] = np.arange(len(present))
+    return present, indices[predecessors[present]]
+
+
+def _find_origins(predecessors: Ints) -> Ints:
+    """Return (n,): each version's earliest predecessor, or the version itself. predecessors: (n,), -1 for none.
+
+    Raises ValueError if predecessors form a cycle.
+    """
+    origins = np.arange(len(predecessors))
+    for _ in range(len(predecessors) + 1):
+        earlier = np.where(predecessors[origins] >= 0, predecessors[origins], origins)
+        if (earlier == origins).all():
+            return origins
+        origins = earlier
+    raise ValueError("versions precede one another in a circle: each needs a predecessor that was made before it")
 
 
 def _anchor_weights(present: Ints, played: NDArray[np.bool_], active: NDArray[np.bool_], field: RatedField) -> Floats:
     """Return (p,) the weights of the bots whose mean rating is 25: anchors that have played, else other such bots."""
     anchors = np.isin(present, list(field.anchors))
-    held = next(mask for mask in (played & anchors, played & active, played) if mask.any())
-    return np.asarray(held / held.sum())
+    chosen = next(mask for mask in (played & anchors, played & active, played) if mask.any())
+    return np.asarray(chosen / chosen.sum())
 
 
 def _compute_ratings(
@@ -223,8 +250,8 @@ def _compute_ratings(
     ratings = MODEL.mu + NOISE * (strengths - weights @ strengths)
     if errors is None:
         return list(map(Estimate, ratings.tolist()))
-    half = NOISE * _quantile(freedom) * np.sqrt(errors.variances.clip(min=0.0))
-    return list(map(Estimate, ratings.tolist(), (ratings - half).tolist(), (ratings + half).tolist()))
+    half_width = NOISE * _quantile(freedom) * np.sqrt(errors.variances.clip(min=0.0))
+    return list(map(Estimate, ratings.tolist(), (ratings - half_width).tolist(), (ratings + half_width).tolist()))
 
 
 def _find_rank_ranges(
@@ -234,13 +261,13 @@ def _find_rank_ranges(
 
     All arrays: (p,), of the bots of the fit. errors: None without intervals, which leaves all ranks possible.
     """
-    others = np.flatnonzero(ranked)
-    best, worst = np.ones_like(ranked, dtype=np.int64), len(others) + ~ranked
+    rivals = np.flatnonzero(ranked)
+    best, worst = np.ones_like(ranked, dtype=np.int64), len(rivals) + ~ranked
     if errors is not None:
         quantile = _quantile(freedom)
-        variance = errors.own + (errors.shared**2).sum(1)
-        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(others), CACHED)):
-            compared = others[columns]
+        variance = errors.independent + (errors.shared**2).sum(1)
+        for rows, columns in product(iterate_slices(len(strengths), CACHED), iterate_slices(len(rivals), CACHED)):
+            compared = rivals[columns]
             # The variance of a difference is both variances minus twice the covariance.
             margin = (-2 * errors.shared[rows]) @ errors.shared[compared].T
             margin += variance[rows, None] + variance[compared]
@@ -270,11 +297,18 @@ def _compute_expected_win_rates(
         return ExpectedWinRates(active[:0], np.zeros(0), np.zeros(0), np.zeros(0), errors is not None)
     values, slopes = field_win_probabilities(strengths[active], seats)
     if errors is None:
-        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom[active], known=False)
-    own, shared = errors.own[active], slopes @ errors.shared[active]
-    variances = slopes.spread(own) + (shared**2).sum(1)
+        return ExpectedWinRates(active, values, np.zeros(len(active)), freedom[active], has_intervals=False)
+    independent, shared = errors.independent[active], slopes @ errors.shared[active]
+    variances = slopes.spread(independent) + (shared**2).sum(1)
     return ExpectedWinRates(
-        active, values, variances, freedom[active], known=True, slopes=slopes, own=own, shared=shared
+        active,
+        values,
+        variances,
+        freedom[active],
+        has_intervals=True,
+        slopes=slopes,
+        independent=independent,
+        shared=shared,
     )
 
 
@@ -284,32 +318,33 @@ def _compute_intervals(win_rates: ExpectedWinRates) -> list[Estimate]:
     With two bots it is the difference of their strengths, so the interval of a rate near 0 is as exact as the rating's.
     """
     values = win_rates.values.clip(MIN_WIN_RATE, 1 - MIN_WIN_RATE)
-    if not win_rates.known:
+    if not win_rates.has_intervals:
         return [Estimate(value) for value in values.tolist()]
     from scipy.special import ndtr, ndtri  # slow to import: see `arena.rating`
 
     deviates = ndtri(values)
-    half = _quantile(win_rates.freedom) * np.sqrt(2 * math.pi * win_rates.variances) * np.exp(deviates**2 / 2)
-    return list(map(Estimate, values.tolist(), ndtr(deviates - half).tolist(), ndtr(deviates + half).tolist()))
+    half_width = _quantile(win_rates.freedom) * np.sqrt(2 * math.pi * win_rates.variances) * np.exp(deviates**2 / 2)
+    low, high = ndtr(deviates - half_width), ndtr(deviates + half_width)
+    return list(map(Estimate, values.tolist(), low.tolist(), high.tolist()))
 
 
-def estimate_lead(fit: Fit, bot: int, other: int) -> Estimate | None:
+def estimate_lead(fit: Fit, bot: int, rival: int) -> Estimate | None:
     """Return a bot's adjusted win rate minus another's, with its interval; None if either bot has none."""
     win_rates = fit.win_rates
-    places = {bot: place for place, bot in enumerate(win_rates.bots.tolist())}
-    if bot not in places or other not in places:
+    indices = {bot: index for index, bot in enumerate(win_rates.bots.tolist())}
+    if bot not in indices or rival not in indices:
         return None
-    row, other_row = places[bot], places[other]
-    value = float(win_rates.values[row] - win_rates.values[other_row])
-    if not win_rates.known:
+    index, rival_index = indices[bot], indices[rival]
+    value = float(win_rates.values[index] - win_rates.values[rival_index])
+    if not win_rates.has_intervals:
         return Estimate(value)
     from scipy.special import stdtrit  # slow to import: see `arena.rating`
 
-    variance = float(
-        win_rates.variances[row] + win_rates.variances[other_row] - 2 * win_rates.covariances(row)[other_row]
-    )
-    half = float(stdtrit(win_rates.freedom[[row, other_row]].min(), UPPER_QUANTILE)) * math.sqrt(max(0.0, variance))
-    return Estimate(value, value - half, value + half)
+    covariance = win_rates.covariances(index)[rival_index]
+    variance = float(win_rates.variances[index] + win_rates.variances[rival_index] - 2 * covariance)
+    quantile = float(stdtrit(win_rates.freedom[[index, rival_index]].min(), UPPER_QUANTILE))
+    half_width = quantile * math.sqrt(max(0.0, variance))
+    return Estimate(value, value - half_width, value + half_width)
 
 
 def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> LeaderAssessment:
@@ -318,15 +353,15 @@ def assess_leader(fit: Fit, within: float = 0.02, level: float = 0.98) -> Leader
     Undecided while an active bot has no win rate, or while there are too few matches for intervals.
     """
     win_rates = fit.win_rates
-    if not win_rates.known or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
+    if not win_rates.has_intervals or not len(win_rates.bots) or len(win_rates.bots) < len(fit.field.playing()):
         return LeaderAssessment(None, 0.0, decided=False)
     from scipy.special import stdtr  # slow to import: see `arena.rating`
 
     leader = int(np.argmax(win_rates.values))
-    variance = win_rates.variances
-    error = np.sqrt((variance + variance[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
-    behind = win_rates.values[leader] + within - win_rates.values
-    beaten = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -behind / error)
-    beaten[leader] = 0.0
-    probability = max(0.0, 1.0 - float(beaten.sum()))
+    variances = win_rates.variances
+    errors = np.sqrt((variances + variances[leader] - 2 * win_rates.covariances(leader)).clip(min=1e-300))
+    margins = win_rates.values[leader] + within - win_rates.values
+    chances_of_better = stdtr(np.minimum(win_rates.freedom, win_rates.freedom[leader]), -margins / errors)
+    chances_of_better[leader] = 0.0
+    probability = max(0.0, 1.0 - float(chances_of_better.sum()))
     return LeaderAssessment(int(win_rates.bots[leader]), probability, decided=probability >= level)

@@ -60,7 +60,7 @@ def find_collusion(
     All bots are tested, including inactive ones. author: bot -> author; if given, the findings are about pairs of
     authors, and the results of an author's bots are added.
     """
-    if fit.posterior is None or not fit.win_rates.known:
+    if fit.posterior is None or not fit.win_rates.has_intervals:
         return ()
     sums = _PairSums(fit, fit.posterior, author)
     one_way, together = sums.tail_probabilities(sums.style_variances())

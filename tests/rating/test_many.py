@@ -54,8 +54,8 @@ def dense_covariance(
 ) -> tuple[Floats, Floats]:
     """Return the inverse of the precision, and the covariance, as whole matrices."""
     prior = posterior.prior
-    precision = np.diag(np.where(prior.before >= 0, 0.0, prior.sigma**-2))
-    for new, old in enumerate(prior.before):
+    precision = np.diag(np.where(prior.predecessors >= 0, 0.0, prior.sigma**-2))
+    for new, old in enumerate(prior.predecessors):
         if old >= 0:
             precision[np.ix_([new, old], [new, old])] += np.array([[1, -1], [-1, 1]]) / prior.link**2
     held = precision.copy()
@@ -101,7 +101,7 @@ def test_the_errors_are_those_of_the_dense_covariance(fit: Fit) -> None:
         slopes = win_rates.slopes @ np.eye(len(places))
         among = slopes @ (np.diag(own) + shared @ shared.T) @ slopes.T
         variances = win_rates.slopes.spread(own) + ((win_rates.slopes @ shared) ** 2).sum(1)
-        made = replace(win_rates, own=own, shared=win_rates.slopes @ shared, variances=variances)
+        made = replace(win_rates, independent=own, shared=win_rates.slopes @ shared, variances=variances)
         assert made.variances == pytest.approx(np.diag(among), rel=1e-9)
         assert made.covariances(3) == pytest.approx(among[3], rel=1e-9, abs=1e-12)
     found = estimate_lead(fit, int(win_rates.bots[0]), int(win_rates.bots[3]))
@@ -152,7 +152,7 @@ def fit_random_matches(
 
 def pair_errors(found: laplace_approximation.PosteriorErrors) -> Floats:
     """Return the standard errors of the differences of all pairs."""
-    covariance = np.diag(found.own) + found.shared @ found.shared.T
+    covariance = np.diag(found.independent) + found.shared @ found.shared.T
     own = np.diag(covariance)
     one, other = np.triu_indices(len(own), 1)
     return np.asarray(np.sqrt((own[:, None] + own - 2 * covariance)[one, other]))
@@ -175,7 +175,7 @@ def test_sampled_errors_are_near_the_dense_ones(
     _, slopes = field_win_probabilities(found.strengths, SEATS)
 
     def shares(errors: laplace_approximation.PosteriorErrors) -> Floats:
-        return np.asarray(np.sqrt(slopes.spread(errors.own) + ((slopes @ errors.shared) ** 2).sum(1)))
+        return np.asarray(np.sqrt(slopes.spread(errors.independent) + ((slopes @ errors.shared) ** 2).sum(1)))
 
     newer = np.sqrt(drawn.variances / exact.variances)[bots:]
     assert newer == pytest.approx(np.ones(NEWER), abs=max(0.1, 2 * mean))
