@@ -4,6 +4,7 @@ This is stricter and simpler than the referee, which forgives harmless errors: o
 the conversation with a `ConnectionBrokenError` that contains the fault sample. Time counts only while the checker
 could read. Answers have the time limits of a match, measured in the bot's own time (arena/referee/process/clock.py)."""
 
+import math
 import os
 import select
 import stat
@@ -26,22 +27,23 @@ _LAST_OUTPUT_S = 0.5  # for a process to end and report the reason after its out
 _LATE_S = 1.0  # extra wait after a timeout, to distinguish a slow bot from one that doesn't flush
 _LOOK_S, _IDLE_SHARE = 0.25, 0.01  # until the first look at the CPU time; the share of a core of an idle bot
 _MORE_INPUT_S = 0.15  # after each further line that a silent bot is sent
+_MIN_CHARGED_S = 0.05  # faster answers are measured in wall time
 _MORE_INPUT = protocol.encode({"type": "weather", "sky": "." * 9000})  # fills usual buffers
 _JAVA_NOTE = b"NOTE: Picked up JDK_JAVA_OPTIONS"  # which the arena sets
-_MAX_READS = 16  # of 64 KiB, the capacity of a pipe: a bot may never stop writing
+_MAX_READS = 16  # of 64 KiB, the capacity of a pipe
 
 
 class ConnectionBrokenError(Exception):
-    """A fault ended the conversation. `sent` and `got`: request and reply; `facts`: see `Facts`."""
+    """A fault ended the conversation. `sent` and `received`: request and reply; `facts`: see `Facts`."""
 
     def __init__(
-        self, code: str, detail: str | None, sent: bytes, got: bytes | None = None, facts: Facts | None = None
+        self, code: str, detail: str | None, sent: bytes, received: bytes | None = None, facts: Facts | None = None
     ) -> None:
         super().__init__(code)
         self.code = code
         self.detail = detail
         self.sent = sent
-        self.got = got
+        self.received = received
         self.facts = facts or Facts()
 
 
@@ -64,7 +66,7 @@ class _WaitingTime:
 class BotConnection:
     """The conversation with one box, which the caller closes. `times`: response times in s; `waits`: in wall time.
 
-    `before`: the request before the open one. `longest`: bytes of the longest request before it.
+    `earlier_request`: the one before the open one. `longest`: bytes of the longest request before it.
     `sent_lines`: all lines so far. `paused_s`: how long the bot was left alone before the open request.
     `quoted`: converts output of the process to the form for display. `idle_s`: maximum silence without CPU time.
     """
@@ -83,8 +85,8 @@ class BotConnection:
         self.stray_count = 0
         self.times: list[float] = []
         self.waits: list[float] = []
-        self.last = b""  # the line of the last answer
-        self.before = b""
+        self.last_answer = b""  # its line
+        self.earlier_request = b""
         self.longest = 0
         self.sent_lines: list[bytes] = []
         self.paused_s = 0.0
@@ -97,26 +99,30 @@ class BotConnection:
         self._ready: list[bytes] = []
         self._stale: tuple[int, bytes] | None = None  # the last reply to an earlier request, since the open one
         self._readers: frozenset[int] = frozenset()  # processes that read the bot's input, after its hello
-        self._ended = False  # whether standard output has ended
-        self._reports = box.cpu_ns() is not None and box.cpu_usage() is not None
-        self._meter = process.Meter(box, self._reports, freezes=False, cores=limits.cores)
+        self._has_ended = False  # whether standard output has ended
+        self._has_cpu_times = box.cpu_ns() is not None and box.cpu_usage() is not None
+        self._meter = process.Meter(box, self._has_cpu_times, freezes=False, cores=limits.cores)
         self._poll = select.poll()
         for descriptor in (box.stdout, box.stderr):
             self._poll.register(descriptor, select.POLLIN)
 
     def send(self, line: bytes, within_s: float = 2.0) -> None:
-        """Write a line, and read output meanwhile. Raises ConnectionBrokenError if the bot doesn't read it in time."""
+        """Write a line, and read output meanwhile.
+
+        Raises ConnectionBrokenError if the bot doesn't read the line in time, has ended, or prints too long a line.
+        """
         waited = _WaitingTime(self._clock)
         self.sent_lines.append(line)
-        while line:
+        unwritten = line
+        while unwritten:
             try:
-                line = line[os.write(self.box.stdin, line) :]
+                unwritten = unwritten[os.write(self.box.stdin, unwritten) :]
             except BlockingIOError:
                 if waited() > within_s:
-                    raise ConnectionBrokenError("timeout", "the bot reads no input", line.rstrip(b"\n")) from None
+                    raise ConnectionBrokenError("timeout", "the bot reads no input", unwritten.rstrip(b"\n")) from None
                 self._poll_output(1)
             except OSError:
-                self._raise_ended(line.rstrip(b"\n"))
+                self._raise_ended(unwritten.rstrip(b"\n"))
 
     def hello(self, line: bytes, within_s: float) -> float:
         """Send the hello; return the response time in s.
@@ -126,16 +132,16 @@ class BotConnection:
         waited = self._start_clock(within_s)
         self.send(line)
         sent = line.rstrip(b"\n")
-        got = self._next_line(waited, within_s, sent, charged=True)
-        if got is None:
+        received = self._next_line(waited, within_s, sent, charged=True)
+        if received is None:
             waited_ms = round(min(within_s, waited()) * 1000)
             raise self._diagnose_silence("start_failed", f"no hello within {waited_ms} ms", sent, self._timeout_facts())
-        self._readers = self._read_by()
-        message = protocol.decode(got)
-        problem = message if isinstance(message, protocol.Malformed) else protocol.parse_hello(message)
-        if not isinstance(problem, protocol.Greeting):
-            raise ConnectionBrokenError("start_failed", problem.message, sent, got)
-        return self._charged_time(waited)
+        self._readers = self._list_readers()
+        message = protocol.decode(received)
+        hello = message if isinstance(message, protocol.Malformed) else protocol.parse_hello(message)
+        if not isinstance(hello, protocol.Greeting):
+            raise ConnectionBrokenError("start_failed", hello.message, sent, received)
+        return self._stop_clock(waited)
 
     def request(
         self, number: int, line: bytes, within_s: float, notify: tuple[float, Callable[[], None]] | None = None
@@ -148,52 +154,56 @@ class BotConnection:
         self._count_unsolicited()
         self._stale = None
         sent = line.rstrip(b"\n")
-        self.before, self._open = self._open, sent
-        self.longest = max(self.longest, len(self.before))
+        self.earlier_request, self._open = self._open, sent
+        self.longest = max(self.longest, len(self.earlier_request))
         waited = self._start_clock(within_s)
         self.send(line)
-        while True:
-            if notify is not None and notify[0] < within_s:
-                got = self._next_line(waited, notify[0], sent)
-                if got is None:
-                    notify[1]()
-                    notify = None
-                    continue
+        silence_s, on_silence = notify or (math.inf, lambda: None)
+        answer = None
+        while answer is None:
+            received = self._next_line(waited, min(silence_s, within_s), sent, charged=silence_s >= within_s)
+            if received is not None:
+                answer = self._parse_answer(number, received, sent)
+            elif silence_s < within_s:
+                on_silence()
+                silence_s = math.inf
             else:
-                got = self._next_line(waited, within_s, sent, charged=True)
-            if got is None:
-                facts = self._timeout_facts()
-                waited_ms = round(min(within_s, waited()) * 1000)
-                detail = "; ".join(filter(None, (f"no line within {waited_ms} ms", process.describe_time_use(facts))))
-                if self._stale is not None:
-                    raise ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
-                raise self._diagnose_silence("timeout", detail, sent, facts)
-            answer = self._parse_answer(number, got, sent)
-            if answer is not None:
-                self.times.append(self._charged_time(waited))
-                self.waits.append(waited())
-                self.paused_s = 0.0
-                return answer
+                raise self._diagnose_timeout(min(within_s, waited()), sent)
+        self.times.append(self._stop_clock(waited))
+        self.waits.append(waited())
+        self.paused_s = 0.0
+        return answer
 
     def leave_alone(self, seconds: float) -> None:
-        """Send nothing for some seconds, as while other players think, or until the process has ended."""
+        """Send nothing for some seconds, as while other players think, or until the process has ended.
+
+        Raises ConnectionBrokenError if the bot prints too long a line.
+        """
         self.paused_s = seconds
         waited = _WaitingTime(self._clock)
         while waited() < seconds and self.box.exit() is None:
             self._poll_output(_TICK_MS)
 
     def await_exit(self, within_s: float) -> Exit | None:
-        """Close the input; return the exit of the process, None if it still runs after `within_s`."""
+        """Close the input; return the exit of the process, None if it still runs after `within_s`.
+
+        Lines that it prints meanwhile count as strays. Raises ConnectionBrokenError if one is too long.
+        """
         self.box.close_stdin()
-        waited = _WaitingTime(self._clock)
-        while (ended := self.box.exit()) is None and waited() < within_s:
-            self._poll_output(2)
+        exit = self._poll_exit(within_s, 2)
         self._count_unsolicited()
         self._poll_output(0)
-        return ended
+        return exit
+
+    def _poll_exit(self, within_s: float, tick_ms: int) -> Exit | None:
+        """Read output until the process has ended; return its exit, None if it still runs after `within_s`."""
+        waited = _WaitingTime(self._clock)
+        while (exit := self.box.exit()) is None and waited() < within_s:
+            self._poll_output(tick_ms)
+        return exit
 
     def stderr(self, lines: int = 60) -> tuple[bytes, ...]:
-        """Return the last lines of standard error."""
+        """Return the last lines of standard error, as they are shown, without blank ones and a note of Java."""
         for _ in range(_MAX_READS):
             if self.box.stderr < 0 or not wait_readable(self.box.stderr) or not self.capture.read_from(self.box.stderr):
                 break
@@ -207,26 +217,26 @@ class BotConnection:
 
     # -- reading
 
-    def _parse_answer(self, number: int, got: bytes, sent: bytes) -> protocol.ParsedReply | None:
-        """Parse a line as the reply; return None if it answers an earlier request.
+    def _parse_answer(self, number: int, received: bytes, sent: bytes) -> protocol.ParsedReply | None:
+        """Parse a line as the reply; count it as a stray and return None if it answers an earlier request.
 
         Raises ConnectionBrokenError if the line isn't a valid reply, has another id, or is one stray line too many.
         """
-        message = protocol.decode(got)
+        message = protocol.decode(received)
         answer = message if isinstance(message, protocol.Malformed) else protocol.parse_reply(message)
         if isinstance(answer, protocol.Malformed):
-            raise ConnectionBrokenError(answer.code, answer.message, sent, got)
+            raise ConnectionBrokenError(answer.code, answer.message, sent, received)
         if answer.id == number:
-            self.last = got
+            self.last_answer = received
             return answer
         if not 0 < answer.id < number:
-            raise ConnectionBrokenError("wrong_id", f"sent {answer.id}, asked {number}", sent, got)
-        self._count_stray(got)
-        self._stale = answer.id, got
+            raise ConnectionBrokenError("wrong_id", f"sent {answer.id}, asked {number}", sent, received)
+        self._count_stray(received)
+        self._stale = answer.id, received
         if self.stray_count > FREE_STRAYS:
-            raise ConnectionBrokenError("too_many_strays", None, sent, got)
+            raise ConnectionBrokenError("too_many_strays", None, sent, received)
         if answer.id < number - 1:  # not a late reply: a wrong counter
-            raise ConnectionBrokenError("stray_line", None, sent, got)
+            raise ConnectionBrokenError("stray_line", None, sent, received)
         return None
 
     def _start_clock(self, within_s: float) -> _WaitingTime:
@@ -235,55 +245,75 @@ class BotConnection:
         self._meter.mark(self._clock())
         return _WaitingTime(self._clock)
 
-    def _charged_time(self, waited: _WaitingTime) -> float:
+    def _stop_clock(self, waited: _WaitingTime) -> float:
         """Stop the clock; return the charged time in s."""
-        if waited() < 0.05:  # faster answers are measured in wall time
+        if waited() < _MIN_CHARGED_S:
             return waited()
         self._meter.settle(self._clock(), 0)
         return min(waited(), self._meter.own_s)
 
     def _timeout_facts(self) -> Facts:
         """Return the facts of a timeout: own time, CPU time if known, and the last late reply."""
-        cpu_s = self._meter.cpu_s if self._reports else None
+        cpu_s = self._meter.cpu_s if self._has_cpu_times else None
         stale = None if self._stale is None else self._stale[0]
         return process.facts_of(process.TimedOut(self._meter.own_s, cpu_s, stale))
 
+    def _diagnose_timeout(self, waited_s: float, sent: bytes) -> ConnectionBrokenError:
+        """Return the error for a request without an answer: with the last late reply, else by `_diagnose_silence`."""
+        facts = self._timeout_facts()
+        no_line = f"no line within {round(waited_s * 1000)} ms"
+        detail = "; ".join(filter(None, (no_line, process.describe_time_use(facts))))
+        if self._stale is not None:
+            return ConnectionBrokenError("timeout", detail, sent, self._stale[1], facts)
+        return self._diagnose_silence("timeout", detail, sent, facts)
+
     def _diagnose_silence(self, code: str, detail: str, sent: bytes, facts: Facts) -> ConnectionBrokenError:
-        """Diagnose a silence: wait longer, send more, then close the input, so that unflushed output comes."""
+        """Return the error for a silent bot: wait longer, send more, then close its input, so that it flushes."""
         if self._lines.pending:
             return ConnectionBrokenError(code, detail, sent, self._lines.feed(b"\n")[0], facts._replace(unended=True))
-        with suppress(ConnectionBrokenError):
-            late = self._next_line(_WaitingTime(self._clock), _LATE_S, sent)
-            if late is not None:
-                return ConnectionBrokenError(
-                    code, f"{detail}; it came later, so the bot is too slow", sent, None, facts._replace(late=True)
-                )
-        got, unread = None, self._unread_bytes()
-        facts = facts._replace(children=len(self._read_by() - self._readers) if self._readers else None)
-        asked = parse_object(sent)
-        following = {**asked, "id": asked["id"] + 1} if "id" in asked else {}
-        for fact, line in (("waiting", _MORE_INPUT), ("behind", protocol.encode(following) if following else b"")):
-            with suppress(ConnectionBrokenError):
-                self.send(line, _MORE_INPUT_S)
-                got = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
-            if got is not None and following and parse_object(got).get("id") == following["id"]:
-                return ConnectionBrokenError(code, detail, sent, None, facts._replace(reads=True))
-            waited = _WaitingTime(self._clock)
-            while got is not None and self.box.exit() is None and waited() < _MORE_INPUT_S:
-                self._poll_output(5)
-            if got is not None and self.box.exit() is None:  # at its end a program prints unflushed output
-                return ConnectionBrokenError(code, detail, sent, got, facts._replace(**{fact: True}))
-            if got is not None:
-                break
-        if unread == 0:
+        if self._receive(sent, _LATE_S) is not None:
+            text = f"{detail}; it came later, so the bot is too slow"
+            return ConnectionBrokenError(code, text, sent, None, facts._replace(late=True))
+        facts = facts._replace(children=len(self._list_readers() - self._readers) if self._readers else None)
+        has_read_request = self._unread_bytes() == 0
+        received, reaction = self._send_more(sent)
+        if reaction:
+            return ConnectionBrokenError(code, detail, sent, received, facts._replace(**reaction))
+        if has_read_request:
             facts = facts._replace(reads=self._unread_bytes() == 0)
         self.box.close_stdin()
+        received = received or self._receive(sent, _LAST_OUTPUT_S)
+        if received is None:
+            return ConnectionBrokenError(code, detail, sent, None, facts)
+        text = f"{detail}; it came when the input ended: the bot doesn't flush, or reads all its input first"
+        return ConnectionBrokenError(code, text, sent, received, facts._replace(unflushed=True))
+
+    def _send_more(self, sent: bytes) -> tuple[bytes | None, dict[str, bool]]:
+        """Send a silent bot a long line, then the next request; return its line, if any, and the fact that this shows.
+
+        Without a fact: the bot printed nothing (None), or has ended, and at its end a program prints unflushed output.
+        The line is None if the bot answers the next request: then it has read the open one, and lost it.
+        """
+        request = parse_object(sent)
+        next_id = request["id"] + 1 if "id" in request else None
+        next_request = b"" if next_id is None else protocol.encode({**request, "id": next_id})
+        for fact, line in (("waiting", _MORE_INPUT), ("behind", next_request)):
+            received = None
+            with suppress(ConnectionBrokenError):
+                self.send(line, _MORE_INPUT_S)
+                received = self._next_line(_WaitingTime(self._clock), _MORE_INPUT_S, sent)
+            if received is None:
+                continue
+            if next_id is not None and parse_object(received).get("id") == next_id:
+                return None, {"reads": True}
+            return received, {fact: True} if self._poll_exit(_MORE_INPUT_S, 5) is None else {}
+        return None, {}
+
+    def _receive(self, sent: bytes, within_s: float) -> bytes | None:
+        """Return the next line; None at a timeout, and if the process has ended or prints too long a line."""
         with suppress(ConnectionBrokenError):
-            got = got or self._next_line(_WaitingTime(self._clock), _LAST_OUTPUT_S, sent)
-        if got is not None:
-            detail += "; it came when the input ended: the bot doesn't flush, or reads all its input first"
-            facts = facts._replace(unflushed=True)
-        return ConnectionBrokenError(code, detail, sent, got, facts)
+            return self._next_line(_WaitingTime(self._clock), within_s, sent)
+        return None
 
     def _unread_bytes(self) -> int | None:
         """Return the number of bytes of the bot's input that it hasn't read; None if unknown."""
@@ -292,8 +322,8 @@ class BotConnection:
                 return int.from_bytes(ioctl(self.box.stdin, FIONREAD, bytes(4)), sys.byteorder)
         return None
 
-    def _read_by(self) -> frozenset[int]:
-        """Return the processes that have the bot's input as their standard input."""
+    def _list_readers(self) -> frozenset[int]:
+        """Return the ids of the processes that have the bot's input as their standard input."""
         pids = set()
         for task in self.box.cpu_usage() or {}:
             with suppress(OSError):
@@ -302,9 +332,11 @@ class BotConnection:
         return frozenset(pids)
 
     def _next_line(self, waited: _WaitingTime, within_s: float, sent: bytes, *, charged: bool = False) -> bytes | None:
-        """Return the next line, None at a timeout. Raises ConnectionBrokenError if the process has ended.
+        """Return the next line, None at a timeout, and if `charged` also once the bot is idle.
 
-        `charged`: time in which the bot waited for a core isn't counted.
+        `waited`: how long the caller has waited so far; `within_s` is counted from its start. `charged`: time in which
+        the bot waited for a core isn't counted. Raises ConnectionBrokenError if the process has ended, or prints too
+        long a line.
         """
         while not self._ready:
             left_s = within_s - waited()
@@ -314,73 +346,78 @@ class BotConnection:
                 self._meter.settle(self._clock(), 0)
                 return None
             if not self._poll_output(min(_TICK_MS, max(1, int(left_s * 1000)))) and self.box.exit() is not None:
-                for _ in range(_MAX_READS):
-                    if not self._poll_output(0):
-                        break
-                self._ended = True
-            if self._ended and not self._ready:
+                self._drain_output()
+                self._has_ended = True
+            if self._has_ended and not self._ready:
                 self._raise_ended(sent)
         return self._ready.pop(0)
 
     def _is_idle(self, waited_s: float) -> bool:
-        """Return whether the bot has used less than _IDLE_SHARE of a core for `idle_s`."""
-        if not self._reports or waited_s < _LOOK_S:
+        """Return whether the bot has used less than _IDLE_SHARE of a core for `idle_s`, after `waited_s` in all.
+
+        Each call updates when the bot was last busy.
+        """
+        if not self._has_cpu_times or waited_s < _LOOK_S:
             return False
         cpu_ns = self.box.cpu_ns() or 0
-        since_s, before_ns = self._idle_since
+        start_s, start_ns = self._idle_since
         waits_for_core = any(task.ready for task in (self.box.cpu_usage() or {}).values())
-        if waits_for_core or cpu_ns - before_ns > (waited_s - since_s) * 1e9 * _IDLE_SHARE:
+        if waits_for_core or cpu_ns - start_ns > (waited_s - start_s) * 1e9 * _IDLE_SHARE:
             self._idle_since = waited_s, cpu_ns
         return waited_s - self._idle_since[0] >= self._idle_s
 
     def _raise_ended(self, sent: bytes) -> None:
         """Raise ConnectionBrokenError for a process that has ended or closed its pipes."""
-        waited = _WaitingTime(self._clock)
-        while (ended := self.box.exit()) is None and waited() < _LAST_OUTPUT_S:
-            self._poll_output(5)
-        code, detail = process.exit_fault("closed" if ended is None else "exited", ended, self._limits)
-        unfinished = self._lines.pending
-        if unfinished:
-            detail = f"{detail or 'no more output'}; its last line doesn't end with a newline ({unfinished} bytes)"
-        facts = Facts() if ended is None else Facts(exit_code=ended.code, signal=ended.signal)
+        exit = self._poll_exit(_LAST_OUTPUT_S, 5)
+        code, detail = process.exit_fault("closed" if exit is None else "exited", exit, self._limits)
+        if bytes_pending := self._lines.pending:
+            detail = f"{detail or 'no more output'}; its last line doesn't end with a newline ({bytes_pending} bytes)"
+        facts = Facts() if exit is None else Facts(exit_code=exit.code, signal=exit.signal)
         raise ConnectionBrokenError(code, detail, sent, facts=facts)
 
     def _poll_output(self, timeout_ms: int) -> bool:
-        """Read available output for at most `timeout_ms`; return whether there was any."""
-        heard = False
-        for descriptor, _ in self._poll.poll(timeout_ms):
-            heard = True
-            if descriptor == self.box.stderr:
-                if not self.capture.read_from(self.box.stderr):
-                    self._poll.unregister(descriptor)
-                continue
-            try:
-                data = os.read(descriptor, protocol.LINE_LIMIT)
-            except BlockingIOError:
-                continue
-            except OSError:
-                data = b""
-            if data:
-                self._add_output(data)
-            else:
-                self._poll.unregister(descriptor)
-                self._ended = True
-        return heard
+        """Wait for output for at most `timeout_ms`, and read it once; return whether there was any, or its end.
 
-    def _add_output(self, data: bytes) -> None:
+        Raises ConnectionBrokenError if standard output has too long a line.
+        """
+        descriptors = [descriptor for descriptor, _ in self._poll.poll(timeout_ms)]
+        if self.box.stderr in descriptors and not self.capture.read_from(self.box.stderr):
+            self._poll.unregister(self.box.stderr)
+        if self.box.stdout in descriptors:
+            self._read_stdout()
+        return bool(descriptors)
+
+    def _read_stdout(self) -> None:
+        """Read standard output once; at its end, stop polling it. Raises ConnectionBrokenError for too long a line."""
+        try:
+            data = os.read(self.box.stdout, protocol.LINE_LIMIT)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._poll.unregister(self.box.stdout)
+            self._has_ended = True
+            return
         self._ready += self._lines.feed(data)
         if self._lines.pending > protocol.LINE_LIMIT or any(len(line) > protocol.LINE_LIMIT for line in self._ready):
             raise ConnectionBrokenError("line_too_long", None, b"", data[:200])
 
-    def _count_unsolicited(self) -> None:
+    def _drain_output(self) -> None:
+        """Read output as long as there is some, at most _MAX_READS times: a bot may never stop writing."""
         for _ in range(_MAX_READS):
             if not self._poll_output(0):
-                break
+                return
+
+    def _count_unsolicited(self) -> None:
+        """Count the lines that have come without a request as strays."""
+        self._drain_output()
         for line in self._ready:
             self._count_stray(line)
         self._ready.clear()
 
     def _count_stray(self, line: bytes) -> None:
+        """Count a line that answers no open request; the first three are kept."""
         self.stray_count += 1
         if len(self.strays) < 3:
             self.strays.append(line)

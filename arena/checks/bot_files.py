@@ -32,39 +32,53 @@ def list_files(bot: Bot) -> frozenset[str]:
 
 
 def read_source(bot: Bot) -> bytes:
-    """Return the source of the bot's program: the first own text file in its command, or one of a compiled language."""
+    """Return the source of the bot's program: the first own text file in its command, or one of a compiled language.
+
+    b"" without one that can be read.
+    """
+    sources = (path for ending in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{ending}")))
+    own_sources = (str(path) for path in sources if not path.name.startswith(("coup_kit", "CoupKit")))
     folder = os.path.realpath(bot.cwd)
-    compiled = (str(path) for end in ("c", "cpp", "java", "go", "rs") for path in sorted(bot.cwd.glob(f"*.{end}")))
-    compiled = (name for name in compiled if not os.path.basename(name).startswith(("coup_kit", "CoupKit")))
-    for word in chain(bot.argv, compiled if bot.build else ()):
+    for word in chain(bot.argv, own_sources if bot.build else ()):
         path = Path(os.path.realpath(bot.cwd / word))  # a link may point outside of the folder
         with suppress(OSError):
-            if path.is_file() and path.is_relative_to(folder) and path.stat().st_size <= _MAX_SOURCE_BYTES:
-                text = path.read_bytes()
-                if b"\0" not in text:
-                    return text
+            if path.is_relative_to(folder) and (text := _read_text_file(path)) is not None:
+                return text
     return b""
 
 
+def _read_text_file(path: Path) -> bytes | None:
+    """Return a file's content; None if it is no file, too large, or binary. Raises OSError if it can't be read."""
+    if not path.is_file() or path.stat().st_size > _MAX_SOURCE_BYTES:
+        return None
+    content = path.read_bytes()
+    return None if b"\0" in content else content
+
+
 def find_odd_file(bot: Bot) -> tuple[str, str] | None:
-    """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one."""
+    """Return (problem, fix) for the first file that would differ in a box or a ladder; None without one.
+
+    Raises BotError for too many files, OSError if one can't be read.
+    """
     folder = bot.path
-    for word in bot.argv[1:] if folder.is_dir() else ():
+    if not folder.is_dir():
+        return None
+    for word in bot.argv[1:]:
         if os.path.normpath(word).startswith("../"):
-            return (
-                f"{escape_control(word)} isn't part of the bot: only its folder is",
-                "move the file into the folder",
-            )
-    for name in files_of(folder) if folder.is_dir() else ():
+            problem = f"{escape_control(word)} isn't part of the bot: only its folder is"
+            return problem, "move the file into the folder"
+    for name in files_of(folder):
         file = folder / name
         if file.is_symlink() and not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(folder)):
-            fix = "copy the file that it points to into the folder"
-            if (file.parents[1] / "pyvenv.cfg").is_file():
-                fix = "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
-            return f"the link {escape_control(name)} points outside of the bot's folder", fix
+            return f"the link {escape_control(name)} points outside of the bot's folder", _advise_on_link(file)
         if file.is_file() and file.stat().st_size < _MAX_POINTER_BYTES and file.read_bytes().startswith(_LFS_START):
-            return (
-                f"{escape_control(name)} is a Git LFS pointer, not the file itself",
-                "run git lfs pull before you submit it",
-            )
+            problem = f"{escape_control(name)} is a Git LFS pointer, not the file itself"
+            return problem, "run git lfs pull before you submit it"
     return None
+
+
+def _advise_on_link(link: Path) -> str:
+    """Return the fix for a link out of the bot's folder, which may be one of a virtual environment."""
+    if (link.parents[1] / "pyvenv.cfg").is_file():
+        return "run python3 without a virtual environment; for packages, pip install --target FOLDER PACKAGE"
+    return "copy the file that it points to into the folder"

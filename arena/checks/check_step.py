@@ -79,7 +79,17 @@ class CheckReport:
     bots: tuple[CheckResult, ...]
 
 
+class StepFailedError(Exception):
+    """A step failed. `code`: of the fault that broke the connection, if any."""
+
+    def __init__(self, step: CheckStep, code: str | None = None) -> None:
+        super().__init__(step.message)
+        self.step = step
+        self.code = code
+
+
 def printable(text: str) -> str:
+    """Return a text with unprintable characters escaped, line by line."""
     return "\n".join(escape_bytes(line.encode(errors="surrogateescape"), _LINE) for line in text.split("\n"))
 
 
@@ -89,23 +99,29 @@ def excerpt(stderr: Sequence[bytes]) -> tuple[bytes, ...]:
     Frames of the kit and of the language's runtime are left out, so that the author's own are shown. Of a Python
     traceback the end is shown, because it contains the author's own line.
     """
-    places = [place for place, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
-    if not places:
+    kit_errors = [index for index, line in enumerate(stderr) if line.startswith(_KIT) and b" failed " in line]
+    if not kit_errors:
         return tuple(_omit_foreign_frames(stderr)[-SHOWN_LINES:])
-    lines = _omit_foreign_frames(stderr[places[-1] :])
+    lines = _omit_foreign_frames(stderr[kit_errors[-1] :])
     return (lines[0], *lines[1:][-SHOWN_LINES + 1 :]) if TRACEBACK in lines else tuple(lines[:SHOWN_LINES])
 
 
 def _omit_foreign_frames(stderr: Sequence[bytes]) -> list[bytes]:
     """Return the lines without the frames of kits and runtimes: Python and JavaScript, Java, and Go, in this order."""
     own_lines: list[bytes] = []
-    inside = False
+    is_in_foreign_frame = False  # of Python, whose source follows the line that names the file
     for line in stderr:
-        inside = inside and line.startswith(b"    ") and not line.lstrip().startswith(b"at ")
-        foreign = line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(w in line for w in _FOREIGN)
-        if foreign and line.startswith(b"\t/") and own_lines:
-            own_lines.pop()  # the function, in the line above its place
-        inside = inside or (foreign and line.startswith(b"  File "))
-        if not foreign and not inside:
+        if line.startswith((b"  File ", b"    at ", b"\tat ", b"\t/")) and any(name in line for name in _FOREIGN):
+            if line.startswith(b"\t/") and own_lines:
+                own_lines.pop()  # the function, in the line above its place
+            is_in_foreign_frame = line.startswith(b"  File ") or (is_in_foreign_frame and _is_source(line))
+            continue
+        is_in_foreign_frame = is_in_foreign_frame and _is_source(line)
+        if not is_in_foreign_frame:
             own_lines.append(line)
     return own_lines
+
+
+def _is_source(line: bytes) -> bool:
+    """Return whether a line of a traceback may be source code of Python."""
+    return line.startswith(b"    ") and not line.lstrip().startswith(b"at ")

@@ -25,11 +25,14 @@ class _StoppedError(Exception):
 
 @contextmanager
 def open_check_threads(settings: CheckSettings, count: int) -> Iterator[tuple[ThreadPoolExecutor, CheckSettings]]:
-    """Open `count` threads; yield them with the settings that they share. An error ends the running checks."""
-    stopped = threading.Event()
+    """Open `count` threads; yield them with the settings that they share.
+
+    An error in the context ends the running checks: the clock of these settings raises _StoppedError in their threads.
+    """
+    is_stopped = threading.Event()
 
     def clock() -> float:
-        if stopped.is_set():
+        if is_stopped.is_set():
             raise _StoppedError
         return time.monotonic()
 
@@ -37,7 +40,7 @@ def open_check_threads(settings: CheckSettings, count: int) -> Iterator[tuple[Th
         try:
             yield threads, replace(settings, clock=clock, lock=threading.Lock())
         except BaseException:
-            stopped.set()
+            is_stopped.set()
             threads.shutdown(wait=False, cancel_futures=True)
             raise
 
@@ -49,34 +52,35 @@ def check_all(arguments: Sequence[str], settings: CheckSettings) -> Generator[tu
     Steps with the severity NOW have no number.
     Raises SandboxError or OSError if this machine fails. Closing the iterator ends all processes.
     """
-    at_once = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
-    with open_check_threads(settings, max(1, min(len(arguments), at_once))) as (threads, shared):
-        numbers = [count(1) for _ in arguments]
-        folders = [settings.scratch / f"check-{place}" for place in range(len(arguments))]
+    max_parallel = max(2, os.cpu_count() or 1)  # with more than one a core, response times would suffer
+    with open_check_threads(settings, max(1, min(len(arguments), max_parallel))) as (threads, shared):
+        folders = [settings.scratch / f"check-{index}" for index in range(len(arguments))]
         checks = [BotCheck(replace(shared, scratch=folder)) for folder in folders]
         build_steps: list[list[CheckStep]] = [[] for _ in arguments]  # those that wait for earlier bots
-        for place, argument in enumerate(arguments):
-            for step in checks[place].steps_before_run(argument):
-                if place == 0:
-                    yield place, replace(step, number=next(numbers[place]))
+        numbers = [count(1) for _ in arguments]
+        for index, argument in enumerate(arguments):
+            for step in checks[index].steps_before_run(argument):
+                if index == 0:
+                    yield index, replace(step, number=next(numbers[index]))
                 else:
-                    build_steps[place].append(step)
+                    build_steps[index].append(step)
         _mark_shared_folders(checks)
         queues = [SimpleQueue[CheckStep | None]() for _ in arguments]
-        ended = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
-        for place, queue in enumerate(queues):
-            for step in build_steps[place]:
-                yield place, replace(step, number=next(numbers[place]))
-            while (item := queue.get()) is not None:
-                yield place, item if item.severity is Severity.NOW else replace(item, number=next(numbers[place]))
-            ended[place].result()
+        runs = [threads.submit(_run_check, check, queue) for check, queue in zip(checks, queues, strict=True)]
+        for index, (queue, run) in enumerate(zip(queues, runs, strict=True)):
+            for step in build_steps[index]:
+                yield index, replace(step, number=next(numbers[index]))
+            while (step_of_run := queue.get()) is not None:
+                is_progress = step_of_run.severity is Severity.NOW
+                yield index, step_of_run if is_progress else replace(step_of_run, number=next(numbers[index]))
+            run.result()
 
 
 def _mark_shared_folders(checks: Sequence[BotCheck]) -> None:
     """Mark the checks of bots that work in the same folder as another bot that is checked."""
-    bots_by_folder = Counter(check.bot.cwd for check in checks if check.fit)
+    bots_by_folder = Counter(check.bot.cwd for check in checks if check.can_run)
     for check in checks:
-        check.shares = check.fit and bots_by_folder[check.bot.cwd] > 1
+        check.shares_folder = check.can_run and bots_by_folder[check.bot.cwd] > 1
 
 
 def _run_check(check: BotCheck, queue: SimpleQueue[CheckStep | None]) -> None:

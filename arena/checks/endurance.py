@@ -41,7 +41,7 @@ class Growth:
     resource: Resource
     first: float
     last: float
-    by: float
+    per_request: float
     limit_at: float
 
     @property
@@ -53,8 +53,8 @@ class Growth:
     def text(self) -> str:
         """The growth in words: "memory grew from 9 to 102 MB, by 1 MB a request"."""
         form, name = self.resource.text, self.resource.name
-        first, last, by = (f"{value:.3g}" for value in (self.first, self.last, self.by))
-        return f"{name} grew from {first} to {form.format(last)}, by {form.format(by)} a request"
+        first, last, step = (f"{value:.3g}" for value in (self.first, self.last, self.per_request))
+        return f"{name} grew from {first} to {form.format(last)}, by {form.format(step)} a request"
 
 
 @dataclass(slots=True)
@@ -83,48 +83,50 @@ class Endurance:
             return False
         tasks = box.cpu_usage() or {}
         self.cpu_ms.append((box.cpu_ns() or 0) / 1e6)
-        peak = box.peak_bytes()
-        self.rows.append(
-            (
-                len(times),
-                (
-                    None if peak is None else peak / 2**20,
-                    len(tasks) or None,
-                    max(map(_open_files, tasks), default=0) or None,
-                    len(self.connection.last) / 1000,
-                ),
-            )
-        )
+        peak_bytes = box.peak_bytes()
+        memory_mb = None if peak_bytes is None else peak_bytes / 2**20
+        open_files = max(map(_count_open_files, tasks), default=0) or None
+        reply_kb = len(self.connection.last_answer) / 1000
+        self.rows.append((len(times), (memory_mb, len(tasks) or None, open_files, reply_kb)))
         return False
 
     def growths(self) -> Iterator[Growth]:
-        """Yield the resources that have grown steadily since the warm-up, and the time of a request."""
+        """Yield the growth of each resource that has grown steadily since the warm-up, then of the time of a request.
+
+        The time counts once: as CPU time or, if that hasn't grown, as own time.
+        """
         rows = self.rows[int(len(self.rows) * _WARM_UP) :]
         for index, resource in enumerate(self.resources()):
             points = [(count, value) for count, values in rows if (value := values[index]) is not None]
             if len(points) >= 3 and _is_rising([value for _, value in points]):
-                yield from _growth_of(resource, points)
+                yield from _growth_over(resource, points)
         counts = [count for count, _ in self.rows]
         own_ms = [sum(self.connection.times[:count]) * 1000 for count in counts]
-        times = (*self._time_growth(counts, self.cpu_ms, _CPU_MS), *self._time_growth(counts, own_ms, _OWN_MS))
-        yield from times[:1]
+        growth = self._time_growth(counts, self.cpu_ms, _CPU_MS) or self._time_growth(counts, own_ms, _OWN_MS)
+        if growth is not None:
+            yield growth
 
-    def _time_growth(self, counts: list[int], spent_ms: list[float], least_ms: float) -> Iterator[Growth]:
-        """Yield the growth of the time of a request, from the time spent so far at each number of requests.
+    def _time_growth(self, counts: list[int], total_ms: list[float], least_ms: float) -> Growth | None:
+        """Return the growth of the time of a request, from the total time so far at each number of requests.
 
-        It is extrapolated as a power of that number: going through all earlier events takes the square.
+        It is extrapolated as a power of that number: going through all earlier events takes the square. None: the time
+        hasn't grown by `least_ms` and from each third of the rows to the next, or there are too few rows.
         """
-        spent = [(b - a) / (n - m) for (a, b), (m, n) in zip(pairwise(spent_ms), pairwise(counts), strict=True)]
-        third = len(spent) // 3
+        steps = zip(pairwise(total_ms), pairwise(counts), strict=True)
+        request_ms = [(ms - earlier_ms) / (count - earlier) for (earlier_ms, ms), (earlier, count) in steps]
+        third = len(request_ms) // 3
         if third < _TIME_ROWS:
-            return
-        first, middle, last = (mean(spent[place : place + third]) for place in (0, third, len(spent) - third))
+            return None
+        starts = (0, third, len(request_ms) - third)
+        first, middle, last = (mean(request_ms[start : start + third]) for start in starts)
+        if middle <= _TIME_FACTOR * first or last <= _TIME_FACTOR * middle or last - first <= least_ms:
+            return None
+        middle_count, last_count = (counts[start + third // 2] for start in starts[1:])
+        power = log(last / middle) / log(last_count / middle_count)
         limit = self.settings.timing.limit_ms + self.settings.timing.bank_ms / _GAME_REQUESTS
-        if middle > _TIME_FACTOR * first and last > _TIME_FACTOR * middle and last - first > least_ms:
-            before, now = counts[third + third // 2], counts[len(spent) - third + third // 2]
-            power, by = log(last / middle) / log(now / before), (last - middle) / (now - before)
-            limit_at = max(counts[-1], now * (limit / last) ** (1 / power))
-            yield Growth(Resource("the time for a request", limit, least_ms, "{} ms"), first, last, by, limit_at)
+        limit_at = max(counts[-1], last_count * (limit / last) ** (1 / power))
+        resource = Resource("the time for a request", limit, least_ms, "{} ms")
+        return Growth(resource, first, last, (last - middle) / (last_count - middle_count), limit_at)
 
     def limits_ahead(self) -> list[Growth]:
         """Return the growths that come to their limits soon after the check, the first limit first."""
@@ -133,12 +135,12 @@ class Endurance:
         )
 
 
-def _growth_of(resource: Resource, points: Sequence[tuple[int, float]]) -> Iterator[Growth]:
+def _growth_over(resource: Resource, points: Sequence[tuple[int, float]]) -> Iterator[Growth]:
     """Yield the growth over the points (request, value), if it is large enough, and continues in the last third."""
-    (begin, first), (end, last) = points[0], points[-1]
-    by = linear_regression(*zip(*points[-max(2, len(points) // 3) :], strict=True)).slope
-    if last - first >= resource.least and 2 * by > (last - first) / (end - begin):
-        yield Growth(resource, first, last, by, end + max(0.0, resource.limit - last) / by)
+    (first_count, first), (last_count, last) = points[0], points[-1]
+    slope = linear_regression(*zip(*points[-max(2, len(points) // 3) :], strict=True)).slope
+    if last - first >= resource.least and 2 * slope > (last - first) / (last_count - first_count):
+        yield Growth(resource, first, last, slope, last_count + max(0.0, resource.limit - last) / slope)
 
 
 def _is_rising(values: Sequence[float]) -> bool:
@@ -148,7 +150,7 @@ def _is_rising(values: Sequence[float]) -> bool:
     return values == sorted(values) or score > _DEVIATIONS * sqrt(count * (count - 1) * (2 * count + 5) / 18)
 
 
-def _open_files(task: int) -> int:
+def _count_open_files(task: int) -> int:
     """Return the number of a task's open files; 0 if it isn't known."""
     with suppress(OSError):
         return len(os.listdir(f"/proc/{task}/fd"))

@@ -1,4 +1,4 @@
-"""List the mistakes that end a program, as the rows of the table in mistakes.py: seen, cause, remedy, example."""
+"""List the mistakes that end a program, as the rows of the table in mistakes.py: sign, cause, remedy, example."""
 
 from dataclasses import replace
 
@@ -92,13 +92,15 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("/usr/bin/python3: No module named pip"),
     ),
     (
-        lambda seen: seen.ended and any(word.endswith("npx") for word in seen.argv),
+        lambda fault: fault.has_ended and any(word.endswith("npx") for word in fault.argv),
         "npx needs the network, which no box has",
         "run npm install in the bot's folder beforehand, and start the program's file with node",
         FaultContext("start_failed", argv=("/usr/bin/npx", "tsx")),
     ),
     (
-        lambda seen: seen.ended and any("environ[" in line for line in seen.stderr_lines) and signs.key_error(seen),
+        lambda fault: (
+            fault.has_ended and any("environ[" in line for line in fault.stderr_lines) and signs.key_error(fault)
+        ),
         "an environment variable isn't set: {name}",
         "bots don't get your environment: write the value into a file in the bot's folder, or use a default",
         end_with(TRACE, "  key = os.environ['KEY']", "KeyError: 'KEY'"),
@@ -174,7 +176,7 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         end_with("ModuleNotFoundError: No module named 'arena'"),
     ),
     (
-        stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda seen: seen.boxed and seen.ended),
+        stderr_has("named 'torch | named 'tensorflow | named 'jax", lambda fault: fault.is_boxed and fault.has_ended),
         "no box has torch, tensorflow or jax, and they are too large for a bot's folder",
         "train on your machine, put the weights into the bot's folder, and use numpy; see docs/reference/sandbox.md",
         end_with("ModuleNotFoundError: No module named 'torch'"),
@@ -319,19 +321,21 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(BINARY, source=b'auto move = *game.find("tax");'),
     ),
     (
-        lambda seen: seen.ended and seen.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in signs.last_error(seen),
+        lambda fault: (
+            fault.has_ended and fault.facts.signal in (4, 6, 7, 8, 11) and "terminate" not in signs.last_error(fault)
+        ),
         "the bot crashed: {detail}",
         "to find out where, build it with -g -fsanitize=address,undefined; SIGILL may come from -march=native",
         FaultContext("exited", "killed by signal 11 (SIGSEGV)", facts=Facts(signal=11)),
     ),
     (
-        lambda seen: seen.ended and seen.facts.signal in (14, 26, 27),
+        lambda fault: fault.has_ended and fault.facts.signal in (14, 26, 27),
         "a timer that the program set has ended it: {detail}",
         "remove the timer (alarm, setitimer), or handle its signal: one process plays a whole match",
         FaultContext("exited", "killed by signal 14 (SIGALRM)", facts=Facts(signal=14)),
     ),
     (
-        lambda seen: seen.ended and seen.facts.signal in (1, 2, 3, 9, 10, 12, 13, 15),
+        lambda fault: fault.has_ended and fault.facts.signal in (1, 2, 3, 9, 10, 12, 13, 15),
         "a signal has ended the program, which the bot or a process of it sent: {detail}",
         "look for kill, abort and watchdogs; SIGPIPE comes when the bot writes to a process that has ended",
         FaultContext("exited", "killed by signal 13 (SIGPIPE)", facts=Facts(signal=13)),
@@ -349,7 +353,9 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(FaultContext("exited", facts=Facts(exit_code=0)), argv=("sh", "run.sh"), source=b"./bot &\n"),
     ),
     (
-        lambda seen: seen.ended and any(w in seen.source for w in (b"set_blocking(", b"O_NONBLOCK", b"setNonBlocking")),
+        lambda fault: (
+            fault.has_ended and any(w in fault.source for w in (b"set_blocking(", b"O_NONBLOCK", b"setNonBlocking"))
+        ),
         "the program doesn't wait for its input: it sets it to non-blocking, so that a read ends without a line",
         "leave standard input blocking; to compute meanwhile, read it in a thread",
         FaultContext("exited", facts=Facts(exit_code=0), source=b"os.set_blocking(0, False)"),
@@ -367,44 +373,44 @@ EXIT_ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         FaultContext("exited", facts=Facts(exit_code=0), source=b"if over:\n    sys.exit(0)"),
     ),
     (
-        lambda seen: seen.ended and seen.facts.exit_code and signs.is_shell(seen) and b"set -e" in seen.source,
+        lambda fault: fault.has_ended and fault.facts.exit_code and signs.is_shell(fault) and b"set -e" in fault.source,
         "the script has ended, as set -e orders when a command fails: {detail}",
         "write || true after commands that may fail, as grep does if it finds nothing, or leave set -e out",
         replace(end_with(argv="sh run.sh"), source=b"set -e\nwhile read -r line; do\n"),
     ),
     (
-        lambda seen: seen.ended and seen.facts.exit_code and seen.stderr_lines,
+        lambda fault: fault.has_ended and fault.facts.exit_code and fault.stderr_lines,
         "the process has ended: {detail}",
         "fix the error on standard error; or read until standard input ends",
         end_with("no weights, giving up"),
     ),
     (
-        lambda seen: seen.ended and seen.facts.exit_code == 0 and seen.asked.get("game"),
+        lambda fault: fault.has_ended and fault.facts.exit_code == 0 and fault.request.get("game"),
         "the program ended before its input",
         "one process plays all games, until standard input ends: {loop}",
         FaultContext("exited", sent=b'{"type":"game_start","game":1}', facts=Facts(exit_code=0)),
     ),
     (
-        lambda seen: seen.ended and seen.facts.exit_code == 0,
+        lambda fault: fault.has_ended and fault.facts.exit_code == 0,
         "the program ended by itself, without an error",
         "start the bot at the end of the program: run(...) with the kit, or main(); " + LOOP,
         FaultContext("exited", facts=Facts(exit_code=0)),
     ),
     (
-        lambda seen: (
-            seen.code == "start_failed"
-            and seen.source
-            and b"hello" not in seen.source.lower()
-            and b"kit" not in seen.source
-            and seen.received is None
-            and seen.facts.own_ms is not None
+        lambda fault: (
+            fault.code == "start_failed"
+            and fault.source
+            and b"hello" not in fault.source.lower()
+            and b"kit" not in fault.source
+            and fault.received is None
+            and fault.facts.own_ms is not None
         ),
         "{detail}, and the bot's program doesn't mention hello",
         'answer the first line, the hello, with {{"type":"hello"}}',
         replace(NO_HELLO, source=b'if message["type"] == "request":'),
     ),
     (
-        lambda seen: seen.code == "start_failed" and seen.received is None and seen.facts.own_ms is not None,
+        lambda fault: fault.code == "start_failed" and fault.received is None and fault.facts.own_ms is not None,
         "{detail}",
         "answer the hello before any long work, such as loading data; flush the reply: {how}",
         NO_HELLO,

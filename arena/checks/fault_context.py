@@ -20,10 +20,10 @@ class FaultContext:
 
     sandbox: name of the bot's sandbox. argv: the bot's command. is_single_file: whether the bot is a bare file. source:
     of the bot's program, b"" if it isn't readable text. files: paths in the bot's folder, and names in the folder above
-    it with "../" before them. before: the request before, raw. longest: bytes of the longest request that the process
-    answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request. growth:
-    (resource, text, whether its limit is near) of what grew from request to request. altered: what the check has
-    changed about the lines. paused_s: how long the bot was left alone before the request.
+    it with "../" before them. earlier_request: the one before, raw. longest: bytes of the longest request that the
+    process answered. kinds: the kinds of request that it answered. stderr_bytes: of standard error for each request.
+    growth: (resource, text, whether its limit is near) of what grew from request to request. altered: what the check
+    has changed about the lines. paused_s: how long the bot was left alone before the request.
     """
 
     code: str
@@ -37,7 +37,7 @@ class FaultContext:
     facts: Facts = _NO_FACTS
     source: bytes = b""
     files: frozenset[str] = frozenset()
-    before: bytes = b""
+    earlier_request: bytes = b""
     longest: int = 0
     kinds: frozenset[str] = frozenset()
     stderr_bytes: int = 0
@@ -46,24 +46,24 @@ class FaultContext:
     paused_s: float = 0.0
 
     @property
-    def boxed(self) -> bool:
+    def is_boxed(self) -> bool:
         """Return whether the bot plays in an isolating sandbox."""
         return self.sandbox in ISOLATING_SANDBOXES
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether the process has ended or never greeted, so that its last output may contain the reason."""
         return self.received is None and self.code in ("exited", "closed", "start_failed")
 
     @property
-    def asked(self) -> dict[str, Any]:
-        """The sent JSON object; {} without one."""
+    def request(self) -> dict[str, Any]:
+        """The sent JSON object, of a request or another line; {} without one."""
         return parse_object(self.sent)
 
     @property
     def has_answered(self) -> bool:
         """Return whether the process has answered a request, so that it flushes its replies."""
-        number = self.asked.get("id")
+        number = self.request.get("id")
         return type(number) is int and number > 1
 
     @property
@@ -86,9 +86,11 @@ Sign = Callable[[FaultContext], object]
 
 
 def quotation(text: object) -> str:
+    """Return an untrusted text, escaped, as a message quotes it."""
     return escape_bytes(str(text).encode(errors="backslashreplace"), 120)  # characters of a name or an exception
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object of a line; {} for any other line."""
     decoded = decode(line)
     return {} if isinstance(decoded, Malformed) else decoded

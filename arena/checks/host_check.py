@@ -48,7 +48,7 @@ class Finding:
 _MIN_DISK_MB = 1_000  # for copies of bots, builds and logs of a long run
 _SEATS = 4  # of a typical match
 _HOST_MB = 512  # for the kernel, the referees and a Docker engine
-_PACKAGES = {program: package for each in LANGUAGES.values() for program, package in each.packages.items()}
+_PACKAGES = {program: package for language in LANGUAGES.values() for program, package in language.packages.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("
     """Return all findings, the most severe first. tried: from `try_sandboxes`. root: the folder with proc and sys."""
     results = [
         *_check_sandboxes(tried),
+        *_check_control_groups(),
         _make_language_finding(),
         *_check_memory(root),
         _check_disk(),
@@ -140,38 +141,46 @@ def check_host(tried: dict[str, sandbox.HostProblem | None], root: Path = Path("
     return sorted(results, key=lambda finding: list(Severity).index(finding.severity))
 
 
-def _make_finding(what: str, level: Severity, problem: sandbox.HostProblem | str) -> Finding:
+def _make_finding(check: str, level: Severity, problem: sandbox.HostProblem | str) -> Finding:
+    """Return a finding. `problem`: a text alone, or one with its fix."""
     if isinstance(problem, str):
-        return Finding(what, level, problem)
-    return Finding(what, level, problem.message, problem.fix_command or "", problem.advice)
+        return Finding(check, level, problem)
+    return Finding(check, level, problem.message, problem.fix_command or "", problem.advice)
 
 
 def _check_sandboxes(tried: dict[str, sandbox.HostProblem | None]) -> Iterator[Finding]:
-    """Yield findings on untrusted bots, `--sandbox auto`, each isolating sandbox, and control groups."""
-    works = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
-    refused = {name: sandbox.untrusted_problem(sandbox.SandboxChoice(name)) for name in works}
-    safe = [name for name, problem in refused.items() if problem is None]
+    """Yield findings on untrusted bots, `--sandbox auto`, and each isolating sandbox."""
+    working = [name for name in sandbox.ISOLATING_SANDBOXES if tried[name] is None]
+    safe = [name for name in working if sandbox.untrusted_problem(sandbox.SandboxChoice(name)) is None]
     if safe:
         yield _make_finding("untrusted bots", Severity.OK, f"can play on this machine, in {' or '.join(safe)}")
     else:
         yield _make_finding("untrusted bots", Severity.WARN, "can't play safely on this machine; see the next lines")
-    taken = works[0] if works else "process, without isolation"
-    yield _make_finding("--sandbox auto", Severity.OK if works else Severity.WARN, f"uses {taken}")
+    if working:
+        yield _make_finding("--sandbox auto", Severity.OK, f"uses {working[0]}")
+    else:
+        yield _make_finding("--sandbox auto", Severity.WARN, "uses process, without isolation")
     for name in sandbox.ISOLATING_SANDBOXES:
         problem = tried[name]
-        level = Severity.OK if problem is None else Severity.NOTE if safe else Severity.WARN
-        yield _make_finding(name, level, problem or "works: a test box ran")
-    lacking, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
-    if lacking is not None:
-        text = f"{lacking.message}; without control groups limits are approximate, and bots can delay each other"
-        yield _make_finding(
-            "control groups", Severity.WARN, sandbox.HostProblem(text, lacking.remedy, lacking.arguments, lacking.hint)
-        )
+        if problem is None:
+            yield _make_finding(name, Severity.OK, "works: a test box ran")
+        else:
+            yield _make_finding(name, Severity.NOTE if safe else Severity.WARN, problem)
+
+
+def _check_control_groups() -> Iterator[Finding]:
+    """Yield whether control groups can be used; nothing on a machine that has none, without a problem."""
+    problem, groups = cgroup.cgroup_problem(), cgroup.hierarchy()
+    if problem is not None:
+        text = f"{problem.message}; without control groups limits are approximate, and bots can delay each other"
+        fix = sandbox.HostProblem(text, problem.remedy, problem.arguments, problem.hint)
+        yield _make_finding("control groups", Severity.WARN, fix)
     elif groups is not None:
         yield _make_finding("control groups", Severity.OK, groups.describe())
 
 
 def _check_settings(root: Path) -> Iterator[Finding]:
+    """Yield a finding for each of _SETTINGS that is bad on this machine."""
     for setting in _SETTINGS:
         texts = [_read_text(path) for path in root.glob(setting.files)]
         if any(re.search(setting.bad, text, re.MULTILINE) for text in texts):
@@ -181,8 +190,8 @@ def _check_settings(root: Path) -> Iterator[Finding]:
 def _make_language_finding() -> Finding:
     """Report the languages of bots that work here: available in a bubblewrap box, hidden from it, and missing."""
     # A box searches /usr only, regardless of PATH, and contains the arena's own Python.
-    inside = sandbox.programs_of("bubblewrap")
-    paths = {program: inside.named(program) for program in _PACKAGES}
+    box_programs = sandbox.programs_of("bubblewrap")
+    paths = {program: box_programs.named(program) for program in _PACKAGES}
     paths["python3"] = sandbox.Programs().python
     visible = [program for program, path in paths.items() if path and _is_visible_in_box(path)]
     hidden = [program for program, path in paths.items() if path and program not in visible]
@@ -199,46 +208,45 @@ def _make_language_finding() -> Finding:
 
 def _is_visible_in_box(path: str) -> bool:
     """Return whether a box shows a program and its files: it must be in /usr or in a known prefix."""
-    real = Path(os.path.realpath(path))
-    if real.is_relative_to("/usr"):
+    real_path = Path(os.path.realpath(path))
+    if real_path.is_relative_to("/usr"):
         return True
-    shown = rootfs.exposed_paths(path, Path("/nowhere"))
-    return any(tree.is_dir() and real.is_relative_to(tree) for tree in shown)
+    visible_trees = rootfs.exposed_paths(path, Path("/nowhere"))
+    return any(tree.is_dir() and real_path.is_relative_to(tree) for tree in visible_trees)
 
 
 def _check_memory(root: Path) -> Iterator[Finding]:
     """Yield whether the memory is enough for a match on each core; nothing where the kernel doesn't tell its size."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    total = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
-    if total is None:
+    match = re.search(r"^MemTotal:\s+(\d+)", _read_text(root / "proc/meminfo"), re.MULTILINE)
+    if match is None:
         return
-    has, bot_mb = int(total[1]) >> 10, Limits().memory_mb
-    free, needed = has - _HOST_MB, cores * _SEATS * bot_mb
-    bots = f"{has} MB; the bots of {cores} parallel matches, one a core, can use {needed} MB"
-    if needed <= free:
-        yield _make_finding("memory", Severity.OK, bots)
+    total_mb, match_mb = int(match[1]) >> 10, _SEATS * Limits().memory_mb
+    bots_mb = total_mb - _HOST_MB
+    text = f"{total_mb} MB; the bots of {cores} parallel matches, one a core, can use {cores * match_mb} MB"
+    if cores * match_mb <= bots_mb:
+        yield _make_finding("memory", Severity.OK, text)
         return
-    text = f"{bots}; if memory runs out, the kernel kills bots and their matches are void"
-    jobs = free // (_SEATS * bot_mb)
-    if jobs >= 1:
-        smaller = max(1, free // (cores * _SEATS))
-        problem = sandbox.HostProblem(text, sandbox.Remedy.FEWER_JOBS, (str(jobs),), f"or with --memory-mb {smaller}")
+    text += "; if memory runs out, the kernel kills bots and their matches are void"
+    if jobs := max(0, bots_mb // match_mb):
+        hint = f"or with --memory-mb {max(1, bots_mb // (cores * _SEATS))}"
+        problem = sandbox.HostProblem(text, sandbox.Remedy.FEWER_JOBS, (str(jobs),), hint)
     else:
-        problem = sandbox.HostProblem(text, sandbox.Remedy.SMALLER_BOTS, (str(max(1, free // _SEATS)),))
+        problem = sandbox.HostProblem(text, sandbox.Remedy.SMALLER_BOTS, (str(max(1, bots_mb // _SEATS)),))
     yield _make_finding("memory", Severity.WARN, problem)
 
 
 def _check_disk() -> Finding:
-    where = tempfile.gettempdir()
-    if sandbox.is_noexec(where):
-        text = f"{where} is mounted noexec: compiled bots can't start there as plain processes"
+    """Return whether the folder of temporary files can start programs, and has space for a long run."""
+    folder = tempfile.gettempdir()
+    if sandbox.is_noexec(folder):
+        text = f"{folder} is mounted noexec: compiled bots can't start there as plain processes"
         return _make_finding("disk", Severity.WARN, sandbox.HostProblem(text, sandbox.Remedy.OTHER_TMP))
-    free = shutil.disk_usage(where).free >> 20
-    if free < _MIN_DISK_MB:
-        return _make_finding(
-            "disk", Severity.FAIL, sandbox.HostProblem(f"{free} MB free in {where}", sandbox.Remedy.OTHER_TMP)
-        )
-    return _make_finding("disk", Severity.OK, f"{free >> 10} GB free in {where}")
+    free_mb = shutil.disk_usage(folder).free >> 20
+    if free_mb < _MIN_DISK_MB:
+        problem = sandbox.HostProblem(f"{free_mb} MB free in {folder}", sandbox.Remedy.OTHER_TMP)
+        return _make_finding("disk", Severity.FAIL, problem)
+    return _make_finding("disk", Severity.OK, f"{free_mb >> 10} GB free in {folder}")
 
 
 def _read_text(path: Path) -> str:

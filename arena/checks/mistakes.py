@@ -1,6 +1,6 @@
-"""List the mistakes of bots in the table MISTAKES, and diagnose a fault by it: what was seen, cause, remedy, example.
+"""List the mistakes of bots in the table MISTAKES, and diagnose a fault by it: sign, cause, remedy, example.
 
-The first mistake whose sign is seen is used; without one, the description in FAULTS is. `fault_signs.py` and
+The first mistake whose sign a fault has is used; without one, the description in FAULTS is. `fault_signs.py` and
 `reply_signs.py` have the signs, `exit_mistakes.py` the rows about programs that ended. `make docs` writes the table
 to docs/reference/mistakes.md."""
 
@@ -28,60 +28,65 @@ class Diagnosis(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A mistake. `seen`: its sign; a true value replaces {name} in `cause` and `remedy`. `example`: shows the sign."""
+    """A mistake. `sign`: its true value replaces {name} in `cause` and `remedy`. `example`: shows the sign."""
 
-    seen: Sign
+    sign: Sign
     cause: str
     remedy: str
     example: FaultContext
 
 
-def diagnose_fault(seen: FaultContext) -> Diagnosis:
-    """Return the problem and the fix, by the first mistake that is seen."""
+def diagnose_fault(fault: FaultContext) -> Diagnosis:
+    """Return the problem and the fix, by the first mistake whose sign the fault has, else by its code."""
     for mistake in MISTAKES:
-        if name := mistake.seen(seen):
-            words = {"name": quotation(name), "error": quotation(signs.last_error(seen)), **_fill_placeholders(seen)}
-            for word, help in _BY_NEED.items():
-                if f"{{{word}}}" in mistake.remedy:
-                    words[word] = help(seen)
-            return Diagnosis(mistake.cause.format(**words), mistake.remedy.format(**words))
-    fault = FAULTS[seen.code]
-    detail = escape_bytes((seen.detail or "").encode(errors="backslashreplace"), MAX_LINE)
+        if name := mistake.sign(fault):
+            values = {"name": quotation(name), **_fill_placeholders(fault, mistake.remedy)}
+            return Diagnosis(mistake.cause.format(**values), mistake.remedy.format(**values))
+    return _describe_code(fault)
+
+
+def _describe_code(fault: FaultContext) -> Diagnosis:
+    """Return the message and the help of the fault's code in FAULTS; the message with the detail, if there is one."""
+    rule = FAULTS[fault.code]
+    detail = escape_bytes((fault.detail or "").encode(errors="backslashreplace"), MAX_LINE)
     if not detail:
-        return Diagnosis(fault.message, fault.help)
-    malformed = seen.received is not None and seen.code in ("bad_reply", "start_failed")
-    return Diagnosis(detail if fault.limit or malformed else f"{fault.message}: {detail}", fault.help)
+        return Diagnosis(rule.message, rule.help)
+    is_malformed = fault.received is not None and fault.code in ("bad_reply", "start_failed")
+    return Diagnosis(detail if rule.limit or is_malformed else f"{rule.message}: {detail}", rule.help)
 
 
-def _fill_placeholders(seen: FaultContext) -> dict[str, str]:
-    """Return the values of the placeholders that any rule may use."""
-    bring = "put it into the bot's folder"
-    if seen.boxed and seen.is_single_file:
-        bring = "put it into a folder with the bot and a bot.toml, and name the folder"
+def _fill_placeholders(fault: FaultContext, remedy: str) -> dict[str, str]:
+    """Return the values of the placeholders that any mistake may use, but {name}.
+
+    Those of _BY_NEED are computed only if `remedy` uses them.
+    """
     return {
-        "asked": quotation(seen.asked.get("id", "ID")),
-        "kind": quotation(seen.asked.get("kind", "")),
-        "detail": quotation(seen.detail or FAULTS[seen.code].message),
-        "failure": quotation(signs.last_error(seen) or signs.exit_call(seen) or seen.line or seen.detail),
-        "line": quotation(seen.line),
-        "sizes": describe_sizes(seen.asked),
-        "field": signs.field_help(signs.last_error(seen)),
-        "choose": explain_legal(seen.asked),
-        "legal": escape_bytes(list_legal(seen.asked).encode(), MAX_LINE),
-        "command": quotation(" ".join(map(os.path.basename, seen.argv[:1])) + " ".join(("", *seen.argv[1:]))),
-        "place": quotation(signs.own_place(seen)),
-        **describe_idioms(language_of(seen)),
-        "where": "in the box" if seen.boxed else "there",
-        "bring": bring,
+        "error": quotation(signs.last_error(fault)),
+        "asked": quotation(fault.request.get("id", "ID")),
+        "kind": quotation(fault.request.get("kind", "")),
+        "detail": quotation(fault.detail or FAULTS[fault.code].message),
+        "failure": quotation(signs.last_error(fault) or signs.exit_call(fault) or fault.line or fault.detail),
+        "line": quotation(fault.line),
+        "sizes": describe_sizes(fault.request),
+        "field": signs.field_help(signs.last_error(fault)),
+        "choose": explain_legal(fault.request),
+        "legal": escape_bytes(list_legal(fault.request).encode(), MAX_LINE),
+        "command": quotation(" ".join(map(os.path.basename, fault.argv[:1])) + " ".join(("", *fault.argv[1:]))),
+        "place": quotation(signs.own_place(fault)),
+        **describe_idioms(language_of(fault)),
+        "where": "in the box" if fault.is_boxed else "there",
+        "bring": _BRING_TO_FOLDER if fault.is_boxed and fault.is_single_file else "put it into the bot's folder",
+        **{placeholder: help(fault) for placeholder, help in _BY_NEED.items() if f"{{{placeholder}}}" in remedy},
     }
 
 
+_BRING_TO_FOLDER = "put it into a folder with the bot and a bot.toml, and name the folder"
 _BY_NEED = {"program": signs.program_help, "choice": reply_signs.choice_help, "growth": signs.growth_help}
 
 # ---------------------------------------------------------------- the table
 
 _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
-    # seen, cause, remedy, example
+    # sign, cause, remedy, example
     # ---- what grows, and what a reply doesn't have
     (
         signs.growth,
@@ -92,55 +97,56 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        lambda seen: (
-            (seen.ended or signs.is_silent(seen))
+        lambda fault: (
+            (fault.has_ended or signs.is_silent(fault))
             and any(
-                "forks refused" in text or "new thread" in text for text in (seen.detail or "", signs.last_error(seen))
+                "forks refused" in text or "new thread" in text
+                for text in (fault.detail or "", signs.last_error(fault))
             )
-            and signs.missing_pool(seen)
+            and signs.missing_pool(fault)
         ),
         "the bot started too many processes or threads: its program makes workers with {name}",
         "make them once at the start, for all requests; or close them after each: with Pool(4) as pool, shutdown()",
         FaultContext("exited", "killed by signal 9; forks refused at its limit of 64: 1", source=b"p = Pool(4)"),
     ),
     (
-        lambda seen: seen.ended and "forks refused" in (seen.detail or ""),
+        lambda fault: fault.has_ended and "forks refused" in (fault.detail or ""),
         "the bot started too many processes or threads: {detail}",
         "wait for each process that the bot starts (pclose, wait), and end its threads: ended processes count, too",
         FaultContext("exited", "killed by signal 11 (SIGSEGV); forks refused at its limit of 64: 1"),
     ),
     (
-        lambda seen: seen.stderr_bytes > 100_000 and seen.code == "timeout" and f"{seen.stderr_bytes / 1e6:.1f} MB",
+        lambda fault: fault.stderr_bytes > 100_000 and fault.code == "timeout" and f"{fault.stderr_bytes / 1e6:.1f} MB",
         "no reply came in time: the bot wrote {name} to standard error for each request",
         "write less to standard error: the time that it takes counts as the bot's time",
         FaultContext("timeout", stderr_bytes=5_000_000),
     ),
     (
-        lambda seen: seen.facts.unended and not seen.line.startswith("{"),
+        lambda fault: fault.facts.unended and not fault.line.startswith("{"),
         "the bot printed a prompt, or other text that isn't a reply: {line}",
         "write nothing but replies to standard output, and no prompt; for debug output: {debug}",
         FaultContext("timeout", received=b"choice? ", facts=Facts(unended=True)),
     ),
     (
-        lambda seen: seen.facts.unended,
+        lambda fault: fault.facts.unended,
         "the reply lacks its newline",
         'end each reply with "\\n", and flush it',
         FaultContext("timeout", received=b'{"id":41,"choice":0}', facts=Facts(500, 3, unended=True)),
     ),
     # ---- what the check did
     (
-        lambda seen: seen.altered,
+        lambda fault: fault.altered,
         "the bot plays ordinary lines, but not lines with {name}: {failure}",
         "parse lines with a JSON library, and find fields by name: their order and blanks between them mean nothing; "
         "skip unknown fields, and lines of unknown types",
         replace(silence(3, reads=True), altered="their fields in another order"),
     ),
     (
-        lambda seen: (
-            seen.paused_s
-            and (seen.ended or signs.is_silent(seen))
-            and (not (error := signs.last_error(seen)) or "time" in error.lower())
-            and f"{seen.paused_s:g} s"
+        lambda fault: (
+            fault.paused_s
+            and (fault.has_ended or signs.is_silent(fault))
+            and (not (error := signs.last_error(fault)) or "time" in error.lower())
+            and f"{fault.paused_s:g} s"
         ),
         "the bot fails after {name} without a request, as when other players think: {failure}",
         "wait for the next line without a time limit (no timeout of queue.get, wait_for, select or poll); stop each "
@@ -149,8 +155,8 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     # ---- the received line
     (
-        lambda seen: (
-            reply_signs.malformed_code(seen) == "bad_utf8" or seen.line.startswith("\ufeff") or "\0" in seen.line
+        lambda fault: (
+            reply_signs.malformed_code(fault) == "bad_utf8" or fault.line.startswith("\ufeff") or "\0" in fault.line
         ),
         "the line isn't UTF-8, or begins with a byte order mark: {line}",
         'write UTF-8 without a mark: sys.stdout.reconfigure(encoding="utf-8") in Python, not "utf-8-sig"',
@@ -163,9 +169,9 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(BINARY, sent=REQUEST.replace(b'"lose"', b'"lose","events":[' + b"1," * 500 + b"1]", 1)),
     ),
     (
-        lambda seen: (
-            reply_signs.is_no_json(seen)
-            and (name := os.path.basename("".join(seen.argv[:1]))) in signs.LAUNCHERS
+        lambda fault: (
+            reply_signs.is_no_json(fault)
+            and (name := os.path.basename("".join(fault.argv[:1]))) in signs.LAUNCHERS
             and name
         ),
         "{name} prints lines of its own to standard output",
@@ -185,7 +191,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('{"id":41,"choice":0,"score":NaN}'),
     ),
     (
-        lambda seen: reply_signs.is_no_json(seen) and seen.line in ("{", "["),
+        lambda fault: reply_signs.is_no_json(fault) and fault.line in ("{", "["),
         "the reply is spread over several lines, the first is {line}",
         "write it on one line: without indent or a pretty printer",
         reply_of("{"),
@@ -197,7 +203,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('{"id":41,"choice":0}{"id":41,"choice":0}'),
     ),
     (
-        lambda seen: reply_signs.is_no_json(seen) and seen.line.startswith(("{", "b'", 'b"')),
+        lambda fault: reply_signs.is_no_json(fault) and fault.line.startswith(("{", "b'", 'b"')),
         "the line isn't valid JSON: {line}",
         "write each reply on one line, and with {dumps}, not with your language's text of an object",
         reply_of("{'id': 41, 'choice': 0}"),
@@ -209,7 +215,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('move? {"id":41,"choice":0}'),
     ),
     (
-        lambda seen: language_of(seen) == "python" and reply_signs.library_line(seen),
+        lambda fault: language_of(fault) == "python" and reply_signs.library_line(fault),
         "a library that the bot imports prints to standard output: {line}",
         "redirect its output while you import it: with contextlib.redirect_stdout(sys.stderr): import ...",
         replace(
@@ -218,19 +224,19 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         ),
     ),
     (
-        lambda seen: reply_signs.is_no_json(seen) and "[os,thread]" in seen.line,
+        lambda fault: reply_signs.is_no_json(fault) and "[os,thread]" in fault.line,
         "Java couldn't start a thread, and writes that to standard output",
         "start at most hello.limits.processes threads: one executor for all requests, not one for each",
         reply_of("[0.943s][warning][os,thread] Failed to start thread"),
     ),
     (
-        lambda seen: reply_signs.is_no_json(seen) and seen.line,
+        lambda fault: reply_signs.is_no_json(fault) and fault.line,
         "the line is text, not a reply: {line}",
         "print only replies to standard output, also in programs that the bot starts; for debug output: {debug}",
         reply_of("thinking ..."),
     ),
     (
-        lambda seen: seen.facts.behind,
+        lambda fault: fault.facts.behind,
         "the reply to a request came only after the next request",
         "answer each request as soon as you have read it, not the one before",
         silence(behind=True),
@@ -242,7 +248,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         reply_of('{"id":40,"choice":0}', "timeout"),
     ),
     (
-        lambda seen: seen.code == "too_many_strays" and type(seen.reply.get("id")) is int,
+        lambda fault: fault.code == "too_many_strays" and type(fault.reply.get("id")) is int,
         "the bot replies to a request more than once",
         "send one reply for each request, and none to other messages",
         reply_of('{"id":40,"choice":0}', "too_many_strays"),
@@ -294,10 +300,10 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
     (
         # Workers of multiprocessing have it too, but don't read it.
-        lambda seen: (
-            seen.facts.children
-            and signs.cpu_share(seen) < signs.BUSY
-            and not any(word in seen.source for word in (b"multiprocessing", b"ProcessPool"))
+        lambda fault: (
+            fault.facts.children
+            and signs.cpu_share(fault) < signs.BUSY
+            and not any(word in fault.source for word in (b"multiprocessing", b"ProcessPool"))
         ),
         "a process that the bot started reads the bot's input, and waits for its end",
         "start it with an empty standard input (DEVNULL, /dev/null): otherwise it gets the bot's",
@@ -317,29 +323,29 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         silence(source=b"for line in sys.stdin.readlines():"),
     ),
     (
-        lambda seen: seen.facts.waiting,
+        lambda fault: fault.facts.waiting,
         "the bot waits for more input than one line: its reply came after another line",
         LOOP + "; no select or poll before a reader that buffers lines, and no read of N bytes",
         silence(waiting=True),
     ),
     (
-        lambda seen: seen.facts.unflushed,
+        lambda fault: fault.facts.unflushed,
         "the bot doesn't flush its output, or waits for more input: its reply came when its input ended",
         "flush after each reply: {how}; answer a line before you read the next",
         silence(unflushed=True),
     ),
     (
-        lambda seen: seen.code == "start_failed" and seen.received is None and b"sys.stdout =" in seen.source,
+        lambda fault: fault.code == "start_failed" and fault.received is None and b"sys.stdout =" in fault.source,
         "the program replaces sys.stdout, so its replies go elsewhere",
         "keep sys.stdout for the replies; print debug output to standard error",
         replace(NO_HELLO, source=b'sys.stdout = open("log.txt", "w")'),
     ),
     (
-        lambda seen: (
-            seen.code == "timeout"
-            and seen.received is None
-            and signs.cpu_share(seen) < signs.BUSY
-            and (clock := seen.asked.get("clock", {})).get("bank_ms", 1) < clock.get("limit_ms", 0)
+        lambda fault: (
+            fault.code == "timeout"
+            and fault.received is None
+            and signs.cpu_share(fault) < signs.BUSY
+            and (clock := fault.request.get("clock", {})).get("bank_ms", 1) < clock.get("limit_ms", 0)
             and f"{clock['limit_ms']} ms for the request, and {clock['bank_ms']} ms left of the game's time bank"
         ),
         "the bot is too slow, it had {name}: {detail}",
@@ -347,7 +353,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(silence(3, 41), sent=REQUEST[:-1] + b',"clock":{"limit_ms":500,"bank_ms":96}}'),
     ),
     (
-        lambda seen: seen.facts.late,
+        lambda fault: fault.facts.late,
         "{detail}",
         "end each search by the request's clock; load data before the first request",
         replace(silence(3, late=True), detail="no line within 10500 ms; it came later, so the bot is too slow"),
@@ -359,7 +365,7 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(silence(10400), source=b'end = time.time() + clock["limit_ms"]'),
     ),
     (
-        lambda seen: signs.cpu_share(seen) >= signs.BUSY,
+        lambda fault: signs.cpu_share(fault) >= signs.BUSY,
         "no reply came in time: {detail}",
         "the bot computed most of the time: look for an endless loop, and end each search by the request's clock",
         silence(10400),
@@ -386,20 +392,20 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         silence(3, 41, source=b"try:\n  answer(line)\nexcept Exception:\n  pass"),
     ),
     (
-        lambda seen: (
-            seen.code == "timeout"
-            and seen.received is None
-            and len(seen.kinds) > 1
-            and seen.asked.get("kind", "turn") not in seen.kinds
-            and (not seen.source or seen.asked.get("kind", "turn").encode() not in seen.source)
-            and signs.cpu_share(seen) <= signs.IDLE
+        lambda fault: (
+            fault.code == "timeout"
+            and fault.received is None
+            and len(fault.kinds) > 1
+            and fault.request.get("kind", "turn") not in fault.kinds
+            and (not fault.source or fault.request.get("kind", "turn").encode() not in fault.source)
+            and signs.cpu_share(fault) <= signs.IDLE
         ),
         "no reply came to the first request of the kind {kind}: {detail}",
         "answer every request, also kinds that your program doesn't know: a reply with choice 0 is always legal",
         replace(silence(3, 41), kinds=frozenset({"turn", "block"})),
     ),
     (
-        lambda seen: seen.code == "timeout" and seen.received is None and seen.facts.reads,
+        lambda fault: fault.code == "timeout" and fault.received is None and fault.facts.reads,
         "no reply came in time: the bot read the request, and now waits for its next line: {detail}",
         "look for an except (catch) or a branch that writes no reply, for a line that is read and dropped, and for a "
         "timer or a thread that it waits for",
@@ -412,16 +418,16 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
         replace(NO_HELLO, source=b"weights = urlopen(URL).read()", sandbox="bubblewrap"),
     ),
     (
-        lambda seen: seen.code == "timeout" and seen.facts.reads is False and signs.cpu_share(seen) <= signs.IDLE,
+        lambda fault: fault.code == "timeout" and fault.facts.reads is False and signs.cpu_share(fault) <= signs.IDLE,
         "no reply came in time: the bot sleeps, or waits for something else than its input: {detail}",
         "look for a sleep, and for a lock, a queue, a thread, a process or a task (async) that it waits for",
         silence(3, reads=False),
     ),
     (
-        lambda seen: (
-            seen.code == "timeout"
-            and seen.received is None
-            and (seen.has_answered or signs.cpu_share(seen) <= signs.IDLE)
+        lambda fault: (
+            fault.code == "timeout"
+            and fault.received is None
+            and (fault.has_answered or signs.cpu_share(fault) <= signs.IDLE)
         ),
         "no reply came in time: {detail}",
         "end each search by the request's clock; or the bot sleeps, waits for a lock, a thread or a process, or "
@@ -430,4 +436,4 @@ _ROWS: tuple[tuple[Sign, str, str, FaultContext], ...] = (
     ),
 )
 MISTAKES = tuple(Mistake(*row) for row in (*_ROWS, *EXIT_ROWS))
-"""All mistakes; the first that is seen is used."""
+"""All mistakes; the first whose sign a fault has is used."""

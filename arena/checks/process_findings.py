@@ -3,8 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from statistics import median as median_of
-from statistics import quantiles
+from statistics import median, quantiles
 
 from arena.checks.bot_connection import BotConnection
 from arena.checks.check_step import SHOWN_LINES, TRACEBACK, CheckStep
@@ -46,44 +45,54 @@ class ProcessFindings:
         self.peak_bytes = max(self.peak_bytes, connection.box.peak_bytes() or 0)
         self.stderr_bytes = max(self.stderr_bytes, connection.stderr_bytes)
         self.uncalled |= dict.fromkeys(line for line in connection.stderr(_ALL) if line.startswith(_UNCALLED))
-        refused = [line for line in connection.stderr(200) if any(words in line for words in _REFUSED)]
+        refused = [line for line in connection.stderr(200) if any(text in line for text in _REFUSED)]
         self.refused = (*self.refused, *refused)[-4:]
         printed = connection.stderr()
         if TRACEBACK in printed and not self.traceback:
             self.traceback = printed
 
     def report_uncalled_methods(self) -> CheckStep:
-        """Report methods with misspelt names, which the bot's kit lists on standard error."""
-        names = [line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled]
-        hooks = [name for name in names if name.lower() in _METHODS]
-        what = "a method isn't part of the kit"
+        """Return a warning about methods that the bot's kit never calls, and lists on standard error.
+
+        A name of the kit's has another signature than there; any other name is misspelt.
+        """
+        names = (line.removeprefix(_UNCALLED).partition(b";")[0].rpartition(b".")[2].decode() for line in self.uncalled)
+        hook = next((name for name in names if name.lower() in _METHODS), "")
+        text = "a method isn't part of the kit"
         help = "spell method names as the kit does; otherwise the first legal move is played"
-        if hooks:
-            what = f"the kit never calls {hooks[0]}, because of its parameters or its result"
-            form = "(game *Game) *Move" if hooks[0][0].isupper() else "(Game game), which returns a Move"
-            help = f"give it the kit's signature: {hooks[0]}{form}"
-        return CheckStep("methods", Severity.WARN, what, advice=help, stderr=tuple(self.uncalled)[:SHOWN_LINES])
+        if hook:
+            text = f"the kit never calls {hook}, because of its parameters or its result"
+            signature = "(game *Game) *Move" if hook[0].isupper() else "(Game game), which returns a Move"
+            help = f"give it the kit's signature: {hook}{signature}"
+        return CheckStep("methods", Severity.WARN, text, advice=help, stderr=tuple(self.uncalled)[:SHOWN_LINES])
 
     def report_times(self, hello_s: float, settings: MatchSettings) -> CheckStep:
-        """Report response times and memory with their limits; `hello_s`: the time of the first process's hello."""
+        """Report response times and memory with their limits; `hello_s`: the time of the first process's hello.
+
+        A warning if a kind of request takes a fixed time above the limit, or if slow replies exceed it.
+        """
         times, timing = sorted(self.times), settings.timing
-        median, high = median_of(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
-        text = f"median {median:.1f} ms, 99 of 100 within {high:.1f} ms of {timing.limit_ms} ms"
+        median_ms, high_ms = median(times) * 1000, times[int(0.99 * (len(times) - 1))] * 1000
+        text = f"median {median_ms:.1f} ms, 99 of 100 within {high_ms:.1f} ms of {timing.limit_ms} ms"
         text += f"; hello after {hello_s * 1000:.0f} ms of {timing.start_ms} ms"
         if self.peak_bytes:
             text += f"; memory {math.ceil(self.peak_bytes / 2**20)} MB of {settings.limits.memory_mb} MB"
-        for kind, waits in self.waits.items():
-            low, usual, late = quantiles(waits, n=10)[::4] if len(waits) >= _MIN_WAITS else (0, 0, 0)
-            if usual * 1000 > max(timing.limit_ms, 2 * median) and low > 0.9 * usual and late < 1.1 * usual:
-                text = f"the replies of the kind {kind} took {low:.2f} to {late:.2f} s of wall time; {text}"
-                help = (
-                    "if the bot thinks until a fixed time, it counts in full on an idle machine: think for less than "
-                )
-                return CheckStep("times", Severity.WARN, text, advice=f"{help}{timing.limit_ms} ms (clock.limit_ms)")
-        if high <= timing.limit_ms:
+        if fixed_times := self._describe_fixed_times(max(timing.limit_ms, 2 * median_ms)):
+            help = "if the bot thinks until a fixed time, it counts in full on an idle machine: think for less than "
+            advice = f"{help}{timing.limit_ms} ms (clock.limit_ms)"
+            return CheckStep("times", Severity.WARN, f"{fixed_times}; {text}", advice=advice)
+        if high_ms <= timing.limit_ms:
             return CheckStep("times", Severity.OK, text)
-        requests_left = timing.bank_ms / (high - timing.limit_ms)
-        help = (
-            f"end each search within limit_ms: {requests_left:.0f} requests like the slowest use up a game's time bank"
-        )
-        return CheckStep("times", Severity.WARN, text, advice=help)
+        requests = timing.bank_ms / (high_ms - timing.limit_ms)
+        advice = f"end each search within limit_ms: {requests:.0f} requests like the slowest use up a game's time bank"
+        return CheckStep("times", Severity.WARN, text, advice=advice)
+
+    def _describe_fixed_times(self, least_ms: float) -> str:
+        """Return the first kind of request whose replies take about the same time, above `least_ms`; "" for none."""
+        for kind, waits in self.waits.items():
+            if len(waits) < _MIN_WAITS:
+                continue
+            low_s, middle_s, high_s = quantiles(waits, n=10)[::4]
+            if middle_s * 1000 > least_ms and low_s > 0.9 * middle_s and high_s < 1.1 * middle_s:
+                return f"the replies of the kind {kind} took {low_s:.2f} to {high_s:.2f} s of wall time"
+        return ""

@@ -9,58 +9,67 @@ from arena.checks.request_features import explain_illegal_move
 from protocol import Malformed, decode
 
 
-def malformed_code(seen: FaultContext) -> str:
-    decoded = decode(seen.received) if seen.received is not None and seen.code != "line_too_long" else {}
+def malformed_code(fault: FaultContext) -> str:
+    decoded = decode(fault.received) if fault.received is not None and fault.code != "line_too_long" else {}
     return decoded.code if isinstance(decoded, Malformed) else ""
 
 
-def is_no_json(seen: FaultContext) -> bool:
-    return malformed_code(seen) in ("bad_json", "bad_number")
+def is_no_json(fault: FaultContext) -> bool:
+    return malformed_code(fault) in ("bad_json", "bad_number")
 
 
-def decimal_comma(seen: FaultContext) -> object:
-    """Return whether the line is JSON once its commas between digits are points."""
-    first, *parts = seen.line.split(",") if is_no_json(seen) else [""]
-    text = first
-    for part in parts:
-        text += ("." if text[-1:].isdigit() and part[:1].isdigit() else ",") + part
+def decimal_comma(fault: FaultContext) -> object:
+    """Return the object that the line is once its commas between digits are points; a false value for another line."""
+    if not is_no_json(fault):
+        return None
+    text, *pieces = fault.line.split(",")
+    for piece in pieces:
+        text += ("." if text[-1:].isdigit() and piece[:1].isdigit() else ",") + piece
     return parse_object(text.encode())
 
 
-def not_a_number(seen: FaultContext) -> object:
-    line = seen.line.replace(" ", "")
+def not_a_number(fault: FaultContext) -> object:
+    """Return the word for a number that JSON lacks, which the line has as a value; a false value for another line."""
+    text = fault.line.replace(" ", "")
     words = ("NaN", "Infinity", "-Infinity")
-    return is_no_json(seen) and next((word for word in words if any(f"{c}{word}" in line for c in ":,[")), "")
+    return is_no_json(fault) and next((word for word in words if any(mark + word in text for mark in ":,[")), "")
 
 
-def text_before_reply(seen: FaultContext) -> object:
+def text_before_reply(fault: FaultContext) -> object:
     """Return text before the reply on its line, from input("...") or a print without a newline."""
-    text, brace, tail = seen.line.partition("{")
-    return is_no_json(seen) and parse_object(f"{brace}{tail}".encode()) and text.strip()
+    text, brace, tail = fault.line.partition("{")
+    return is_no_json(fault) and parse_object(f"{brace}{tail}".encode()) and text.strip()
 
 
 _ID_FAULTS = ("bad_reply", "wrong_id", "stray_line", "timeout")
 
 
-def wrong_id(seen: FaultContext) -> object:
-    if seen.code not in _ID_FAULTS:
+def wrong_id(fault: FaultContext) -> object:
+    """Return the wrong id of the reply as text, or that it has none; a false value if the id isn't the fault."""
+    if fault.code not in _ID_FAULTS:
         return None
-    id, asked = seen.reply.get("id"), seen.asked.get("id")
-    if seen.reply and asked is not None and (type(id) is not int or id != asked):
-        bits = next((n for n in (8, 16, 7) if type(id) is int and id < asked and id == asked % (1 << n)), 0)
-        cut = f", which is {asked} cut to {bits} bits" * bool(bits)
-        return f"the id {json.dumps(id)}{cut}" if "id" in seen.reply else "no id"
-    return seen.facts.stale is not None and f"the id {seen.facts.stale}"
+    reply_id, request_id = fault.reply.get("id"), fault.request.get("id")
+    if fault.reply and request_id is not None and (type(reply_id) is not int or reply_id != request_id):
+        return f"the id {json.dumps(reply_id)}{_describe_cut(reply_id, request_id)}" if "id" in fault.reply else "no id"
+    return fault.facts.stale is not None and f"the id {fault.facts.stale}"
 
 
-def odd_choice(seen: FaultContext) -> object:
-    choice = seen.reply.get("choice", 0)
-    return seen.code == "bad_reply" and "move" not in seen.reply and type(choice) is not int and json.dumps(choice)
+def _describe_cut(reply_id: object, request_id: int) -> str:
+    """Return a clause if the id of the reply is that of the request, cut to a small integer type; else ""."""
+    if type(reply_id) is not int or reply_id >= request_id:
+        return ""
+    bits = next((bits for bits in (8, 16, 7) if reply_id == request_id % (1 << bits)), 0)
+    return f", which is {request_id} cut to {bits} bits" * bool(bits)
 
 
-def choice_help(seen: FaultContext) -> str:
+def odd_choice(fault: FaultContext) -> object:
+    choice = fault.reply.get("choice", 0)
+    return fault.code == "bad_reply" and "move" not in fault.reply and type(choice) is not int and json.dumps(choice)
+
+
+def choice_help(fault: FaultContext) -> str:
     """Return how the value of a wrong choice may have come about."""
-    choice, count = seen.reply.get("choice"), len(seen.asked.get("legal") or ())
+    choice, count = fault.reply.get("choice"), len(fault.request.get("legal") or ())
     if isinstance(choice, str):
         return "write it without quotes: int(x) in Python, Number(x) in JavaScript, x + 0 in Perl"
     if isinstance(choice, float):
@@ -69,41 +78,45 @@ def choice_help(seen: FaultContext) -> str:
         return "a branch of the program has no value"
     if choice == -1:
         return "a search that finds nothing gives -1 (findIndex, indexOf): use 0 then"
-    first = "the first move has the index 0, and " * (choice == count)
-    return f"{first}the list is that of this request: it differs in each, and may have a single move"
+    index_hint = "the first move has the index 0, and " * (choice == count)
+    return f"{index_hint}the list is that of this request: it differs in each, and may have a single move"
 
 
-def no_move(seen: FaultContext) -> object:
-    return seen.code == "bad_reply" and seen.reply and {"move", "choice"}.isdisjoint(seen.reply) and bool(seen.asked)
+def no_move(fault: FaultContext) -> object:
+    return (
+        fault.code == "bad_reply" and fault.reply and {"move", "choice"}.isdisjoint(fault.reply) and bool(fault.request)
+    )
 
 
-def two_replies(seen: FaultContext) -> object:
+def two_replies(fault: FaultContext) -> object:
     """Return whether the line has two objects, from two processes or threads, or after a missing newline."""
-    first, brace, second = seen.line.partition("}{")
-    return is_no_json(seen) and brace and parse_object(f"{first}}}".encode()) and parse_object(f"{{{second}".encode())
+    first, brace, second = fault.line.partition("}{")
+    return is_no_json(fault) and brace and parse_object(f"{first}}}".encode()) and parse_object(f"{{{second}".encode())
 
 
-def answers_request_before(seen: FaultContext) -> object:
+def answers_request_before(fault: FaultContext) -> object:
     """Return the part of the reply that answers the previous request, as text: its id, or a move for another kind.
 
     A false value: no part does.
     """
-    asked, before = seen.asked.get("id"), parse_object(seen.before)
-    if asked is None or asked == 1:
+    request_id, earlier = fault.request.get("id"), parse_object(fault.earlier_request)
+    if request_id is None or request_id == 1:
         return False
-    if seen.code in _ID_FAULTS and asked - 1 in (seen.reply.get("id"), seen.facts.stale):
-        return f"the id {asked - 1}, the request had {asked}"
-    move = seen.code == "illegal_move" and before.get("kind") != seen.asked.get("kind") and seen.reply.get("move")
-    return move and move in (before.get("legal") or ()) and json.dumps(move)
+    if fault.code in _ID_FAULTS and request_id - 1 in (fault.reply.get("id"), fault.facts.stale):
+        return f"the id {request_id - 1}, the request had {request_id}"
+    if fault.code != "illegal_move" or earlier.get("kind") == fault.request.get("kind"):
+        return False
+    move = fault.reply.get("move")
+    return move and move in (earlier.get("legal") or ()) and json.dumps(move)
 
 
-def illegal_move(seen: FaultContext) -> str:
-    return explain_illegal_move(seen.asked, seen.reply.get("move")) if seen.code == "illegal_move" else ""
+def illegal_move(fault: FaultContext) -> str:
+    return explain_illegal_move(fault.request, fault.reply.get("move")) if fault.code == "illegal_move" else ""
 
 
-def out_of_range_choice(seen: FaultContext) -> object:
-    choice, legal = seen.reply.get("choice"), seen.asked.get("legal")
-    if seen.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
+def out_of_range_choice(fault: FaultContext) -> object:
+    choice, legal = fault.reply.get("choice"), fault.request.get("legal")
+    if fault.code != "illegal_move" or type(choice) is not int or not isinstance(legal, list):
         return False
     return not 0 <= choice < len(legal) and f"{choice} isn't an index into legal (0 to {len(legal) - 1})"
 
@@ -111,32 +124,45 @@ def out_of_range_choice(seen: FaultContext) -> object:
 _BUFFERS = tuple(1 << bits for bits in range(8, 17))  # bytes
 
 
-def fixed_buffer(seen: FaultContext) -> object:
+def fixed_buffer(fault: FaultContext) -> object:
     """Return the size of a buffer that cuts the request: it is the first that fills it, or a text was cut there.
 
-    A timeout, text, or a reply with a wrong move has another reason.
+    A timeout, text, or a reply with a wrong move has another reason. None: no buffer cuts it.
     """
-    length = len(seen.sent) + 1
-    text = " ".join(seen.stderr_lines[-12:]) if seen.ended else ""
-    garbled = wrong_id(seen) and not answers_request_before(seen)
-    garbled = garbled or (seen.facts.signal and not last_error(seen)) or any(word in text for word in _PARSERS)
-    for size in _BUFFERS if garbled else ():
-        cut = any(f"{word}{size - number})" in text for word in ("char ", "column ", "position ") for number in (0, 1))
-        coded = any(words % size in seen.source for words in (b"[%d]", b"read(%d)", b"recv(%d)", b"read(0, %d)"))
-        if size <= length and (cut or coded or (len(seen.kinds) > 1 and seen.longest + 1 < size)):
+    error_text = " ".join(fault.stderr_lines[-12:]) if fault.has_ended else ""
+    has_other_id = wrong_id(fault) and not answers_request_before(fault)
+    has_crashed = fault.facts.signal and not last_error(fault)
+    if not has_other_id and not has_crashed and not any(text in error_text for text in _PARSERS):
+        return None
+    for size in _BUFFERS:
+        is_first = len(fault.kinds) > 1 and fault.longest + 1 < size
+        if size <= len(fault.sent) + 1 and (_names_size(error_text, fault.source, size) or is_first):
             return f"{size - 1:,}"
     return None
+
+
+def _names_size(error_text: str, source: bytes, size: int) -> bool:
+    """Return whether an error's text has a place at the end of a buffer of this size, or a program makes such one."""
+    marks = ("char ", "column ", "position ")
+    is_cut = any(f"{mark}{size - number})" in error_text for mark in marks for number in (0, 1))
+    return is_cut or any(code % size in source for code in (b"[%d]", b"read(%d)", b"recv(%d)", b"read(0, %d)"))
 
 
 _PARSERS = ("JSONDecodeError: Unterminated", "JSONDecodeError: Expecting", "end of JSON", "Unterminated string in JSON")
 
 
-def library_line(seen: FaultContext) -> object:
-    """Return the first line of text if the bot imports other modules, and none of its words is in the bot's program."""
-    lines = seen.source.splitlines()
+def library_line(fault: FaultContext) -> object:
+    """Return the first line of text if the bot imports other modules, and none of its words is in the bot's program.
+
+    A false value for another line.
+    """
+    if fault.code != "start_failed" or not is_no_json(fault):
+        return False
+    lines = fault.source.splitlines()
     imports = [line for line in lines if line.startswith((b"import ", b"from ")) and len(line.split()) > 1]
-    own = b"\n".join(line for line in lines if line not in imports)
-    others = {line.split()[1].partition(b".")[0].decode(errors="replace") for line in imports}
-    words = [word for word in (part.strip(b".,:!()") for part in seen.line.encode().split()) if len(word) > 3]
-    first = seen.code == "start_failed" and is_no_json(seen) and others - {*sys.stdlib_module_names, "coup_kit"}
-    return first and words and not any(word in own for word in words) and seen.line
+    modules = {line.split()[1].partition(b".")[0].decode(errors="replace") for line in imports}
+    if modules <= {*sys.stdlib_module_names, "coup_kit"}:
+        return False
+    own_code = b"\n".join(line for line in lines if line not in imports)
+    words = [word for text in fault.line.encode().split() if len(word := text.strip(b".,:!()")) > 3]
+    return words and not any(word in own_code for word in words) and fault.line

@@ -1,7 +1,7 @@
 """List what a request has that a bot may not have met before, and why a move isn't legal in it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from arena.coup import Action
@@ -18,23 +18,26 @@ def list_features(request: _Object) -> Iterator[str]:
     legal, you, state = (request.get(name) or {} for name in ("legal", "you", "state"))
     if not legal or not isinstance(you, dict) or not isinstance(state, dict):
         return
-    pending, claim, cards = request.get("pending") or {}, request.get("claim") or {}, you.get("cards") or []
-    players = state.get("players") or []
-    alive = [player for player in players if player.get("influence")]
     actions = sorted({move["action"] for move in legal if "action" in move})
     yield f"the kind {request.get('kind')}"
     if len(actions) == 1:
         yield f"only {actions[0]} is legal"
     elif len(legal) == 1:
         yield "a single legal move"
+    players, cards = state.get("players") or [], you.get("cards") or []
     yield f"{len(players)} players"
-    yield f"{len(alive)} players left"
+    yield f"{_count_living(players)} players left"
     yield f"{len(cards)} own cards, {len(set(cards))} different" if len(cards) > 1 else f"{len(cards)} own card"
     yield f"own seat {you.get('seat')}"
+    pending, claim = request.get("pending") or {}, request.get("claim") or {}
     if pending:
         yield f"{pending.get('action')}{' with a target' * ('target' in pending)} is pending"
     if claim:
         yield f"the claim of {'a block' if claim.get('block') else 'an action'}"
+
+
+def _count_living(players: Sequence[_Object]) -> int:
+    return sum(bool(player.get("influence")) for player in players)
 
 
 FIELD_PLACES = {  # a field that is absent at some places: where it is
@@ -66,11 +69,12 @@ def describe_sizes(request: _Object) -> str:
     """
     if not request.get("legal"):
         return "before the first request"
-    cards, players = ((request.get(a) or {}).get(b) or [] for a, b in (("you", "cards"), ("state", "players")))
-    alive = sum(bool(player.get("influence")) for player in players)
-    legal, events = (len(request.get(name) or ()) for name in ("legal", "events"))
-    own = f"{len(cards)} own card{'s' * (len(cards) != 1)}"
-    return f"{own}, {len(players)} players, {alive} of them in the game, {legal} legal moves, {events} events"
+    cards = (request.get("you") or {}).get("cards") or []
+    players = (request.get("state") or {}).get("players") or []
+    return (
+        f"{len(cards)} own card{'s' * (len(cards) != 1)}, {len(players)} players, {_count_living(players)} of them in "
+        f"the game, {len(request['legal'])} legal moves, {len(request.get('events') or ())} events"
+    )
 
 
 _CHOOSE = {  # what is legal at a kind of request
@@ -99,35 +103,44 @@ def explain_illegal_move(request: _Object, move: object) -> str:
     shown, cards = move.get("show"), (request.get("you") or {}).get("cards") or ()
     if request.get("kind") == "prove" and isinstance(shown, str) and shown not in cards:
         return f"the bot shows a {shown}, but doesn't hold one"
-    other = "" if move.keys() & known_fields else f": it answers another kind of request than {request.get('kind')}"
-    return f"{json.dumps(move)} isn't legal now{other}"
+    hint = "" if move.keys() & known_fields else f": it answers another kind of request than {request.get('kind')}"
+    return f"{json.dumps(move)} isn't legal now{hint}"
 
 
 def _explain_action(request: _Object, legal: list[_Object], move: _Object) -> str:
     """Return why a move with an action isn't in `legal`, by the first of the move's parts that is wrong."""
-    action, target, you = move["action"], move.get("target"), request.get("you") or {}
+    if extra_fields := sorted(move.keys() - {"action", "target"}):
+        return f"the move has fields that no legal move has: {', '.join(extra_fields)}"
+    if problem := _explain_target(request, move.get("target")):
+        return problem
+    action = move["action"]
     actions = list(dict.fromkeys(legal_move["action"] for legal_move in legal if "action" in legal_move))
-    if extra := sorted(move.keys() - {"action", "target"}):
-        return f"the move has fields that no legal move has: {', '.join(extra)}"
-    if isinstance(target, str) and target.isdecimal():
-        return f"the target {json.dumps(target)} is a text, not the number of a seat"
-    if type(target) is int and target == you.get("seat"):
-        return f"the target {target} is the bot's own seat in this game"
-    players = (request.get("state") or {}).get("players") or []
-    if type(target) is int and 0 <= target < len(players) and not players[target].get("influence"):
-        return f"the target {target} is out of the game"
     if action not in actions:
-        forced = ", because at 10 coins a player must coup" * (actions == ["coup"])
-        only = f", only {' or '.join(actions)}{forced}" if len(actions) < 3 else ""
-        return f"{action} isn't legal now{only}"
+        reason = ", because at 10 coins a player must coup" * (actions == ["coup"])
+        alternatives = f", only {' or '.join(actions)}{reason}" if len(actions) < 3 else ""
+        return f"{action} isn't legal now{alternatives}"
     targets = [
         str(legal_move["target"])
         for legal_move in legal
         if legal_move.get("action") == action and "target" in legal_move
     ]
-    zero = " (if it is 0: omitempty, or a test of its truth, leaves it out)" * ("0" in targets)
-    what = f"the target {json.dumps(target)}" if "target" in move else f"no target{zero}"
-    return f"{action} has {what}; legal targets: {', '.join(targets) or 'none'}"
+    zero_hint = " (if it is 0: omitempty, or a test of its truth, leaves it out)" * ("0" in targets)
+    target = f"the target {json.dumps(move['target'])}" if "target" in move else f"no target{zero_hint}"
+    return f"{action} has {target}; legal targets: {', '.join(targets) or 'none'}"
+
+
+def _explain_target(request: _Object, target: object) -> str:
+    """Return why no move may have this target: its type, or the player at that seat; "" if one may."""
+    if isinstance(target, str) and target.isdecimal():
+        return f"the target {json.dumps(target)} is a text, not the number of a seat"
+    if type(target) is not int:
+        return ""
+    if target == (request.get("you") or {}).get("seat"):
+        return f"the target {target} is the bot's own seat in this game"
+    players = (request.get("state") or {}).get("players") or []
+    if 0 <= target < len(players) and not players[target].get("influence"):
+        return f"the target {target} is out of the game"
+    return ""
 
 
 def list_legal(request: _Object) -> str:

@@ -8,18 +8,18 @@ from arena.coup import Ruleset, to_json_value
 
 def request_kinds(rules: Ruleset) -> frozenset[str]:
     """Return the kinds of request that can occur in a game with these rules."""
-    names = ("prove", "shown_card", "allegiance_start", "examine_pick")
-    prove, shown, start, pick = (to_json_value(getattr(rules, name)) for name in names)
-    rare = {
-        "prove": prove == "choose",
-        "keep_shown": shown == "may_keep",
+    occurrences = {
+        "prove": to_json_value(rules.prove) == "choose",
+        "keep_shown": to_json_value(rules.shown_card) == "may_keep",
         "draft": rules.draft,
-        "allegiance": rules.reformation and start == "starter_chooses",
+        "allegiance": rules.reformation and to_json_value(rules.allegiance_start) == "starter_chooses",
         "examine_decide": rules.inquisitor,
-        "examine_show": rules.inquisitor and pick == "target",
+        "examine_show": rules.inquisitor and to_json_value(rules.examine_pick) == "target",
     }
-    usual = {"turn", "challenge", "block", "lose", "exchange"}
-    return frozenset(usual | {kind for kind, occurs in rare.items() if occurs})
+    return _USUAL_KINDS | {kind for kind, occurs in occurrences.items() if occurs}
+
+
+_USUAL_KINDS = frozenset({"turn", "challenge", "block", "lose", "exchange"})
 
 
 def all_kinds(games: Sequence[Ruleset]) -> frozenset[str]:

@@ -7,18 +7,20 @@ moves never lead there, the table replaces one of them, as after a timeout, with
 has covered enough, the opponents forfeit."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import protocol
 from arena import coup, referee
 from arena.checks.bot_connection import BotConnection, ConnectionBrokenError
 from arena.checks.fault_context import parse_object
 from arena.checks.request_features import list_features
 from arena.checks.request_kinds import request_kinds
-from protocol import encode
 
 _MAX_SIMULATED_PHASES = 40
+_SIMULATIONS = 20  # with fewer, it takes more requests to cover all kinds
 _CALM = 0.95  # the share of harmless moves in a calm game
 _ATTACKS = (coup.Action.COUP, coup.Action.ASSASSINATE)
 PAUSE_AT = 20  # the number of a request
@@ -44,12 +46,12 @@ class ReplyCounts:
     `forms`: the kinds and rare forms of the requests. `features`: of the answered requests, see `list_features`.
     """
 
-    asked: dict[str, int] = field(default_factory=dict)
+    requests: Counter[str] = field(default_factory=Counter)
     forms: set[str] = field(default_factory=set)
     features: set[str] = field(default_factory=set)
     kinds: list[str] = field(default_factory=list)
     choices: list[int] = field(default_factory=list)
-    others: set[str] = field(default_factory=set)  # kinds at which another than the first legal move was chosen
+    varied_kinds: set[str] = field(default_factory=set)  # at which another than the first legal move was chosen
     games: int = 0
 
 
@@ -76,7 +78,7 @@ class ScriptedTable:
         self.connection = connection
         self.spec = spec
         self.counts = ReplyCounts()
-        self.said: tuple[coup.StatementMade, ...] = ()  # statements with the bot's last answer, until they are sent
+        self.statements: tuple[coup.StatementMade, ...] = ()  # with the bot's last answer, until they are sent
         self._invalid_statement: ConnectionBrokenError | None = None
         self.change: Change = lambda line: line
         self.altered = ""
@@ -86,10 +88,10 @@ class ScriptedTable:
         self._rules = spec.settings.rules
         self._timeouts = timeouts
         self._number = 0
-        self._used = 0.0  # of the current game's time bank, in s
+        self._bank_used_s = 0.0  # of the current game's time bank
 
     def greet(self, within_s: float) -> float:
-        """Exchange hellos; return the response time in s."""
+        """Exchange hellos; return the response time in s. Raises ConnectionBrokenError after `within_s`, too."""
         return self.connection.hello(referee.hello(self.spec, 0), within_s)
 
     def play(
@@ -104,36 +106,49 @@ class ScriptedTable:
     def ask(
         self, kind: str, requests: referee.wire.PhaseRequests, view: coup.View, feed: referee.wire.LineCursor
     ) -> tuple[referee.LegalMoves, int]:
-        """Send the bot a request of this kind for a view; return its legal moves and the index of the bot's choice."""
+        """Send the bot a request of this kind for a view; return its legal moves and the index of the bot's choice.
+
+        The answer is counted, its time is taken from the bank, and its statements are stored.
+        """
         legal = referee.make_legal_moves(coup.list_legal_moves(view))
         self._number += 1
         timing = self.spec.settings.timing
-        bank_ms = max(0, timing.bank_ms - round(self._used * 1000))
-        certain, events = feed.known(view), feed.take(view.seat)
+        bank_ms = max(0, timing.bank_ms - round(self._bank_used_s * 1000))
+        knowledge, events = feed.known(view), feed.take(view.seat)
         if self.pause_s and self._number == PAUSE_AT:
             self.connection.leave_alone(self.pause_s)
-        line = self.change(requests.line(view, certain, self._number, events, legal, timing.limit_ms, bank_ms))
-        self.counts.asked[kind] = self.counts.asked.get(kind, 0) + 1
-        allowed_s = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._used)
-        answer = self.connection.request(self._number, line, allowed_s, self.notify)
-        self._used += max(0.0, self.connection.times[-1] - self._timeouts.free_s)
-        index = answer.choice if answer.move is None else legal.find(answer.move)
-        if index is None or not 0 <= index < len(legal.moves):
-            most = len(legal.moves) - 1
-            detail = None if answer.move is not None else f"choice {answer.choice} isn't between 0 and {most}"
-            raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.connection.last)
+        line = self.change(requests.line(view, knowledge, self._number, events, legal, timing.limit_ms, bank_ms))
+        self.counts.requests[kind] += 1
+        answer_s = self._timeouts.free_s + max(0.0, self._timeouts.bank_s - self._bank_used_s)
+        answer = self.connection.request(self._number, line, answer_s, self.notify)
+        self._bank_used_s += max(0.0, self.connection.times[-1] - self._timeouts.free_s)
+        index = self._find_choice(answer, legal, line)
         self.counts.features.update(list_features(parse_object(line)))
         self.counts.kinds.append(kind)
         self.counts.choices.append(index)
-        self.counts.others |= {kind} if index else set()
+        if index:
+            self.counts.varied_kinds.add(kind)
         if coup.to_json_value(self._rules.talk) != "off":
-            try:
-                self.said = referee.read_say(answer.say, view.board, view.seat)
-            except referee.SayError as problem:
-                self._invalid_statement = self._invalid_statement or ConnectionBrokenError(
-                    "bad_say", str(problem), line.rstrip(b"\n"), self.connection.last
-                )
+            self._store_statements(answer, view, line)
         return legal, index
+
+    def _find_choice(self, answer: protocol.ParsedReply, legal: referee.LegalMoves, line: bytes) -> int:
+        """Return the index of the chosen move. Raises ConnectionBrokenError if it's illegal. line: of the request."""
+        index = answer.choice if answer.move is None else legal.find(answer.move)
+        if index is not None and 0 <= index < len(legal.moves):
+            return index
+        range_text = f"choice {answer.choice} isn't between 0 and {len(legal.moves) - 1}"
+        detail = range_text if answer.move is None else None
+        raise ConnectionBrokenError("illegal_move", detail, line.rstrip(b"\n"), self.connection.last_answer)
+
+    def _store_statements(self, answer: protocol.ParsedReply, view: coup.View, line: bytes) -> None:
+        """Store the statements of an answer, to be sent to all; of invalid ones only the first error."""
+        try:
+            self.statements = referee.read_say(answer.say, view.board, view.seat)
+        except referee.SayError as problem:
+            self._invalid_statement = self._invalid_statement or ConnectionBrokenError(
+                "bad_say", str(problem), line.rstrip(b"\n"), self.connection.last_answer
+            )
 
     def require_valid_statements(self) -> None:
         """Raise ConnectionBrokenError for the first invalid statement, which a match would only drop."""
@@ -142,7 +157,7 @@ class ScriptedTable:
 
     def start_game(self) -> int:
         """Start a game with a full time bank; return its number."""
-        self._used = 0.0
+        self._bank_used_s = 0.0
         self.counts.games += 1
         return self.counts.games - 1
 
@@ -150,14 +165,13 @@ class ScriptedTable:
         """Send an error line without consequences."""
         rule = referee.FAULTS["stray_line"]
         message = "the check sends an error line, to test whether the bot continues"
-        self.connection.send(encode(_error_message(None, rule.code, message, None, 3)))
+        self.connection.send(protocol.encode(_error_message(None, rule.code, message, None, 3)))
 
     def send_replaced_move(self, move: coup.Move, lives: int) -> None:
         """Send the error line which reports that another move replaces its own."""
         message = "the check plays another move instead, as after a timeout"
-        self.connection.send(
-            encode(_error_message(self._number, "timeout", message, referee.move_payload(move), lives))
-        )
+        error = _error_message(self._number, "timeout", message, referee.move_payload(move), lives)
+        self.connection.send(protocol.encode(error))
 
 
 def _error_message(
@@ -167,6 +181,8 @@ def _error_message(
 
 
 class _Game:
+    """One game of a table; see `ScriptedTable.play` for the parameters."""
+
     def __init__(
         self, table: ScriptedTable, wanted_kinds: frozenset[str], override: bool, enough: int, calm: bool
     ) -> None:
@@ -179,7 +195,7 @@ class _Game:
         self.overrides = _OVERRIDES if override else 0
         self.enough = enough
         self.calm = calm
-        self.over = False
+        self.is_over = False
         self.random = random.Random(f"{table.spec.key.hex()} {self.number}")
         self.chance = coup.KeyedRng(table.spec.key, self.number)
         self.feed = referee.wire.LineCursor(self.seats)
@@ -196,34 +212,32 @@ class _Game:
         table.connection.send(table.change(start))
         while state.board.phase.asked:
             state, events = coup.apply_moves(state, self.collect_answers(state), self.chance)
-            self.feed.add((*table.said, *events))
-            table.said = ()
+            self.feed.add((*table.statements, *events))
+            table.statements = ()
         table.connection.send(
             table.change(referee.wire.encode_game_over(self.number, state.board, self.feed.take(seat)))
         )
 
     def collect_answers(self, state: coup.State) -> list[coup.MoveOrForfeit]:
-        """Return the answers of all seats that are asked in the current phase."""
-        board = state.board
-        self.over = self.table.is_over()
-        mine = self.seat in board.phase.asked
-        kind = referee.messages.KINDS[type(board.phase)]
-        if mine:
+        """Return the answers of all seats that are asked in the current phase; the bot is asked for its own."""
+        phase = state.board.phase
+        self.is_over = self.table.is_over()
+        if self.seat in phase.asked:
             forms = _request_forms(state, self.seat)
             self.table.counts.forms |= forms
             self.wanted -= forms
             self.enough -= 1
-        planned = self.next_planned_answers(state)
+        planned = self.next_planned_answers(state) or [None] * len(phase.asked)
         answers: list[coup.MoveOrForfeit] = []
-        for place, number in enumerate(board.phase.asked):
-            if number == self.seat:
-                answers.append(self.ask_bot(state, kind, planned[place] if planned else None))
+        for seat, planned_answer in zip(phase.asked, planned, strict=True):
+            if seat == self.seat:
+                answers.append(self.ask_bot(state, referee.messages.KINDS[type(phase)], planned_answer))
             elif self.is_ending():
                 answers.append(coup.FORFEIT)
-            elif planned:
-                answers.append(planned[place])
+            elif planned_answer is not None:
+                answers.append(planned_answer)
             else:
-                answers.append(self.choose_move(state, number))
+                answers.append(self.choose_move(state, seat))
         return answers
 
     def choose_move(self, state: coup.State, seat: int) -> coup.Move:
@@ -235,7 +249,7 @@ class _Game:
         return self.random.choice(legal)
 
     def is_ending(self) -> bool:
-        return self.enough <= 0 or self.over or (self.is_steered and not self.wanted)
+        return self.enough <= 0 or self.is_over or (self.is_steered and not self.wanted)
 
     def ask_bot(self, state: coup.State, kind: str, planned: coup.MoveOrForfeit | None) -> coup.MoveOrForfeit:
         """Ask the bot; return its move, or the planned move if that is needed and may replace it."""
@@ -253,7 +267,10 @@ class _Game:
         return move
 
     def next_planned_answers(self, state: coup.State) -> tuple[coup.MoveOrForfeit, ...] | None:
-        """Return the next answers on the way to a wanted kind of request; None without a way."""
+        """Return the next answers on the way to a wanted kind of request; None without a way.
+
+        This plans the way if there is no plan, and gives up all wanted kinds if there is no way.
+        """
         if not self.wanted or self.is_ending():
             return None
         is_draft = referee.messages.KINDS[type(state.board.phase)] == "draft"  # before the seats have their cards
@@ -268,24 +285,25 @@ class _Game:
 
     def find_way(self, state: coup.State) -> list[tuple[coup.MoveOrForfeit, ...]]:
         """Return the answers of each phase on the shortest random way to a wanted kind; [] if none was found."""
-        best: list[tuple[coup.MoveOrForfeit, ...]] = []
-        least = _MAX_SIMULATED_PHASES
-        for _ in range(20):  # with fewer, it takes more requests to cover all kinds
-            way: list[tuple[coup.MoveOrForfeit, ...]] = []
-            ahead = state
-            while len(way) < least and (phase := ahead.board.phase).asked:
-                if way and self.seat in phase.asked and _request_forms(ahead, self.seat) & self.wanted:
-                    best, least = way, len(way)
-                    break
-                answers = tuple(
-                    self.random.choice(coup.list_legal_moves(coup.view_from_seat(ahead, number)))
-                    for number in phase.asked
-                )
-                way.append(answers)
-                ahead, _ = coup.apply_moves(ahead, answers, self.chance)
-            if least <= 2:
+        shortest: list[tuple[coup.MoveOrForfeit, ...]] = []
+        max_phases = _MAX_SIMULATED_PHASES
+        for _ in range(_SIMULATIONS):
+            if way := self._simulate_way(state, max_phases):
+                shortest, max_phases = way, len(way)
+            if max_phases <= 2:
                 break
-        return best
+        return shortest
+
+    def _simulate_way(self, state: coup.State, max_phases: int) -> list[tuple[coup.MoveOrForfeit, ...]]:
+        """Return random answers of each phase that lead to a wanted kind in fewer than `max_phases`; [] if none do."""
+        way: list[tuple[coup.MoveOrForfeit, ...]] = []
+        while len(way) < max_phases and (phase := state.board.phase).asked:
+            if way and self.seat in phase.asked and _request_forms(state, self.seat) & self.wanted:
+                return way
+            views = (coup.view_from_seat(state, seat) for seat in phase.asked)
+            way.append(tuple(self.random.choice(coup.list_legal_moves(view)) for view in views))
+            state, _ = coup.apply_moves(state, way[-1], self.chance)
+        return []
 
 
 def make_spec(rules: coup.Ruleset, settings: referee.MatchSettings, seats: int | None) -> referee.MatchSpec:

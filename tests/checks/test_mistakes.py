@@ -301,7 +301,7 @@ SEEN: list[tuple[FaultContext, str, str]] = [
 
 
 def test_each_mistake_is_the_first_that_its_example_shows() -> None:
-    first = [next(number for number, row in enumerate(MISTAKES) if row.seen(mistake.example)) for mistake in MISTAKES]
+    first = [next(number for number, row in enumerate(MISTAKES) if row.sign(mistake.example)) for mistake in MISTAKES]
     assert first == list(range(len(MISTAKES)))
     assert all(text.isprintable() for mistake in MISTAKES for text in diagnose_fault(mistake.example))
 
@@ -318,7 +318,7 @@ def test_a_move_of_the_request_before_is_named() -> None:
     seen = line(b'{"id":41,"move":{"lose":"duke"}}', "illegal_move")
     assert "fits the request before" not in diagnose_fault(seen).message
     before = b'{"id":40,"legal":[{"lose":"duke"},{"lose":"captain"}]}'
-    assert "fits the request before" in diagnose_fault(replace(seen, before=before)).message
+    assert "fits the request before" in diagnose_fault(replace(seen, earlier_request=before)).message
 
 
 @pytest.mark.parametrize("size", [512, 1024, 4096])
