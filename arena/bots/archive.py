@@ -7,8 +7,8 @@ folders and files first, then hard links, symbolic links last. A symbolic link m
 not above the folder. Modes become 0755 and 0644.
 
 `_Header` checks each header before tarfile acts on it (CVE-2025-8194, CVE-2024-6232, CVE-2019-20907): no negative
-sizes, overlong names, pax or sparse files. `_check_overlap` rejects zips with overlapping entries. Read archives with
-pax headers in a process with limits (submission_conversion.py): some tarfile versions take quadratic time.
+sizes, overlong names, pax or sparse files. `_require_no_overlap` rejects zips with overlapping entries. Read archives
+with pax headers in a process with limits (submission_conversion.py): some tarfile versions take quadratic time.
 
 This module must not know where an archive comes from."""
 
@@ -29,6 +29,9 @@ from arena.sandbox import sync_tree
 
 MAX_NAME_BYTES = 255  # of one name: the file systems' limit
 _MAX_PATH_BYTES = 2_048  # half of the kernel's limit, because the target folder has a path, too
+_MAX_LONG_NAME_BYTES = 4_096  # PATH_MAX
+_MAX_PAX_BYTES = 16_384  # of names, times and attributes of one entry
+_MAX_DEPTH = 100  # nested folders; more would be an attack on programs that remove them
 _COPY_BYTES = 1 << 20  # read and written at once
 
 _LONG_NAME_TYPES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
@@ -40,7 +43,7 @@ _REJECTED_TYPES = {tarfile.CHRTYPE: "a device", tarfile.BLKTYPE: "a device", tar
 
 _LOCAL_HEADER = struct.Struct("<26x2H")  # header of a zip entry; ends with the lengths of its name and extra field
 _ENCRYPTED = 1 << 0 | 1 << 6 | 1 << 13
-_WINDOWS = 0
+_WINDOWS, _SYSTEMS_WITH_MODES = 0, (3, 19)  # Unix and macOS
 PROGRAM_STARTS = (b"#!", b"\xef\xbb\xbf#!", b"\x7fELF")  # beginnings of programs, used without modes
 
 
@@ -68,6 +71,7 @@ def pack(path: Path, archive: IO[bytes]) -> None:
 
 
 def _add_entry(entries: tarfile.TarFile, path: Path, name: str) -> None:
+    """Add a file, or a link as a link, as the entry `name`. Raises OSError if it can't be read or written."""
     entry = tarfile.TarInfo(name)
     if path.is_symlink():
         entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(path)
@@ -98,14 +102,7 @@ def unpack(
     target = _Target(folder, max_files, links_out)
     try:
         with tarfile.open(fileobj=archive, mode="r|", tarinfo=_PaxHeader if pax else _Header) as entries:
-            bytes_left = max_bytes
-            for entry in entries:
-                if entry.size < 0 or entry.issparse():  # possible with pax headers
-                    raise ArchiveError("the archive contains a sparse file, or a header is damaged")
-                bytes_left -= entry.size
-                if bytes_left < 0:
-                    raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB")
-                target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
+            _add_tar_entries(entries, target, max_bytes)
             while pax and (block := entries.fileobj.read(_COPY_BYTES)):
                 if any(block):  # tarfile treats a damaged pax header as the end
                     raise ArchiveError("there is data after the archive's end, or a header is damaged")
@@ -115,6 +112,18 @@ def unpack(
         raise ArchiveError("a name is too long or too deep") from None
     target.make_links()
     target.finish()
+
+
+def _add_tar_entries(entries: tarfile.TarFile, target: "_Target", max_bytes: int) -> None:
+    """Write the entries, but for links. Raises ArchiveError for more than `max_bytes` of content, or a bad entry."""
+    bytes_left = max_bytes
+    for entry in entries:
+        if entry.size < 0 or entry.issparse():  # possible with pax headers
+            raise ArchiveError("the archive contains a sparse file, or a header is damaged")
+        bytes_left -= entry.size
+        if bytes_left < 0:
+            raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB")
+        target.add(entry, entries.extractfile(entry) if entry.isreg() else None)
 
 
 class _Header(tarfile.TarInfo):
@@ -137,13 +146,13 @@ class _Header(tarfile.TarInfo):
                 raise
             raise ArchiveError("a header is damaged") from None
         if header.type not in cls.allowed_types:
-            what = _REJECTED_TYPES.get(header.type, "of an unknown type")
-            raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {what}")
+            kind = _REJECTED_TYPES.get(header.type, "of an unknown type")
+            raise ArchiveError(f"{escape_control(os.path.basename(header.name))} is {kind}")
         if header.size < 0:
             raise ArchiveError("a header is damaged")
-        if header.type in _LONG_NAME_TYPES and header.size > 4_096:  # PATH_MAX
+        if header.type in _LONG_NAME_TYPES and header.size > _MAX_LONG_NAME_BYTES:
             raise ArchiveError("a name is too long")
-        if header.type in _PAX_TYPES and header.size > 16_384:  # names, times and attributes of one entry
+        if header.type in _PAX_TYPES and header.size > _MAX_PAX_BYTES:
             raise ArchiveError("a header is too long")
         return header
 
@@ -162,23 +171,28 @@ def unzip(data: bytes, folder: Path, max_bytes: int, max_files: int) -> None:
         with _open_zip(data) as entries:
             if len(entries.infolist()) > max_files:
                 raise ArchiveError(f"the archive contains more than {max_files} files and folders")
-            _check_overlap(data, entries)
-            bytes_left = max_bytes
-            for entry in entries.infolist():
-                bytes_left -= entry.file_size
-                if bytes_left < 0:
-                    raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB, unpacked")
-                if getattr(entries, "metadata_encoding", None) is None:  # which typeshed lacks
-                    _require_readable_name(_name_of(entry))
-                content = _read_entry(entries, entry)
-                header = _make_tar_header(entry, content)
-                target.add(header, io.BytesIO(content) if header.isreg() else None)
+            _require_no_overlap(data, entries)
+            _add_zip_entries(entries, target, max_bytes)
     except UnicodeDecodeError:
         raise ArchiveError("a name is damaged") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, struct.error, NotImplementedError):
         raise ArchiveError("the archive is truncated or damaged") from None
     target.make_links()
     target.finish()
+
+
+def _add_zip_entries(entries: zipfile.ZipFile, target: "_Target", max_bytes: int) -> None:
+    """Write the entries, but for links. Raises ArchiveError for more than `max_bytes` of content, or a bad entry."""
+    bytes_left = max_bytes
+    for entry in entries.infolist():
+        bytes_left -= entry.file_size
+        if bytes_left < 0:
+            raise ArchiveError(f"the archive contains more than {max_bytes >> 20} MB, unpacked")
+        if getattr(entries, "metadata_encoding", None) is None:  # which typeshed lacks
+            _require_readable_name(_name_of(entry))
+        content = _read_entry(entries, entry)
+        header = _make_tar_header(entry, content)
+        target.add(header, io.BytesIO(content) if header.isreg() else None)
 
 
 def _open_zip(data: bytes) -> zipfile.ZipFile:
@@ -189,19 +203,26 @@ def _open_zip(data: bytes) -> zipfile.ZipFile:
         return zipfile.ZipFile(io.BytesIO(data))
 
 
-def _check_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
-    """Raise ArchiveError unless each entry ends before the next one begins, and the last before the directory."""
-    end = entries.start_dir
+def _require_no_overlap(data: bytes, entries: zipfile.ZipFile) -> None:
+    """Raise ArchiveError unless each entry ends before the next one begins, and the last before the directory.
+
+    Raises struct.error if an entry begins too near to the end of the data.
+    """
+    limit = entries.start_dir
     for entry in sorted(entries.infolist(), key=lambda entry: entry.header_offset, reverse=True):
-        begin = entry.header_offset
-        name, extra = _LOCAL_HEADER.unpack_from(data, max(0, begin))
-        if begin < 0 or begin + _LOCAL_HEADER.size + name + extra + entry.compress_size > end:
+        start = entry.header_offset
+        name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data, max(0, start))
+        if start < 0 or start + _LOCAL_HEADER.size + name_bytes + extra_bytes + entry.compress_size > limit:
             raise ArchiveError("archive entries overlap")
-        end = begin
+        limit = start
 
 
 def _read_entry(entries: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return an entry's content; decompresses at most one byte more than its stated size."""
+    """Return an entry's content; decompresses at most one byte more than its stated size.
+
+    Raises ArchiveError for an entry that is encrypted, compressed otherwise than by deflate, or of another size;
+    errors of zipfile and zlib for a damaged one.
+    """
     if entry.flag_bits & _ENCRYPTED:
         raise ArchiveError(f"{escape_control(entry.filename)} is encrypted\nPack it again without a password.")
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -235,15 +256,15 @@ def _make_tar_header(entry: zipfile.ZipInfo, content: bytes) -> tarfile.TarInfo:
     """
     name = _name_of(entry)
     header = tarfile.TarInfo(name)
-    mode = entry.external_attr >> 16 if entry.create_system in (3, 19) else 0  # macOS and Unix store modes
+    mode = entry.external_attr >> 16 if entry.create_system in _SYSTEMS_WITH_MODES else 0
     kind = stat.S_IFMT(mode)
     if kind == stat.S_IFDIR or name.endswith("/"):
         header.type = tarfile.DIRTYPE
     elif kind == stat.S_IFLNK:
         header.type, header.linkname = tarfile.SYMTYPE, os.fsdecode(content)
     elif kind in (0, stat.S_IFREG):
-        program = is_program(mode) if mode else content.startswith(PROGRAM_STARTS)
-        header.mode, header.size = 0o755 if program else 0o644, len(content)
+        is_executable = is_program(mode) if mode else content.startswith(PROGRAM_STARTS)
+        header.mode, header.size = 0o755 if is_executable else 0o644, len(content)
     else:
         raise ArchiveError(f"{escape_control(entry.filename)} isn't a file, a folder or a link")
     return header
@@ -254,14 +275,18 @@ class _Target:
 
     def __init__(self, folder: Path, max_files: int, links_out: bool) -> None:
         self._folder = folder
-        self._max_files = self._left = max_files
+        self._max_files = self._files_left = max_files
         self._folders = {folder}
         self._links_out = links_out
-        self._hard: list[tuple[Path, Path]] = []
-        self._symbolic: list[tuple[str, Path]] = []
+        self._hard_links: list[tuple[Path, Path]] = []  # target and link
+        self._symbolic_links: list[tuple[str, Path]] = []
 
     def add(self, entry: tarfile.TarInfo, content: IO[bytes] | None) -> None:
-        """Write a file or a folder, or keep a link for `make_links`. `content`: of a file, else None."""
+        """Write a file or a folder, or keep a link for `make_links`. `content`: of a file, else None.
+
+        Raises ArchiveError for a bad name or target, a second entry of a name, or one too many; OSError if this machine
+        can't write it.
+        """
         self._count()
         parts = _checked_parts(entry.name)
         if not parts and entry.isdir():
@@ -274,59 +299,67 @@ class _Target:
             if content is not None:
                 _write_file(content, path, 0o755 if is_program(entry.mode) else 0o644)
             elif entry.isdir():
-                self._make_folder(path, counted=True)
+                self._make_folder(path, is_counted=True)
             elif entry.islnk():
-                self._hard.append((self._folder.joinpath(*_checked_parts(entry.linkname)), path))
+                self._hard_links.append((self._folder.joinpath(*_checked_parts(entry.linkname)), path))
             else:
                 if not self._links_out:
                     _require_inside(entry.linkname, len(parts) - 1, path)
-                self._symbolic.append((entry.linkname, path))
+                self._symbolic_links.append((entry.linkname, path))
         except (FileExistsError, NotADirectoryError):
-            kinds = ", with different types" if path.is_dir() or entry.isdir() or not path.exists() else ""
-            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{kinds}") from None
+            clause = ", with different types" if path.is_dir() or entry.isdir() or not path.exists() else ""
+            raise ArchiveError(f"{escape_control(path.name)} is in the archive twice{clause}") from None
 
-    def _make_folder(self, folder: Path, *, counted: bool = False) -> None:
-        """Create a folder and its parents. `counted`: whether the folder's own entry was already counted."""
+    def _make_folder(self, folder: Path, *, is_counted: bool = False) -> None:
+        """Create a folder and its parents, unless they are there. `is_counted`: whether its own entry was counted."""
         if folder not in self._folders:
             self._make_folder(folder.parent)
-            if not counted:
+            if not is_counted:
                 self._count()
             folder.mkdir()
             self._folders.add(folder)
 
     def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
+        """Count a file or a folder. Raises ArchiveError if there are too many."""
+        self._files_left -= 1
+        if self._files_left < 0:
             raise ArchiveError(f"the archive contains more than {self._max_files} files and folders")
 
     def make_links(self) -> None:
-        """Create the links: hard links first, before any symbolic link exists."""
+        """Create the links: hard links first, before any symbolic link exists.
+
+        Raises ArchiveError if a hard link's target isn't a file in the archive, or a name is in use.
+        """
         try:
-            for source, path in self._hard:
-                if not source.is_file():
-                    raise ArchiveError(f"a hard link points to {escape_control(source.name)}, which isn't a file in it")
-                os.link(source, path)
-            for target, path in self._symbolic:
+            for file, path in self._hard_links:
+                if not file.is_file():
+                    raise ArchiveError(f"a hard link points to {escape_control(file.name)}, which isn't a file in it")
+                os.link(file, path)
+            for target, path in self._symbolic_links:
                 os.symlink(target, path)
         except FileExistsError:
             raise ArchiveError(f"{escape_control(path.name)} is in the archive twice") from None
 
     def finish(self) -> None:
         """Set the folders' modes, and sync the file system once: a sync for each file takes a millisecond or more."""
-        for where, _, _ in os.walk(self._folder):
-            if where != str(self._folder):
-                os.chmod(where, 0o755)
+        for folder, _, _ in os.walk(self._folder):
+            if folder != str(self._folder):
+                os.chmod(folder, 0o755)
         sync_tree(self._folder)
 
 
 def _checked_parts(name: str) -> list[str]:
+    """Return the parts of an entry's path; [] for the folder itself.
+
+    Raises ArchiveError if the path is absolute, goes up, is too long or too deep, or contains a NUL.
+    """
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if "\0" in name:
         raise ArchiveError("a name contains a NUL character")
     if name.startswith("/") or ".." in parts:
         raise ArchiveError(f"{escape_control(name)} points outside of its folder")
-    long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
-    if long or len(parts) > 100:  # nested folders; more would be an attack on programs that remove them
+    is_long = _size(name) > _MAX_PATH_BYTES or any(_size(part) > MAX_NAME_BYTES for part in parts)
+    if is_long or len(parts) > _MAX_DEPTH:
         raise ArchiveError("a name is too long or too deep")
     return parts
 
@@ -338,16 +371,15 @@ def _size(name: str) -> int:
 def _require_inside(target: str, depth: int, path: Path) -> None:
     """Raise ArchiveError unless a symbolic link stays in the folder: first up by at most `depth`, then down."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
-    up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
-    bad = not target or "\0" in target or target.startswith("/") or _size(target) > _MAX_PATH_BYTES
-    if bad or up > depth or ".." in parts[up:]:
-        raise ArchiveError(
-            f"the link {escape_control(path.name)} points to {escape_control(target)}, outside of its folder or by a "
-            "detour"
-        )
+    levels_up = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
+    is_bad = not target or "\0" in target or target.startswith("/") or _size(target) > _MAX_PATH_BYTES
+    if is_bad or levels_up > depth or ".." in parts[levels_up:]:
+        link = f"the link {escape_control(path.name)} points to {escape_control(target)}"
+        raise ArchiveError(f"{link}, outside of its folder or by a detour")
 
 
 def _write_file(content: IO[bytes], path: Path, mode: int) -> None:
+    """Write a new file. Raises FileExistsError if the path exists, also as a link."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as out:
         shutil.copyfileobj(content, out, _COPY_BYTES)

@@ -53,8 +53,9 @@ class Bot:
         """The command as text without this machine's folders: the bot's own files are relative to `cwd`."""
         if self.is_model:
             return "a language model"
-        program, *arguments = (os.path.relpath(w, self.cwd) if _is_below(w, self.cwd) else w for w in self.argv)
-        return " ".join([program if _is_below(self.argv[0], self.cwd) else os.path.basename(program), *arguments])
+        words = [os.path.relpath(word, self.cwd) if _is_below(word, self.cwd) else word for word in self.argv]
+        program = words[0] if _is_below(self.argv[0], self.cwd) else os.path.basename(words[0])
+        return " ".join([program, *words[1:]])
 
 
 def relocate_bot(bot: Bot, source: Path, target: Path) -> Bot:
@@ -85,7 +86,7 @@ def permission_advice(mode: str, path: str | Path) -> str:
 
 @contextmanager
 def os_errors_as_bot_errors(path: Path) -> Iterator[None]:
-    """Raise BotError in place of an OSError in the context."""
+    """Raise BotError, with advice, in place of an OSError in the context. path: of the bot."""
     try:
         yield
     except FileNotFoundError as error:

@@ -26,10 +26,10 @@ import sys
 import tempfile
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from threading import Lock
 
@@ -49,10 +49,10 @@ def single_file_command(path: Path, named_path: Path, programs: Programs) -> tup
     path: absolute. named_path: as in messages. Raises BotError if the file can't be run, OSError if it can't be read.
     """
     with path.open("rb") as file:
-        first_line = file.read(4_096).split(b"\n", 1)[0]  # more than Linux (256) and macOS (512) read
+        first_line = file.read(_MAX_SHEBANG_BYTES).split(b"\n", 1)[0]
     ending = path.suffix.lower()
     if first_line.startswith(b"#!"):
-        return (*_read_shebang(os.fsdecode(first_line[2:]), path, named_path, programs), str(path))
+        return (*_resolve_shebang(os.fsdecode(first_line[2:]), path, named_path, programs), str(path))
     if ending in (".ipynb", ".zip"):
         help = "Unpack an archive, or export a notebook with jupyter nbconvert --to script, and name the result."
         raise BotError(f"{escape_control(named_path)} isn't a program.\n{help}")
@@ -62,25 +62,29 @@ def single_file_command(path: Path, named_path: Path, programs: Programs) -> tup
         program, product = RUNNERS[ending]
         program_path = programs.named(program)
         if program_path is None:
-            raise BotError(
-                f'{escape_control(named_path)} is run by "{program}", which isn\'t on PATH.\nInstall {product}.'
-            )
+            problem = f'{escape_control(named_path)} is run by "{program}", which isn\'t on PATH.'
+            raise BotError(f"{problem}\nInstall {product}.")
         return (program_path, str(path))
     if os.access(path, os.X_OK):
         return (str(path),)
+    raise _no_program_error(ending, named_path)
+
+
+def _no_program_error(ending: str, named_path: Path) -> BotError:
+    """Return the error for a file that nothing runs. ending: of its name, in lower case."""
     if ending in COMPILED:
-        raise BotError(
+        return BotError(
             f"{escape_control(named_path)} is source code, which must be built.\n"
             f"Make a folder with its build: arena new NAME --lang {COMPILED[ending]}"
         )
-    raise BotError(
+    return BotError(
         f"{escape_control(named_path)} has no #! line or known extension (.py, .js, .sh) and isn't executable.\n"
         f"Add a #! line, or a folder with {MANIFEST}. For a program: {permission_advice('+x', named_path)}"
     )
 
 
-def _read_shebang(line: str, path: Path, named_path: Path, programs: Programs) -> list[str]:
-    """Return the words of a `#!` line; the program is absolute.
+def _resolve_shebang(line: str, path: Path, named_path: Path, programs: Programs) -> list[str]:
+    """Return the command of a `#!` line, without these two characters; the program is absolute.
 
     Raises BotError if this program, or the one that env would start, is missing.
     """
@@ -91,25 +95,31 @@ def _read_shebang(line: str, path: Path, named_path: Path, programs: Programs) -
             "Write for example #!/usr/bin/env python3"
         )
     program, *arguments = words
+    program_path = _require_program(program, path, named_path, programs)
+    if Path(program).name != "env":
+        return [program_path, *arguments]
+    if arguments and arguments[0].startswith("-S"):
+        # env splits the text after -S by its own quoting rules, so it gets the text as one word, as from Linux.
+        arguments = [line.split(maxsplit=1)[1].strip()]
+    env_program = _program_of_env(arguments)
+    if env_program is None:
+        return [program_path, *arguments]
+    env_program_path = _require_program(env_program, path, named_path, programs)
+    if programs.path is None or arguments[0] != env_program:
+        return [program_path, *arguments]
+    return [env_program_path, *arguments[1:]]
+
+
+def _require_program(program: str, path: Path, named_path: Path, programs: Programs) -> str:
+    """Return the absolute path of a program that a file's `#!` line names. Raises BotError if it is missing."""
     program_path = programs.find(program, path.parent)
-    needed = program
-    if program_path is not None and Path(program).name == "env":
-        if arguments and arguments[0].startswith("-S"):
-            # env splits the text after -S by its own quoting rules, so it gets the text as one word, as from Linux.
-            arguments = [line.split(maxsplit=1)[1].strip()]
-        started = _program_of_env(arguments)
-        absolute = None if started is None else programs.find(started, path.parent)
-        if started is not None and absolute is None:
-            program_path, needed = None, started
-        elif absolute is not None and programs.path is not None and arguments[0] == started:
-            program_path, arguments = absolute, arguments[1:]
-    if program_path is None:
-        where = "doesn't exist or isn't executable" if "/" in needed else "isn't on PATH"
-        raise BotError(
-            f'{escape_control(named_path)} is run by "{escape_control(needed)}" (its #! line), which {where}.\n'
-            "Install the program, or change the #! line."
-        )
-    return [program_path, *arguments]
+    if program_path is not None:
+        return program_path
+    problem = "doesn't exist or isn't executable" if "/" in program else "isn't on PATH"
+    raise BotError(
+        f'{escape_control(named_path)} is run by "{escape_control(program)}" (its #! line), which {problem}.\n'
+        "Install the program, or change the #! line."
+    )
 
 
 def _program_of_env(arguments: Sequence[str]) -> str | None:
@@ -122,6 +132,7 @@ def _program_of_env(arguments: Sequence[str]) -> str | None:
     return words[0] if words and words[0][0] not in "-'\"$" else None
 
 
+_MAX_SHEBANG_BYTES = 4_096  # more than Linux (256) and macOS (512) read
 MAX_NAME_CHARACTERS = 40  # leaves space for numbers in the standings on an 80-column terminal
 
 
@@ -130,11 +141,11 @@ MAX_NAME_CHARACTERS = 40  # leaves space for numbers in the standings on an 80-c
 
 @dataclass(frozen=True, slots=True)
 class NameRequest:
-    """A bot's preferred name. required: the user gave it with `name=`; shown: the path as the user wrote it."""
+    """A bot's preferred name. is_required: the user gave it with `name=`; path: as the user wrote it, escaped."""
 
     name: str
-    required: bool
-    shown: str
+    is_required: bool
+    path: str
 
 
 def normal_name(name: str) -> str:
@@ -163,36 +174,34 @@ def assign_names(requests: Sequence[NameRequest]) -> list[str]:
 
     Raises BotError if two required names are equal.
     """
-    taken: dict[str, str] = {}
-    names: list[str | None] = [None] * len(requests)
-    for required in (True, False):
-        for seat, request in enumerate(requests):
-            if request.required != required:
-                continue
-            if request.name not in taken:
-                taken[request.name] = request.shown
-                names[seat] = request.name
-            elif required:
-                raise BotError(
-                    f'Two bots have the name "{request.name}": {taken[request.name]} and {request.shown}.\n'
-                    "Give each bot a different name, or omit one name."
-                )
-    return [name or _numbered_name(request, taken) for name, request in zip(names, requests, strict=True)]
+    owners: dict[str, NameRequest] = {}  # by name
+    for request in sorted(requests, key=lambda request: not request.is_required):
+        owner = owners.setdefault(request.name, request)
+        if request.is_required and owner is not request:
+            raise BotError(
+                f'Two bots have the name "{request.name}": {owner.path} and {request.path}.\n'
+                "Give each bot a different name, or omit one name."
+            )
+    names: list[str] = []
+    for request in requests:
+        name = request.name if owners[request.name] is request else _numbered_name(request.name, owners)
+        owners[name] = request
+        names.append(name)
+    return names
 
 
-def _numbered_name(request: NameRequest, taken: dict[str, str]) -> str:
-    number = 2
-    while True:
-        ending = f"-{number}"
-        name = request.name[: MAX_NAME_CHARACTERS - len(ending)].rstrip() + ending
-        if name not in taken:
-            taken[name] = request.shown
-            return name
-        number += 1
+def _numbered_name(name: str, used_names: Container[str]) -> str:
+    """Return the name, shortened if necessary, with the first number from 2 on that makes it unused."""
+    endings = (f"-{number}" for number in count(2))
+    names = (name[: MAX_NAME_CHARACTERS - len(ending)].rstrip() + ending for ending in endings)
+    return next(name for name in names if name not in used_names)
 
 
-_IMPORTS = {key: re.compile(each.imports) for key, each in LANGUAGES.items() if each.imports}  # by language of a kit
-_USES_ENCODING = re.compile(rb"^(?:import|from)[ \t]{1,99}coup_env\b", re.MULTILINE)
+_IMPORTS = {  # by language of a kit
+    key: re.compile(language.imports) for key, language in LANGUAGES.items() if language.imports
+}
+_IMPORTS_ENCODER = re.compile(rb"^(?:import|from)[ \t]{1,99}coup_env\b", re.MULTILINE)
+_MAX_SOURCE_BYTES = 1 << 20  # of a file that is parsed or searched
 _VERSION = re.compile(rb"\bkit version (\d+)")
 _HEAD_BYTES = 4_096  # of a kit, which contain its version
 
@@ -211,10 +220,8 @@ def kit_files(language: str) -> list[Path]:
 def kit_of_file(path: Path) -> str | None:
     """Return the language of the kit that a bare file imports, None without one."""
     with path.open("rb") as file:
-        text = file.read(1 << 20)  # of a bare file
-    return next(
-        (language for language, imports in _IMPORTS.items() if any(map(imports.match, text.splitlines()))), None
-    )
+        lines = file.read(_MAX_SOURCE_BYTES).splitlines()
+    return next((language for language, pattern in _IMPORTS.items() if any(map(pattern.match, lines))), None)
 
 
 def is_older(bot: Bot) -> bool:
@@ -225,41 +232,52 @@ def is_older(bot: Bot) -> bool:
 
 
 def _kit_version(kit: Path) -> int:
+    """Return the version that the file of a kit states; 1 without one."""
     with kit.open("rb") as file:
         match = _VERSION.search(file.read(_HEAD_BYTES))
     return 1 if match is None else int(match[1])
 
 
-def is_missing_kit(bot: Bot, boxed: bool) -> bool:
+def is_missing_kit(bot: Bot, is_boxed: bool) -> bool:
     """Return whether a bot needs a kit that isn't next to it; in a box a bare file has no other files next to it."""
-    return bot.kit is not None and not ((bot.path if boxed else bot.cwd) / KITS[bot.kit]).is_file()
+    return bot.kit is not None and not ((bot.path if is_boxed else bot.cwd) / KITS[bot.kit]).is_file()
 
 
-def with_kit(bot: Bot, boxed: bool, place: Path) -> Bot:
-    """Return a copy of the bot, with its kit, in the new folder `place`; return the bot itself if it has its kit.
+def with_kit(bot: Bot, is_boxed: bool, folder: Path) -> Bot:
+    """Return a copy of the bot, with its kit, in the new folder `folder`; return the bot itself if it has its kit.
 
-    A folder in Python that imports `coup_env` gets it, too.
-    boxed: whether it plays in a box. Raises BotError if the files aren't accepted, OSError if they can't be copied.
+    A folder in Python that imports `coup_env` gets it, too. is_boxed: whether it plays in a box; the kit of a Python
+    bot that doesn't is compiled. Raises BotError if the files aren't accepted, OSError if they can't be copied.
     """
-    if bot.kit is None or not is_missing_kit(bot, boxed):
+    if bot.kit is None or not is_missing_kit(bot, is_boxed):
         return bot
-    own, kit = bot.cwd / KITS[bot.kit], KITS[bot.kit]
-    if os.path.lexists(own) and not own.is_file():
+    kit = KITS[bot.kit]
+    own_kit = bot.cwd / kit
+    if os.path.lexists(own_kit) and not own_kit.is_file():
         raise BotError(f"{kit} in the bot's folder isn't a file.\nRemove it: the arena adds its own kit.")
-    place.mkdir(parents=True)
-    with tempfile.TemporaryFile(dir=place.parent) as archive:
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryFile(dir=folder.parent) as archive:
         pack(bot.path, archive)
         archive.seek(0)
-        unpack(archive, place, MAX_BYTES, MAX_FILES, links_out=True)
-    shutil.copyfile(own if own.is_file() else kit_file(bot.kit), place / kit)
-    if bot.kit == "python" and bot.path.is_dir() and not os.path.lexists(place / "coup_env.py"):
-        files = [file for file in place.glob("*.py") if file.is_file() and not file.is_symlink()]
-        if any(_USES_ENCODING.search(file.read_bytes()) for file in files if file.stat().st_size < _MAX_SOURCE_BYTES):
-            shutil.copyfile(kit_file("python").with_name("coup_env.py"), place / "coup_env.py")
-    if bot.kit == "python" and not boxed:
-        py_compile.compile(str(place / kit), doraise=True)  # the arena's kit, because the bot has none
-    copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, place)
-    return replace(copy, digest=digest_of(place))
+        unpack(archive, folder, MAX_BYTES, MAX_FILES, links_out=True)
+    shutil.copyfile(own_kit if own_kit.is_file() else kit_file(bot.kit), folder / kit)
+    if bot.kit == "python" and bot.path.is_dir() and _is_missing_encoder(folder):
+        shutil.copyfile(kit_file("python").with_name(_ENCODER), folder / _ENCODER)
+    if bot.kit == "python" and not is_boxed:
+        py_compile.compile(str(folder / kit), doraise=True)  # the arena's kit, because the bot has none
+    copy = relocate_bot(replace(bot, path=bot.cwd), bot.cwd, folder)
+    return replace(copy, digest=digest_of(folder))
+
+
+_ENCODER = "coup_env.py"
+
+
+def _is_missing_encoder(folder: Path) -> bool:
+    """Return whether a module in a bot's folder imports `coup_env`, which isn't there."""
+    if os.path.lexists(folder / _ENCODER):
+        return False
+    files = [file for file in folder.glob("*.py") if file.is_file() and not file.is_symlink()]
+    return any(_IMPORTS_ENCODER.search(file.read_bytes()) for file in files if file.stat().st_size < _MAX_SOURCE_BYTES)
 
 
 def bare_file_in(folder: Path) -> Path | None:
@@ -267,8 +285,8 @@ def bare_file_in(folder: Path) -> Path | None:
     if not folder.is_dir() or (folder / MANIFEST).exists():
         return None
     names = files_of(folder)
-    others = [name for name in names if name not in KITS.values()]
-    return folder / others[0] if len(others) == 1 and len(names) == 2 else None
+    own_names = [name for name in names if name not in KITS.values()]
+    return folder / own_names[0] if len(own_names) == 1 and len(names) == 2 else None
 
 
 NO_MODELS = (
@@ -303,7 +321,7 @@ def load_bots(
     names = assign_names(requests)
     for request, name in zip(requests, names, strict=True):
         if name != request.name:
-            notes.append(f'the name "{request.name}" is taken, so {request.shown} plays as "{name}"')
+            notes.append(f'the name "{request.name}" is taken, so {request.path} plays as "{name}"')
     return [replace(bot, name=name) for bot, name in zip(bots, names, strict=True)], notes
 
 
@@ -325,30 +343,40 @@ def require_unchanged_commands(bots: Sequence[Bot], programs: Programs) -> None:
     """
     for bot in bots:
         with os_errors_as_bot_errors(bot.path):
-            bare = bare_file_in(bot.path)
-            own = _resolve_bot(bare or bot.path, programs)
-            own = own if bare is None else replace(own, path=bot.path)
-        if (_normalised_command(own.argv), own.cwd, own.path) != (_normalised_command(bot.argv), bot.cwd, bot.path):
-            if _is_path_change(bot, own, programs):
-                raise BotError(
-                    f'"{bot.name}" is run by {escape_control(os.path.basename(own.argv[0]))}, which is now '
-                    f"{escape_control(own.argv[0])}, but was {escape_control(bot.argv[0])} when the run began "
-                    "(run.json).\n"
-                    f"Put {escape_control(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
-                )
+            bare_file = bare_file_in(bot.path)
+            current = _resolve_bot(bare_file or bot.path, programs)
+            if bare_file is not None:
+                current = replace(current, path=bot.path)
+        if _start_of(current) == _start_of(bot):
+            continue
+        if _is_path_change(bot, current, programs):
             raise BotError(
-                f'"{bot.name}" has changed: the run starts it by {escape_control(shlex.join(bot.argv))}\n'
-                f"Start a new run: its command is now {escape_control(shlex.join(own.argv))}"
+                f'"{bot.name}" is run by {escape_control(os.path.basename(current.argv[0]))}, which is now '
+                f"{escape_control(current.argv[0])}, but was {escape_control(bot.argv[0])} when the run began "
+                "(run.json).\n"
+                f"Put {escape_control(os.path.dirname(bot.argv[0]))} first in PATH, or start a new run."
             )
+        raise BotError(
+            f'"{bot.name}" has changed: the run starts it by {escape_control(shlex.join(bot.argv))}\n'
+            f"Start a new run: its command is now {escape_control(shlex.join(current.argv))}"
+        )
 
 
-def _is_path_change(bot: Bot, own: Bot, programs: Programs) -> bool:
-    """Return whether a bot's files define its old command if the folder of its old program is first in PATH."""
+def _start_of(bot: Bot) -> tuple[tuple[str, ...], Path, Path]:
+    """Return what starts a bot: (command, working folder, path)."""
+    return _normalised_command(bot.argv), bot.cwd, bot.path
+
+
+def _is_path_change(bot: Bot, current: Bot, programs: Programs) -> bool:
+    """Return whether a bot's files define its old command if the folder of its old program is first in PATH.
+
+    `bot`: as the run stored it; `current`: as its files define it now.
+    """
     path = os.environ.get("PATH", os.defpath) if programs.path is None else programs.path
-    first = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
+    old_programs = replace(programs, path=os.pathsep.join([os.path.dirname(bot.argv[0]), path]))
     with os_errors_as_bot_errors(bot.path):
-        before = replace(_resolve_bot(bare_file_in(bot.path) or bot.path, first), path=bot.path)
-    return own.argv[1:] == bot.argv[1:] and (before.argv, before.cwd, before.path) == (bot.argv, bot.cwd, bot.path)
+        old = replace(_resolve_bot(bare_file_in(bot.path) or bot.path, old_programs), path=bot.path)
+    return current.argv[1:] == bot.argv[1:] and (old.argv, old.cwd, old.path) == (bot.argv, bot.cwd, bot.path)
 
 
 def _normalised_command(argv: tuple[str, ...]) -> tuple[str, ...]:
@@ -357,16 +385,15 @@ def _normalised_command(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _split_argument(argument: str) -> tuple[str | None, Path]:
-    """Split `name=path`; the name is None when the argument is a path."""
-    name, equals, bot_path = argument.partition("=")
-    if not equals or "/" in name or os.path.lexists(argument):
-        name, bot_path = "", argument
-    elif not name:
+    """Split `name=path`; the name is None when the argument is a path. Raises BotError if one of them is empty."""
+    name, equals, path = argument.partition("=")
+    if argument and (not equals or "/" in name or os.path.lexists(argument)):
+        return None, Path(argument)
+    if equals and not name:
         raise BotError(f'"{escape_control(argument)}" has no name before the "=".\nWrite NAME=PATH, or PATH alone.')
-    if not bot_path:
+    if not path:
         raise BotError(f'"{escape_control(argument)}" has no path after the "=".\nA bot is PATH or NAME=PATH.')
-    # Shells leave the ~ in name=~/bot.py alone.
-    return (name, Path(os.path.expanduser(bot_path))) if name else (None, Path(bot_path))
+    return name, Path(os.path.expanduser(path))  # shells leave the ~ in name=~/bot.py alone
 
 
 def find_sample(argument: str) -> Path | None:
@@ -383,7 +410,11 @@ _MAX_MANIFEST_BYTES = 1 << 16
 
 
 def _resolve_bot(named_path: Path, programs: Programs, root: Path = Path()) -> Bot:
-    """Resolve one bot; its name isn't checked yet."""
+    """Resolve one bot; its name isn't checked yet.
+
+    named_path: as the user named it, relative to `root`. Raises BotError if it can't play, OSError if its files can't
+    be read.
+    """
     path = _absolute_path(root / named_path)
     try:
         mode = path.stat().st_mode
@@ -398,9 +429,8 @@ def _resolve_bot(named_path: Path, programs: Programs, root: Path = Path()) -> B
             f"{escape_control(named_path)} isn't a file or a folder.\nA bot is a file, or a folder with {MANIFEST}."
         )
     digest = digest_of(path)
-    return Bot(
-        path.stem, path, single_file_command(path, named_path, programs), path.parent, None, digest, kit_of_file(path)
-    )
+    argv = single_file_command(path, named_path, programs)
+    return Bot(path.stem, path, argv, path.parent, None, digest, kit_of_file(path))
 
 
 def _absolute_path(path: Path) -> Path:
@@ -412,11 +442,11 @@ def _absolute_path(path: Path) -> Path:
 
 def missing_bot_error(named_path: Path, path: Path) -> BotError:
     """Return the error for a bot, named as `named_path`, whose `path` doesn't exist."""
-    meant = [name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix)][:1]
+    bots = (name for name in _similar_names(path) if _is_bot_like(path.with_name(name), path.suffix))
+    similar_name = next(bots, None)
+    question = f"Did you mean {escape_control(named_path.with_name(similar_name))}? " if similar_name else ""
     return BotError(
-        f"{escape_control(named_path)} doesn't exist.\n"
-        + (f"Did you mean {escape_control(named_path.with_name(meant[0]))}? " if meant else "")
-        + f"A bot is a file, or a folder with {MANIFEST}."
+        f"{escape_control(named_path)} doesn't exist.\n{question}A bot is a file, or a folder with {MANIFEST}."
     )
 
 
@@ -444,46 +474,42 @@ def _is_manifest_like(path: Path) -> bool:
 def _manifest_advice(folder: Path, named_folder: Path) -> str:
     """Return what to do about a folder without a manifest, by what the folder contains."""
     names = sorted(os.listdir(folder))
-    other = f'name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
+    advice = f'name a file in it, or add a {MANIFEST} with a line like run = "python3 bot.py"'
     for name in names:
         if _is_bot_like(folder / name, MANIFEST):
             return f"Name the folder in it that has a {MANIFEST}: {escape_control(named_folder / name)}"
     for name in names:
         if _is_manifest_like(folder / name):
-            return f"Rename {escape_control(name)} in it to {MANIFEST}, or {other}"
-    return other[0].upper() + other[1:]
+            return f"Rename {escape_control(name)} in it to {MANIFEST}, or {advice}"
+    return advice[0].upper() + advice[1:]
 
 
 def _resolve_folder(folder: Path, named_folder: Path, programs: Programs) -> Bot:
     """Return the bot of a folder with a manifest. named_folder: as the user named it, for messages.
 
-    Its program may be missing if the manifest has a build, which makes it. Raises BotError.
+    Its program may be missing if the manifest has a build, which makes it. Raises BotError, OSError.
     """
-    where = named_folder / MANIFEST
-    file = folder / MANIFEST
+    file, named_file = folder / MANIFEST, named_folder / MANIFEST
     if not file.is_file():
-        raise BotError(
-            f"{escape_control(named_folder)} is a folder without {MANIFEST}.\n{_manifest_advice(folder, named_folder)}"
-        )
+        problem = f"{escape_control(named_folder)} is a folder without {MANIFEST}."
+        raise BotError(f"{problem}\n{_manifest_advice(folder, named_folder)}")
     digest = digest_of(folder)  # before the rest, so that a change meanwhile is noticed later
-    manifest = read_manifest(file, where)
-    name = folder.name
-    if manifest.name is not None:
-        try:
-            name = normal_name(manifest.name)
-        except ValueError as error:
-            raise BotError(f'{escape_control(where)}: {error}.\nChange the line name = "..."') from None
+    manifest = read_manifest(file, named_file)
+    try:
+        name = folder.name if manifest.name is None else normal_name(manifest.name)
+    except ValueError as error:
+        raise BotError(f'{escape_control(named_file)}: {error}.\nChange the line name = "..."') from None
     if not manifest.run:
         return Bot(name, folder, (), folder, None, digest)
-    program = programs.find(manifest.run[0], folder)
-    if program is None:
-        if manifest.build is None or "/" not in manifest.run[0]:
-            raise BotError(no_program(where, "run", manifest.run[0], folder, programs))
-        program = os.path.join(folder, manifest.run[0])  # the build makes it
-    return Bot(name, folder, (program, *manifest.run[1:]), folder, manifest.build, digest, manifest.kit)
+    program, *arguments = manifest.run
+    program_path = programs.find(program, folder)
+    if program_path is None:
+        if manifest.build is None or "/" not in program:
+            raise BotError(no_program(named_file, "run", program, folder, programs))
+        program_path = os.path.join(folder, program)  # the build makes it
+    return Bot(name, folder, (program_path, *arguments), folder, manifest.build, digest, manifest.kit)
 
 
-_MAX_SOURCE_BYTES = 1 << 20  # of a file that is parsed
 _KITS = {"coup_kit", "coup_env"}  # the arena adds missing kits
 _WARNINGS_LOCK = Lock()  # warning filters are global
 
@@ -494,26 +520,31 @@ def foreign_imports(bot: Bot) -> tuple[str, ...]:
     This reads the Python files in the bot's command and, recursively, its own files that they import. Only top-level
     imports count: those in a `try` or a function may be optional. Unreadable files are skipped.
     """
-    waiting = _list_started_files(bot)
-    folders: set[Path] = set()  # a bare file has no own files next to it
-    if bot.path.is_dir():
-        folders = {bot.path, *(entry for entry in bot.path.iterdir() if entry.is_dir())}  # a bot may add to sys.path
-        folders |= {file.parent for file in waiting if file.is_file()}
+    unread_files = _list_started_files(bot)
+    folders = _list_module_folders(bot, unread_files)
     own_names = {entry.name.split(".")[0] for folder in folders for entry in folder.iterdir()}
-    foreign: set[str] = set()
-    read: set[Path] = set()
-    while waiting:
-        file = waiting.pop()
-        if file in read:
+    foreign_names: set[str] = set()
+    read_files: set[Path] = set()
+    while unread_files:
+        file = unread_files.pop()
+        if file in read_files:
             continue
-        read.add(file)
-        for base, name in _imports_kit(file):
-            top = name.split(".")[0]
-            if base is None and top not in own_names and top not in _KITS:
-                foreign.add(top)
+        read_files.add(file)
+        for base, name in _list_imports(file):
+            module = name.split(".")[0]
+            if base is None and module not in own_names and module not in _KITS:
+                foreign_names.add(module)
             for folder in folders if base is None else [base]:
-                waiting += _list_module_files(folder, name, is_relative=base is not None)
-    return tuple(sorted(foreign - sys.stdlib_module_names))
+                unread_files += _list_module_files(folder, name, is_relative=base is not None)
+    return tuple(sorted(foreign_names - sys.stdlib_module_names))
+
+
+def _list_module_folders(bot: Bot, files: Sequence[Path]) -> set[Path]:
+    """Return the folders in which a bot may find its own modules. files: those that its command may start."""
+    if not bot.path.is_dir():
+        return set()  # a bare file has no own files next to it
+    subfolders = (entry for entry in bot.path.iterdir() if entry.is_dir())  # a bot may add them to sys.path
+    return {bot.path, *subfolders, *(file.parent for file in files if file.is_file())}
 
 
 def _list_started_files(bot: Bot) -> list[Path]:
@@ -532,8 +563,11 @@ def _list_module_files(folder: Path, name: str, *, is_relative: bool) -> list[Pa
     return modules + packages
 
 
-def _imports_kit(file: Path) -> Iterator[tuple[Path | None, str]]:
-    """Yield (folder of a relative import or None, name) for each top-level import; a name may be a module's member."""
+def _list_imports(file: Path) -> Iterator[tuple[Path | None, str]]:
+    """Yield (folder of a relative import or None, name) for each top-level import; a name may be a module's member.
+
+    A file that can't be read or parsed has none.
+    """
     try:
         if file.stat().st_size > _MAX_SOURCE_BYTES:
             return
@@ -541,9 +575,9 @@ def _imports_kit(file: Path) -> Iterator[tuple[Path | None, str]]:
             body = ast.parse(file.read_bytes()).body
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    for part in body:
-        if isinstance(part, ast.Import):
-            yield from ((None, alias.name) for alias in part.names)
-        elif isinstance(part, ast.ImportFrom):
-            base = file.parents[part.level - 1] if 0 < part.level <= len(file.parents) else None
-            yield from ((base, f"{part.module or ''}.{alias.name}".strip(".*")) for alias in part.names)
+    for statement in body:
+        if isinstance(statement, ast.Import):
+            yield from ((None, alias.name) for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom):
+            base = file.parents[statement.level - 1] if 0 < statement.level <= len(file.parents) else None
+            yield from ((base, f"{statement.module or ''}.{alias.name}".strip(".*")) for alias in statement.names)

@@ -111,14 +111,15 @@ def _build_command(bot: Bot, programs: Programs) -> list[str]:
 
 
 def _require_executable(bot: Bot, log: BinaryIO) -> None:
-    """Raise BuildError if the build didn't make the executable of the bot's run command."""
-    own = Path(bot.argv[0]).is_relative_to(bot.cwd)
-    if own and not is_executable(bot.argv[0]):
-        what = f'"{bot.name}": the build created no executable {escape_control(os.path.relpath(bot.argv[0], bot.cwd))}.'
-        raise BuildError(what, f"Correct run or build in the bot's {MANIFEST}.", log)
+    """Raise BuildError if the run command starts a file of the bot's that the build didn't make executable."""
+    program = bot.argv[0]
+    if Path(program).is_relative_to(bot.cwd) and not is_executable(program):
+        problem = f'"{bot.name}": the build created no executable {escape_control(os.path.relpath(program, bot.cwd))}.'
+        raise BuildError(problem, f"Correct run or build in the bot's {MANIFEST}.", log)
 
 
 def _file_name(bot: Bot) -> str:
+    """Return the bot's name without characters that need quotes, as a part of a file's name."""
     return "".join(c if c.isalnum() or c in "-_." else "_" for c in bot.name)
 
 
@@ -131,16 +132,16 @@ def _open_log(number: int, bot: Bot, logs: Path) -> BinaryIO:
 class BuildError(BotError):
     """A build failed.
 
-    `what`: the problem, one line; `help`: the fix, "" if the output shows it. `excerpt`: the most informative lines of
-    the output. The message contains all of them, and the path of the log.
+    `problem`: one line; `help`: the fix, "" if the output shows it. `excerpt`: the most informative lines of the
+    output. The message contains all of them, and the path of the log.
     """
 
-    def __init__(self, what: str, help: str, log: BinaryIO) -> None:
-        self.what, self.help = what, help
+    def __init__(self, problem: str, help: str, log: BinaryIO) -> None:
+        self.problem, self.help = problem, help
         self.excerpt = _excerpt_log(log, _ERROR, _MISSING)
         lines = (escape_control(line.decode(errors="replace"))[:_LINE_CHARACTERS] for line in self.excerpt.lines)
-        where = f"Full log: {escape_control(log.name)}"
-        super().__init__("\n".join([what, *filter(None, [help, where]), *(f"  {line}" for line in lines)]))
+        log_line = f"Full log: {escape_control(log.name)}"
+        super().__init__("\n".join([problem, *filter(None, [help, log_line]), *(f"  {line}" for line in lines)]))
 
 
 class BuildLogExcerpt(NamedTuple):
@@ -159,52 +160,50 @@ def excerpt_warnings(log: Path) -> BuildLogExcerpt:
     """Return lines of a build's log from the first warning on, and its last lines; () without a warning."""
     with log.open("rb") as file:
         head = file.read(_HEAD_BYTES)
-        return (
-            _excerpt_log(file, _WARNING)
-            if _first_match(_lines(head), _WARNING) is not None
-            else BuildLogExcerpt((), bool(head))
-        )
+        if _find_match(_split_lines(head), _WARNING) is None:
+            return BuildLogExcerpt((), bool(head))
+        return _excerpt_log(file, _WARNING)
 
 
-def _excerpt_log(output: BinaryIO, *sought: re.Pattern[bytes]) -> BuildLogExcerpt:
+def _excerpt_log(output: BinaryIO, *patterns: re.Pattern[bytes]) -> BuildLogExcerpt:
     """Return all lines of a short output; of a longer one the lines from the first match on, and the last lines.
 
-    `sought`: patterns in order of preference; if nothing matches, the excerpt starts at the first line.
+    `patterns`: in order of preference; if nothing matches, the excerpt starts at the first line. Gaps become `_GAP`.
     """
     size = output.seek(0, os.SEEK_END)
     output.seek(0)
-    head = output.read(_HEAD_BYTES)
-    lines = _lines(head)
-    cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
+    lines = _split_lines(output.read(_HEAD_BYTES))
+    is_cut = size > _HEAD_BYTES or any(len(line) > _LINE_BYTES for line in lines)
     if len(lines) <= _FIRST_LINES + _LAST_LINES and size <= _HEAD_BYTES:
-        return BuildLogExcerpt(_shorten(lines), cut)
-    at = next((place for pattern in sought if (place := _first_match(lines, pattern)) is not None), 0)
-    first, last = lines[at : at + _FIRST_LINES], lines[at + _FIRST_LINES :]
-    left_out = at > 0
+        return BuildLogExcerpt(_shorten(lines), is_cut)
+    start = next((index for pattern in patterns if (index := _find_match(lines, pattern)) is not None), 0)
+    first_lines, last_lines = lines[start : start + _FIRST_LINES], lines[start + _FIRST_LINES :]
+    has_gap = size > _HEAD_BYTES or len(last_lines) > _LAST_LINES
     if size > _HEAD_BYTES:
         output.seek(size - _TAIL_BYTES)
-        last = [_GAP, *_lines(output.read(_TAIL_BYTES))[-_LAST_LINES:]]
-    elif len(last) > _LAST_LINES:
-        last = [_GAP, *last[-_LAST_LINES:]]
-        left_out = True
-    return BuildLogExcerpt(_shorten([*([_GAP] if at else []), *first, *last]), cut or left_out)
+        last_lines = _split_lines(output.read(_TAIL_BYTES))
+    gap = [_GAP] * has_gap
+    excerpt = [*([_GAP] if start else []), *first_lines, *gap, *last_lines[-_LAST_LINES:]]
+    return BuildLogExcerpt(_shorten(excerpt), is_cut or start > 0 or has_gap)
 
 
 _GAP = b"[...]"
 
 
-def _lines(data: bytes) -> list[bytes]:
+def _split_lines(data: bytes) -> list[bytes]:
     """Split output into lines, without blank ones."""
     return [line.rstrip().expandtabs() for line in data.split(b"\n") if line.strip()]
 
 
 def _shorten(lines: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Cut each line at _LINE_BYTES."""
     return tuple(line[:_LINE_BYTES] for line in lines)
 
 
-def _first_match(lines: Sequence[bytes], sought: re.Pattern[bytes]) -> int | None:
-    """Return the index of the first line whose beginning, without colour codes, matches `sought`."""
-    return next((at for at, line in enumerate(lines) if sought.search(_COLOUR_CODE.sub(b"", line[:_LINE_BYTES]))), None)
+def _find_match(lines: Sequence[bytes], pattern: re.Pattern[bytes]) -> int | None:
+    """Return the index of the first line whose beginning, without colour codes, has the pattern; None without one."""
+    plain_lines = (_COLOUR_CODE.sub(b"", line[:_LINE_BYTES]) for line in lines)
+    return next((index for index, line in enumerate(plain_lines) if pattern.search(line)), None)
 
 
 # --- as the user ------------------------------------------------------------------------------------------------------
@@ -226,6 +225,7 @@ def build_all(bots: Sequence[Bot], logs: Path, timeout_s: float) -> list[Bot]:
 
 
 def _build_as_user(bot: Bot, log: BinaryIO, timeout_s: float) -> None:
+    """Build one bot in its folder. Raises BotError if its build can't start, and the errors of `build_all`."""
     command = _build_command(bot, Programs())
     by_hand = f"Run the command in the bot's folder: {escape_control(shlex.join(bot.build or ()))}"
     try:
@@ -250,7 +250,7 @@ def _require_disk_space(*folders: Path) -> None:
 
 
 def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float) -> str | None:
-    """Run a command, and truncate its output; return why it failed, None if it didn't.
+    """Run a command, kill what it leaves, and truncate its output; return why it failed, None if it didn't.
 
     Raises OSError if the command can't be started.
     """
@@ -258,28 +258,34 @@ def _run_as_user(argv: list[str], cwd: Path, output: BinaryIO, timeout_s: float)
     process = subprocess.Popen(
         argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     )
-    deadline = time.monotonic() + timeout_s
-    code = reason = None
     try:
-        while code is None and reason is None:
-            with suppress(subprocess.TimeoutExpired):
-                code = process.wait(_TICK_MS / 1000)
-            if os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES:
-                break
-            if code is None and time.monotonic() > deadline:
-                reason = f"took longer than {timeout_s:g} s"
+        exit_code = _await_process(process, output, time.monotonic() + timeout_s)
     finally:
         with suppress(ProcessLookupError, PermissionError):  # macOS: not permitted if the group contains only zombies
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-    if (
-        os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES
-    ):  # checked again: processes that outlived the build wrote until now
+    if _prints_too_much(output):  # checked again: processes that outlived the build wrote until now
         output.truncate(_MAX_LOG_BYTES)
         return _PRINTED_TOO_MUCH
-    if code is None or code == 0:
-        return reason
-    return f"failed with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+    if exit_code is None:
+        return f"took longer than {timeout_s:g} s"
+    if exit_code == 0:
+        return None
+    return f"failed with exit code {exit_code}" if exit_code > 0 else f"was ended by signal {-exit_code}"
+
+
+def _await_process(process: subprocess.Popen[bytes], output: BinaryIO, deadline_s: float) -> int | None:
+    """Return the exit code of a process; None if it runs at the deadline, or once it has printed too much."""
+    while not _prints_too_much(output):
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(_TICK_MS / 1000)
+        if time.monotonic() > deadline_s:
+            break
+    return None
+
+
+def _prints_too_much(output: BinaryIO) -> bool:
+    return os.fstat(output.fileno()).st_size > _MAX_LOG_BYTES
 
 
 # --- in a box ---------------------------------------------------------------------------------------------------------
@@ -308,7 +314,7 @@ def build_in_box(
 def _build_in_box(
     bot: Bot, sandbox: Sandbox, programs: Programs, folder: Path, log: BinaryIO, timeout_s: float
 ) -> None:
-    """Build one bot into `folder`, which must not exist yet."""
+    """Build one bot into `folder`, which must not exist yet. Raises the errors of `build_in_box`."""
     command = tuple(_build_command(bot, programs))
     moved = relocate_bot(replace(bot, argv=command), bot.path, Path("/tmp/build"))
     program = Program(("sh", "-c", _SCRIPT, "build", *moved.argv), bot.path, files=bot.path, wrapped_command=command)
@@ -318,23 +324,28 @@ def _build_in_box(
         except ProgramError as problem:
             raise BotError(f'"{bot.name}": the build can\'t start: {problem}') from None
         try:
-            ended = _await_build(box, archive, log, timeout_s)
+            end = _await_build(box, archive, log, timeout_s)
         finally:
             box.close()
-        reason = _failure_reason(ended)
+        reason = _failure_reason(end)
         if reason is not None:
-            failed = BuildError(f'"{bot.name}": the build {reason}.', "", log)
-            lacks = any(
-                line.endswith(b"not found") or (line.startswith(b"make: ") and b": No such file" in line)
-                for line in failed.excerpt.lines
-            )
-            raise BuildError(failed.what, IN_BOXES, log) if lacks else failed
+            raise _box_build_error(f'"{bot.name}": the build {reason}.', log)
         archive.seek(0)
         try:
             _unpack_atomically(archive, folder)
         except ArchiveError as problem:
-            what = f'"{bot.name}": the build\'s output was rejected: {problem}.'
-            raise BuildError(what, "It may contain files, folders, and links inside of it.", log) from None
+            text = f'"{bot.name}": the build\'s output was rejected: {problem}.'
+            raise BuildError(text, "It may contain files, folders, and links inside of it.", log) from None
+
+
+def _box_build_error(problem: str, log: BinaryIO) -> BuildError:
+    """Return the error of a build in a box, with advice on toolchains if the log says that a program is missing."""
+    error = BuildError(problem, "", log)
+    lacks_program = any(
+        line.endswith(b"not found") or (line.startswith(b"make: ") and b": No such file" in line)
+        for line in error.excerpt.lines
+    )
+    return BuildError(problem, IN_BOXES, log) if lacks_program else error
 
 
 def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
@@ -348,30 +359,29 @@ def _unpack_atomically(archive: IO[bytes], folder: Path) -> None:
 
 
 def _await_build(box: Box, archive: IO[bytes], log: IO[bytes], timeout_s: float) -> Exit | str:
-    """Read the output of a build until it ends, and return its exit; or the reason for stopping it."""
+    """Copy the output of a build until it ends, and return its exit; or the reason for stopping it, as text."""
     box.close_stdin()
-    deadline = time.monotonic() + timeout_s
+    deadline_s = time.monotonic() + timeout_s
     bytes_left = {box.stdout: _MAX_OUTPUT_BYTES, box.stderr: _MAX_LOG_BYTES}
     files = {box.stdout: archive, box.stderr: log}
-    too_much = {box.stdout: f"wrote more than {_MAX_OUTPUT_BYTES >> 20} MB", box.stderr: _PRINTED_TOO_MUCH}
     poll = select.poll()
     for descriptor in files:
         poll.register(descriptor, select.POLLIN)
     while True:
-        ended = box.exit()  # before reading, so that the last output is read below
-        ready = [descriptor for descriptor, _ in poll.poll(_TICK_MS if ended is None else 0)]
-        for descriptor in ready:
+        exit = box.exit()  # before reading, so that the last output is read below
+        descriptors = [descriptor for descriptor, _ in poll.poll(_TICK_MS if exit is None else 0)]
+        for descriptor in descriptors:
             data = _read(descriptor)
+            if data == b"":
+                poll.unregister(descriptor)
             bytes_left[descriptor] -= len(data or b"")
             if bytes_left[descriptor] < 0:
-                return too_much[descriptor]
-            if data:
-                files[descriptor].write(data)
-            elif data == b"":
-                poll.unregister(descriptor)
-        if ended is not None and not ready:
-            return ended
-        if time.monotonic() > deadline:
+                is_log = descriptor == box.stderr
+                return _PRINTED_TOO_MUCH if is_log else f"wrote more than {_MAX_OUTPUT_BYTES >> 20} MB"
+            files[descriptor].write(data or b"")
+        if exit is not None and not descriptors:
+            return exit
+        if time.monotonic() > deadline_s:
             return f"took longer than {timeout_s:g} s"
 
 
@@ -385,19 +395,20 @@ def _read(descriptor: int) -> bytes | None:
         return b""
 
 
-def _failure_reason(ended: Exit | str) -> str | None:
-    """Return why a build failed, None if it didn't."""
-    if isinstance(ended, str):
-        return ended
-    if ended.limit is not None:
-        return f"exceeded a limit: {LIMITS[ended.limit].exceeded(BUILD_LIMITS)}"
-    return None if ended.code == 0 else f"failed: {ended.describe(BUILD_LIMITS)}"
+def _failure_reason(end: Exit | str) -> str | None:
+    """Return why a build failed, None if it didn't. end: from `_await_build`."""
+    if isinstance(end, str):
+        return end
+    if end.limit is not None:
+        return f"exceeded a limit: {LIMITS[end.limit].exceeded(BUILD_LIMITS)}"
+    return None if end.code == 0 else f"failed: {end.describe(BUILD_LIMITS)}"
 
 
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*")
 _MAX_BYTECODE_BYTES = 4 << 20  # of one bot: some 100,000 lines; further modules are compiled at each start
 _MAX_BYTECODE_FILES = 1_000
-_MAX_PATH_AND_NAME_BYTES = (1_024, 255)  # of a path, and of its last part
+_MAX_PATH_BYTES, _MAX_NAME_BYTES = 1_024, 255  # the name is the last part of a path
+_COMPILATION_S = 5.0  # a module of 1,000 lines takes a hundredth of a second
 _MAX_CACHED_BYTES = 32 << 20  # for all bots of a process; one with the kit has 50 kB
 
 # As py_compile, whose import takes longer than Python's start. Prints sizes, path and bytecode of each module.
@@ -438,20 +449,21 @@ class BytecodeCache:
         return Program(bot.argv, bot.cwd, files=bot.path, bytecode=self.files_of(bot, choice, sandbox))
 
     def files_of(self, bot: Bot, choice: SandboxChoice, sandbox: Sandbox) -> Files:
-        """Return the bytecode of a bot for these boxes; () if it has none."""
+        """Return the bytecode of a bot for these boxes, compiled unless it is cached; () if it has none."""
         if not choice.isolates or bot.path.is_file() or not _is_python(bot):
             return ()
         key = (bot.digest, bot.argv[0], choice)
-        code = self._cached.pop(key, None)
-        if code is None:
-            code = _compile(bot, sandbox)
-            if code is None:
-                return ()
-            self._bytes += _size(code)
-        self._cached[key] = code
+        if key in self._cached:
+            self._cached[key] = self._cached.pop(key)  # the most recently used is last
+            return self._cached[key]
+        files = _compile(bot, sandbox)
+        if files is None:
+            return ()
+        self._cached[key] = files
+        self._bytes += _size(files)
         while self._bytes > self._max_bytes:
             self._bytes -= _size(self._cached.pop(next(iter(self._cached))))
-        return code
+        return files
 
 
 def _is_python(bot: Bot) -> bool:
@@ -465,7 +477,10 @@ def _size(files: Files) -> int:
 
 
 def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
-    """Compile the modules in a bot's folder, up to the limits; return None if this machine fails."""
+    """Compile the modules in a bot's folder, up to the limits; return None if this machine fails.
+
+    (): the bot's Python can't be started.
+    """
     # -I keeps the compiler from importing files of the bot: none of its code is run.
     program = Program((bot.argv[0], "-I", "-S", "-W", "ignore", "-c", _COMPILER), bot.cwd, files=bot.path)
     try:
@@ -481,10 +496,10 @@ def _compile(bot: Bot, sandbox: Sandbox) -> Files | None:
 
 
 def _read_output(box: Box) -> bytes:
-    """Return the output of a program, up to its end or a limit of time or size."""
+    """Return the output of a program, up to its end or a limit of time or size. Raises OSError."""
     printed = bytearray()
-    deadline = time.monotonic() + 5.0  # a module of 1,000 lines takes a hundredth of a second
-    while len(printed) < _MAX_BYTECODE_BYTES and wait_readable(box.stdout, max(0.0, deadline - time.monotonic())):
+    deadline_s = time.monotonic() + _COMPILATION_S
+    while len(printed) < _MAX_BYTECODE_BYTES and wait_readable(box.stdout, max(0.0, deadline_s - time.monotonic())):
         data = os.read(box.stdout, 1 << 16)  # the capacity of a pipe
         if not data:
             break
@@ -497,14 +512,17 @@ def parse_bytecode(printed: bytes) -> Files:
     files: dict[str, bytes] = {}
     end = 0
     while (match := _SIZES.match(printed, end)) and len(files) < _MAX_BYTECODE_FILES:
-        begin = match.end() + int(match[1])
-        end = begin + int(match[2])
-        name = PurePosixPath(os.fsdecode(printed[match.end() : begin]))
-        plain = "\0" not in str(name) and ".." not in name.parts and not name.is_absolute()
-        short = (
-            int(match[1]) <= _MAX_PATH_AND_NAME_BYTES[0] and len(os.fsencode(name.name)) <= _MAX_PATH_AND_NAME_BYTES[1]
-        )
-        if end > len(printed) or name.parent.name != "__pycache__" or not plain or not short:
+        start = match.end() + int(match[1])
+        end = start + int(match[2])
+        path = printed[match.end() : start]
+        if end > len(printed) or len(path) > _MAX_PATH_BYTES or not _is_bytecode_path(PurePosixPath(os.fsdecode(path))):
             break
-        files[str(name)] = printed[begin:end]
+        files[str(PurePosixPath(os.fsdecode(path)))] = printed[start:end]
     return tuple(files.items())
+
+
+def _is_bytecode_path(path: PurePosixPath) -> bool:
+    """Return whether a path, which a bot may have made up, is one below its folder, in a folder for bytecode."""
+    is_inside = "\0" not in str(path) and ".." not in path.parts and not path.is_absolute()
+    is_short = len(os.fsencode(path.name)) <= _MAX_NAME_BYTES
+    return is_inside and is_short and path.parent.name == "__pycache__"

@@ -35,6 +35,7 @@ from arena.bots.portable_bot import MissingProgramError, PortableBot
 from arena.escaping import escape_control
 from arena.sandbox import lock_folder, remove_tree
 
+_UNFINISHED = ("new-", "gone-")  # beginnings of names of folders
 _STALE_S = 3_600  # older ones were left by killed processes: a copy takes seconds
 
 
@@ -56,12 +57,12 @@ class BotCache:
         """
         with _open_new_copy(self._copy_path(bot)) as scratch:
             unpack(archive, scratch, MAX_BYTES, MAX_FILES, links_out=True)
-            files = _bot_path(bot, scratch)
-            actual = digest_of(files, frozenset()) if files.exists() else f"no file {bot.file}"
-            if actual != bot.digest:
-                raise MissingProgramError(f'the archive of the bot "{bot.name}" contains {actual}, not {bot.digest}')
+            path = _bot_path(bot, scratch)
+            content = digest_of(path, frozenset()) if path.exists() else f"no file {bot.file}"
+            if content != bot.digest:
+                raise MissingProgramError(f'the archive of the bot "{bot.name}" contains {content}, not {bot.digest}')
             if bot.file is not None:
-                files.chmod(0o755)
+                path.chmod(0o755)
 
     def place(self, bot: PortableBot) -> Path:
         """Return the path of a bot's file or folder. Raises MissingProgramError, with the digest, if it isn't here."""
@@ -74,8 +75,11 @@ class BotCache:
         raise _missing_error(bot)
 
     @contextmanager
-    def held(self, bot: PortableBot) -> Iterator[None]:
-        """Keep a bot's files from being removed in the context. Raises MissingProgramError if they aren't here."""
+    def hold(self, bot: PortableBot) -> Iterator[None]:
+        """Keep a bot's files from being removed in the context. Raises MissingProgramError if they aren't here.
+
+        A linked bot stays where it is, so nothing is locked for it.
+        """
         self.place(bot)
         if self._link_path(bot.digest, bot.name).is_symlink():
             yield
@@ -99,9 +103,10 @@ class BotCache:
 
         Copies that are held stay, and so do folders that another process is making or removing.
         """
-        copies = self._list_copies()
+        self._remove_stale_folders()
+        copies = sorted(self._list_copies())
         total_bytes = sum(size for _, _, size in copies)
-        for _, path, size in sorted(copies):
+        for _, path, size in copies:
             if total_bytes <= max_bytes:
                 return
             lock = lock_folder(path)
@@ -112,19 +117,24 @@ class BotCache:
                     total_bytes -= size
                 os.close(lock)
 
-    def _list_copies(self) -> list[tuple[int, Path, int]]:
-        """Return (time in ns when it was last held, path, bytes) of each copy; remove what dead processes left."""
-        copies = []
+    def _remove_stale_folders(self) -> None:
+        """Remove the folders that killed processes were making or removing."""
         for path in self._folder.iterdir():
             with suppress(OSError):  # another process has just removed it
-                if path.is_symlink():
-                    continue
-                status = path.stat()
-                if not path.name.startswith(("new-", "gone-")):
-                    files = [os.path.join(where, name) for where, _, names in os.walk(path) for name in names]
-                    copies.append((status.st_mtime_ns, path, sum(os.lstat(file).st_size for file in files)))
-                elif time.time() - status.st_mtime > _STALE_S:
+                is_unfinished = path.name.startswith(_UNFINISHED) and not path.is_symlink()
+                if is_unfinished and time.time() - path.stat().st_mtime > _STALE_S:
                     remove_tree(path)
+
+    def _list_copies(self) -> list[tuple[int, Path, int]]:
+        """Return (time in ns when it was last held, path, bytes) of each copy, but for those that are being made."""
+        copies = []
+        for path in self._folder.iterdir():
+            if path.is_symlink() or path.name.startswith(_UNFINISHED):
+                continue
+            with suppress(OSError):  # another process has just removed it
+                held_ns = path.stat().st_mtime_ns
+                files = (os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names)
+                copies.append((held_ns, path, sum(os.lstat(file).st_size for file in files)))
         return copies
 
     def _copy_path(self, bot: PortableBot) -> Path:
@@ -184,22 +194,21 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     accepted.
     """
     label = f"{escape_control(path)}@{escape_control(revision)}"
-    there = Path(os.path.abspath(path))
-    near = next(above for above in (there, *there.parents) if above.is_dir())
-    top = _git_text(
-        near, f"{label}: {escape_control(near)} isn't in a git repository", "rev-parse", "--show-toplevel"
-    ).strip()
-    missing = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
-    commit = _git_text(near, missing, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").strip()
-    inside = os.path.relpath(os.path.realpath(there), os.path.realpath(top))
-    inside = "" if inside == "." else inside
-    error_text = (
-        f"{label}: {escape_control(inside)} isn't in commit {commit[:12]}; only committed files can be compared"
+    absolute_path = Path(os.path.abspath(path))
+    work_folder = next(folder for folder in (absolute_path, *absolute_path.parents) if folder.is_dir())
+    no_repository = f"{label}: {escape_control(work_folder)} isn't in a git repository"
+    top = Path(_read_git(work_folder, no_repository, "rev-parse", "--show-toplevel"))
+    no_revision = f"{label}: the repository has no revision {escape_control(revision)}; see git log"
+    commit = _read_git(top, no_revision, "rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+    relative_path = os.path.relpath(os.path.realpath(absolute_path), os.path.realpath(top))
+    inner_path = "" if relative_path == "." else relative_path
+    no_file = (
+        f"{label}: {escape_control(inner_path)} isn't in commit {commit[:12]}; only committed files can be compared"
     )
-    kind = _git_text(Path(top), error_text, "cat-file", "-t", f"{commit}:{inside}").strip()
-    above, name = (inside, None) if kind == "tree" else os.path.split(inside)
-    title = f"{commit}-{hashlib.sha256(above.encode()).hexdigest()[:16]}"
-    archive = _run_git(Path(top), error_text, "archive", "--format=tar", f"{commit}:{above}")
+    kind = _read_git(top, no_file, "cat-file", "-t", f"{commit}:{inner_path}")
+    inner_folder, name = (inner_path, None) if kind == "tree" else os.path.split(inner_path)
+    title = f"{commit}-{hashlib.sha256(inner_folder.encode()).hexdigest()[:16]}"
+    archive = _run_git(top, no_file, "archive", "--format=tar", f"{commit}:{inner_folder}")
     try:
         copy = extract_bot(archive, title, folder)
     except ArchiveError as problem:
@@ -207,13 +216,15 @@ def check_out_revision(path: Path, revision: str, folder: Path) -> tuple[Path, s
     return (copy if name is None else copy / name), commit
 
 
-def _git_text(where: Path, problem: str, *words: str) -> str:
-    return _run_git(where, problem, *words).decode(errors="surrogateescape")
+def _read_git(folder: Path, problem: str, *words: str) -> str:
+    """Return what git prints, as text without blanks at its ends. Raises the errors of `_run_git`."""
+    return _run_git(folder, problem, *words).decode(errors="surrogateescape").strip()
 
 
-def _run_git(where: Path, problem: str, *words: str) -> bytes:
+def _run_git(folder: Path, problem: str, *words: str) -> bytes:
+    """Return what a command of git prints, run in a folder. Raises BotError with `problem` if it fails."""
     try:
-        process = subprocess.run(["git", "-C", str(where), *words], capture_output=True, check=False)
+        process = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False)
     except FileNotFoundError:
         raise BotError(f"{problem}: git isn't installed.\nInstall git, or name a folder.") from None
     if process.returncode:

@@ -32,13 +32,13 @@ MAX_BYTES = 1 << 30  # also about a second of SHA-256
 _READ_BYTES = 1 << 20  # at once
 
 
-def is_changed(bot: Bot, left_out: frozenset[str] = EXCLUDED_NAMES) -> bool:
+def is_changed(bot: Bot, excluded_names: frozenset[str] = EXCLUDED_NAMES) -> bool:
     """Return whether the bot's files differ from its digest, or are missing or unreadable.
 
-    `left_out`: as for `digest_of`.
+    `excluded_names`: as for `digest_of`.
     """
     try:
-        return digest_of(bot.path, left_out) != bot.digest
+        return digest_of(bot.path, excluded_names) != bot.digest
     except (OSError, BotError):
         return True
 
@@ -56,46 +56,46 @@ def require_unchanged(bots: Sequence[Bot]) -> None:
 # --- digests ----------------------------------------------------------------------------------------------------------
 
 
-def digest_of(path: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> str:
+def digest_of(path: Path, excluded_names: frozenset[str] = EXCLUDED_NAMES) -> str:
     """Return the digest that the module's docstring defines.
 
-    `left_out`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them. Raises
+    `excluded_names`: names that don't count. Pass an empty set for an unpacked archive: `pack` has omitted them. Raises
     OSError if a file can't be read; BotError if there is too much to hash.
     """
     if not path.is_dir():
         return _hash_file(path, _Budget(path))
     budget = _Budget(path)
     folder_digest = hashlib.sha256()
-    for name in files_of(path, left_out):
+    for name in files_of(path, excluded_names):
         # Paths and links contain no NUL, and digests have a fixed length: different folders never give equal bytes.
         parts = [_entry_head(path / name, budget), os.fsencode(name)]
         folder_digest.update(b"\0".join(parts) + b"\0")
     return folder_digest.hexdigest()
 
 
-def files_of(folder: Path, left_out: frozenset[str] = EXCLUDED_NAMES) -> list[str]:
+def files_of(folder: Path, excluded_names: frozenset[str] = EXCLUDED_NAMES) -> list[str]:
     """List the files and links of a bot's folder by path relative to it, in the order of the paths' bytes.
 
     Links to folders are listed as links. Pipes, sockets and devices are omitted. Raises OSError if a folder can't be
     read; BotError for more than MAX_FILES entries of any kind.
     """
     paths: list[str] = []
-    waiting = [""]
-    seen = 0
-    while waiting:
-        below = waiting.pop()
-        with os.scandir(folder / below) as entries:
+    folders_left = [""]
+    count = 0
+    while folders_left:
+        parent = folders_left.pop()
+        with os.scandir(folder / parent) as entries:
             for entry in entries:
-                if entry.name in left_out:
+                if entry.name in excluded_names:
                     continue
-                seen += 1
-                if seen > MAX_FILES:
+                count += 1
+                if count > MAX_FILES:
                     raise _too_large_error(folder, f"more than {MAX_FILES} files")
-                name = os.path.join(below, entry.name)
+                path = os.path.join(parent, entry.name)
                 if entry.is_dir(follow_symlinks=False):
-                    waiting.append(name)
+                    folders_left.append(path)
                 elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
-                    paths.append(name)
+                    paths.append(path)
     return sorted(paths, key=os.fsencode)
 
 
@@ -113,6 +113,7 @@ def is_program(mode: int) -> bool:
 
 
 def _entry_head(path: Path, budget: "_Budget") -> bytes:
+    """Return the kind of a file or a link, and the digest of the file's content or the link's text."""
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
         return b"link\0" + os.fsencode(os.readlink(path))
@@ -124,16 +125,20 @@ class _Budget:
 
     def __init__(self, bot: Path) -> None:
         self._bot = bot
-        self._left = MAX_BYTES
+        self._bytes_left = MAX_BYTES
 
     def spend(self, size: int) -> None:
-        self._left -= size
-        if self._left < 0:
+        """Count this many bytes. Raises BotError if that is too much."""
+        self._bytes_left -= size
+        if self._bytes_left < 0:
             raise _too_large_error(self._bot, f"more than {MAX_BYTES >> 30} GiB")
 
 
 def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
-    """Return the SHA-256 of a regular file's bytes, as hex digits."""
+    """Return the SHA-256 of a regular file's bytes, as hex digits. flags: to open it with, added to the usual ones.
+
+    Raises BotError if it isn't a regular file, grows meanwhile, or exceeds the budget; OSError if it can't be read.
+    """
     digest = hashlib.sha256()
     with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags), "rb", buffering=0) as file:
         status = os.fstat(file.fileno())
@@ -155,10 +160,10 @@ def _hash_file(path: Path, budget: _Budget, flags: int = 0) -> str:
     return digest.hexdigest()
 
 
-def _too_large_error(bot: Path, what: str) -> BotError:
+def _too_large_error(bot: Path, content: str) -> BotError:
     return BotError(
-        f"{escape_control(bot)} contains {what}, too much for a bot.\nMove files and environments that the bot doesn't "
-        "need out of the folder."
+        f"{escape_control(bot)} contains {content}, too much for a bot.\n"
+        "Move files and environments that the bot doesn't need out of the folder."
     )
 
 

@@ -117,16 +117,19 @@ LANGUAGES = {
     ),
 }  # fmt: skip
 
-KITS = {key: each.kit for key, each in LANGUAGES.items() if each.kit}
+KITS = {key: language.kit for key, language in LANGUAGES.items() if language.kit}
 COMPILED = {  # ending of a file that must be built -> language of `arena new`; C++ compiles C
-    end: key if each.kit else "cpp" for key, each in LANGUAGES.items() if each.kit or key == "c" for end in each.sources
+    ending: key if language.kit else "cpp"
+    for key, language in LANGUAGES.items()
+    if language.kit or key == "c"
+    for ending in language.sources
 }
-RUNNERS = {each.endings[0]: each.runner for each in LANGUAGES.values() if each.runner}
+RUNNERS = {language.endings[0]: language.runner for language in LANGUAGES.values() if language.runner}
 # The language by mark: the name of a kit, names of programs, and endings of files.
 BY_MARK = {
     mark: key
-    for key, each in LANGUAGES.items()
-    for mark in (*((key,) if each.kit else ()), *each.programs, *each.endings, *each.sources)
+    for key, language in LANGUAGES.items()
+    for mark in (*((key,) if language.kit else ()), *language.programs, *language.endings, *language.sources)
 }
 
 _OTHER_IDIOMS = ("read single lines", "flush standard output", "standard error", "a JSON library", "")

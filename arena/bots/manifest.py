@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 
 from arena.bots.bot import Bot, BotError, permission_advice
@@ -79,20 +80,19 @@ class Manifest:
     kit: str | None
 
 
-def read_manifest(file: Path, where: Path) -> Manifest:
-    """Return the content of a bot.toml. `where`: its path in messages.
+def read_manifest(file: Path, named_file: Path) -> Manifest:
+    """Return the content of a bot.toml. `named_file`: its path in messages.
 
     Raises BotError if it is invalid, OSError if it can't be read.
     """
     try:
-        data = read_toml(file, 'run = "python3 bot.py"')
+        return _parse_manifest(read_toml(file, 'run = "python3 bot.py"'))
     except ValueError as problem:
-        raise BotError(f"{escape_control(where)}: {problem}") from None
-    return _check_fields(data, where)
+        raise BotError(f"{escape_control(named_file)}: {problem}") from None
 
 
-def _check_fields(data: dict[str, object], where: Path) -> Manifest:
-    """Return the checked fields of a bot.toml. Raises BotError at the first wrong field."""
+def _parse_manifest(data: dict[str, object]) -> Manifest:
+    """Return the fields of a bot.toml. Raises ValueError with two lines, problem and fix, at the first wrong field."""
     # Here, not above: pydantic takes longer to import than `arena --help` may take to answer.
     from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -109,65 +109,62 @@ def _check_fields(data: dict[str, object], where: Path) -> Manifest:
         fields = Fields.model_validate(data)
     except ValidationError as error:
         # An unknown field first: it may be the missing one, misspelt.
-        problem = min(error.errors(), key=lambda problem_found: problem_found["type"] != "extra_forbidden")
-        field = escape_control(str(problem["loc"][0]))
-        if problem["type"] == "extra_forbidden":
-            message = f'unknown field "{field}"{_suggestion(field, _FIELDS)}\nThe fields are {", ".join(_FIELDS)}.'
-        else:
-            message = f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.'
-        raise BotError(f"{escape_control(where)}: {message}") from None
+        wrong = min(error.errors(), key=lambda details: details["type"] != "extra_forbidden")
+        field = escape_control(str(wrong["loc"][0]))
+        if wrong["type"] == "extra_forbidden":
+            problem = f'unknown field "{field}"{_suggestion(field, _FIELDS)}'
+            raise ValueError(f"{problem}\nThe fields are {', '.join(_FIELDS)}.") from None
+        raise ValueError(f'the field "{field}" has the wrong type.\nSet {field} to {_FIELDS[field]}.') from None
     if fields.model is not None:
         if fields.run is not None or fields.build is not None or fields.kit is not None:
-            raise BotError(f"{escape_control(where)}: a model has no run, build or kit.\nRemove them, or [model].")
+            raise ValueError("a model has no run, build or kit.\nRemove them, or [model].")
         return Manifest(fields.name, (), None, None)
     if fields.run is None:
-        raise BotError(f'{escape_control(where)}: the field "run" is missing.\nSet run to {_FIELDS["run"]}.')
-    built = None if fields.build is None else _parse_command(fields.build, "build", where)
+        raise ValueError(f'the field "run" is missing.\nSet run to {_FIELDS["run"]}.')
+    build = None if fields.build is None else _parse_command(fields.build, "build")
     if fields.kit is not None and fields.kit not in KITS:
-        unknown = f'unknown kit "{escape_control(fields.kit)}"{_suggestion(fields.kit, KITS)}'
-        raise BotError(f"{escape_control(where)}: {unknown}\nSet kit to {_FIELDS['kit']}.")
-    return Manifest(fields.name, _parse_command(fields.run, "run", where), built, fields.kit)
+        problem = f'unknown kit "{escape_control(fields.kit)}"{_suggestion(fields.kit, KITS)}'
+        raise ValueError(f"{problem}\nSet kit to {_FIELDS['kit']}.")
+    return Manifest(fields.name, _parse_command(fields.run, "run"), build, fields.kit)
 
 
 def _suggestion(word: str, known_words: Iterable[str]) -> str:
     """Return the end of a sentence about an unknown word, with the most similar known one."""
-    meant = get_close_matches(word, known_words, n=1)
-    return f"; did you mean {meant[0]}?" if meant else "."
+    similar_words = get_close_matches(word, known_words, n=1)
+    return f"; did you mean {similar_words[0]}?" if similar_words else "."
 
 
 _MAX_NAME_BYTES, _MAX_PATH_BYTES = 255, 1024  # the limits of file systems
 
 
-def _parse_command(value: list[str] | str, field: str, where: Path) -> tuple[str, ...]:
-    """Return the words of a command, which a text separates as a shell does.
+def _parse_command(value: list[str] | str, field: str) -> tuple[str, ...]:
+    """Return the words of a command. field: the manifest's field, for messages.
 
-    field, where: the manifest's field and file, for messages. Raises BotError, also for what only a shell understands.
+    Raises ValueError for an empty command, too long a name, and what only a shell understands.
     """
-    words = value
-    if isinstance(words, str):
-        if re.search(r"\w\\+\w", words):  # which a shell would drop
-            raise BotError(f"{escape_control(where)}: {field} has a path with \\.\nWrite paths with /.")
-        try:
-            words = shlex.split(words)
-        except ValueError as error:
-            raise BotError(
-                f"{escape_control(where)}: {field} can't be parsed: {error}.\nSet {field} to {_FIELDS[field]}."
-            ) from None
-        shell = next((word for word in words if word in _SHELL_WORDS or (word.endswith(";") and word != ";")), None)
-        if shell is not None:
-            raise BotError(
-                f'{escape_control(where)}: {field} contains "{escape_control(shell)}", but runs without a shell.\n'
-                f'To use a shell, write {field} = ["sh", "-c", "..."]'
-            )
+    words = _split_command(value, field) if isinstance(value, str) else value
     if not words or not words[0]:
-        raise BotError(f"{escape_control(where)}: {field} is empty.\nSet {field} to {_FIELDS[field]}.")
+        raise ValueError(f"{field} is empty.\nSet {field} to {_FIELDS[field]}.")
     if any("\0" in word for word in words):
-        raise BotError(f"{escape_control(where)}: {field} contains a NUL character.\nRemove it.")
+        raise ValueError(f"{field} contains a NUL character.\nRemove it.")
     if len(words[0]) > _MAX_PATH_BYTES or any(len(os.fsencode(part)) > _MAX_NAME_BYTES for part in words[0].split("/")):
-        raise BotError(
-            f"{escape_control(where)}: {field} starts a program with too long a name.\nSet {field} to {_FIELDS[field]}."
-        )
+        raise ValueError(f"{field} starts a program with too long a name.\nSet {field} to {_FIELDS[field]}.")
     return tuple(words)
+
+
+def _split_command(text: str, field: str) -> list[str]:
+    """Split a text into words as a shell. Raises ValueError for a path with \\, open quotes, and words like `&&`."""
+    if re.search(r"\w\\+\w", text):  # a shell would drop the \
+        raise ValueError(f"{field} has a path with \\.\nWrite paths with /.")
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{field} can't be parsed: {error}.\nSet {field} to {_FIELDS[field]}.") from None
+    shell_word = next((word for word in words if word in _SHELL_WORDS or word.endswith(";")), None)
+    if shell_word is not None:
+        problem = f'{field} contains "{escape_control(shell_word)}", but runs without a shell.'
+        raise ValueError(f'{problem}\nTo use a shell, write {field} = ["sh", "-c", "..."]')
+    return words
 
 
 IN_BOXES = (
@@ -179,55 +176,63 @@ IN_BOXES = (
 _NO_LINK = 'Put the program itself into the folder; of a virtual environment, run = ["python3", "bot.py"] without it.'
 
 
-def no_program(where: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
+def no_program(named_file: Path, field: str, word: str, folder: Path, programs: Programs) -> str:
     """Return the message, two lines, for a command whose program can't be run.
 
-    where: the bot.toml. field: the command's field. word: the program as written there. programs: the available ones.
-    The message advises no chmod for files outside of the bot's folder.
+    named_file: the bot.toml. field: the command's field. word: the program as written there. folder: the bot's.
+    programs: the available ones. The message advises no chmod for files outside of the bot's folder.
     """
-    start = f'{escape_control(where)}: {field} starts "{escape_control(word)}", which '
-    path = Path(os.path.normpath(Path(folder, word)))
-    own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     if "/" in word:
-        if path.is_symlink() and not path.exists():
-            target = escape_control(os.readlink(path))
-            return f"{start}is a link to a file that isn't there: {target}.\n{_NO_LINK}"
-        if not path.is_file():
-            return (
-                f"{start}isn't a file in {escape_control(where.parent)}.\nCorrect the path, or add the build command "
-                "that creates it."
-            )
-        return (
-            f"{start}isn't "
-            f"executable.\n{permission_advice('+x', where.parent / word) if own else 'Name an executable program.'}"
-        )
-    if own and path.is_file():
-        return f"{start}isn't on PATH.\nTo run the file in the bot's folder, write \"./{escape_control(word)}\""
+        clause, fix = _explain_path(named_file.parent, word, folder)
+    else:
+        clause, fix = _explain_name(field, word, folder, programs)
+    return f'{escape_control(named_file)}: {field} starts "{escape_control(word)}", which {clause}.\n{fix}'
+
+
+def _explain_path(named_folder: Path, word: str, folder: Path) -> tuple[str, str]:
+    """Return why no program can be run by this path, as the end of a sentence, and the fix."""
+    path = Path(os.path.normpath(Path(folder, word)))
+    if path.is_symlink() and not path.exists():
+        return f"is a link to a file that isn't there: {escape_control(os.readlink(path))}", _NO_LINK
+    if not path.is_file():
+        fix = "Correct the path, or add the build command that creates it."
+        return f"isn't a file in {escape_control(named_folder)}", fix
+    is_own = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    return "isn't executable", permission_advice("+x", named_folder / word) if is_own else "Name an executable program."
+
+
+def _explain_name(field: str, word: str, folder: Path, programs: Programs) -> tuple[str, str]:
+    """Return why no program can be run by this name, as the end of a sentence, and the fix."""
+    file = Path(os.path.realpath(folder / word))
+    if file.is_file() and file.is_relative_to(os.path.realpath(folder)):
+        return "isn't on PATH", f'To run the file in the bot\'s folder, write "./{escape_control(word)}"'
     if word.removesuffix(".exe") in ("py", "python"):
-        return f'{start}isn\'t there.\nWrite {field} = "python3 ..."'
+        return "isn't there", f'Write {field} = "python3 ..."'
     if programs.path is None:
-        return f"{start}isn't on PATH.\nInstall it, or write the program's path."
+        return "isn't on PATH", "Install it, or write the program's path."
     host_path = shutil.which(word)
-    reason = "isn't in the sandbox" if host_path is None else f"the sandbox lacks; yours is {escape_control(host_path)}"
-    return f"{start}{reason}.\n{IN_BOXES}"
+    if host_path is None:
+        return "isn't in the sandbox", IN_BOXES
+    return f"the sandbox lacks; yours is {escape_control(host_path)}", IN_BOXES
 
 
 _VERSION = "-.0123456789"  # of a program, at the end of its name: python3.12, g++-13
 
 
 def language_of(bot: Bot) -> str | None:
-    """Return the displayed name of a bot's language, None if unknown.
+    """Return the displayed name of a bot's language, None if unknown. Raises OSError if its folder can't be read.
 
     A shell may start any bot, and a shell or Python may build it, so they count only without other marks.
     """
     names = sorted(os.listdir(bot.path)) if bot.path.is_dir() else [bot.path.name]
     kits = [*([] if bot.kit is None else [bot.kit]), *(kit for kit, file in KITS.items() if file in names)]
-    started = _languages_of_marks([*kits, *_program_marks(bot.argv)])
-    built = _languages_of_marks([*_program_marks(bot.build or ()), *(os.path.splitext(name)[1] for name in names)])
+    start_languages = _languages_of_marks([*kits, *_program_marks(bot.argv)])
+    endings = (os.path.splitext(name)[1] for name in names)
+    build_languages = _languages_of_marks([*_program_marks(bot.build or ()), *endings])
     helpers = ("shell",) if bot.build is None else ("shell", "Python")
-    sure = [language for language in started if language != "shell"]
-    likely = [language for language in built if language not in helpers]
-    return next(iter([*sure, *likely, *started, *built]), None)
+    certain = (language for language in start_languages if language != "shell")
+    likely = (language for language in build_languages if language not in helpers)
+    return next(chain(certain, likely, start_languages, build_languages), None)
 
 
 def _languages_of_marks(marks: Iterable[str]) -> list[str]:

@@ -35,31 +35,31 @@ class PortableBot:
 
     def __post_init__(self) -> None:
         names = (self.name, self.file or "-")
-        if not re.fullmatch("[0-9a-f]{64}", self.digest) or any(
-            "/" in name or name in ("", ".", "..") for name in names
-        ):
+        is_safe = not any("/" in name or name in ("", ".", "..") for name in names)
+        if not is_safe or not re.fullmatch("[0-9a-f]{64}", self.digest):
             raise ValueError(f"{self.name!r}, {self.file!r} and {self.digest!r} don't identify a bot")
 
-    def resolve_on(self, place: Path, programs: Programs) -> Bot:
-        """Return the bot with this machine's programs. `place`: the bot's folder, or the path of its bare file.
+    def resolve_on(self, path: Path, programs: Programs) -> Bot:
+        """Return the bot with this machine's programs. `path`: of the bot's folder, or of its bare file.
 
         Raises MissingProgramError if a program of the bot's command isn't on this machine.
         """
         if not self.argv:  # a model
-            return Bot(self.name, place, (), place, None, self.digest)
-        first, *arguments = self.argv
-        argv = (self._program(first, place, programs), *(_resolve_word(place, word) for word in arguments))
-        return Bot(self.name, place, argv, place if self.file is None else place.parent, None, self.digest)
+            return Bot(self.name, path, (), path, None, self.digest)
+        program, *arguments = self.argv
+        argv = (self._resolve_program(program, path, programs), *(_resolve_word(path, word) for word in arguments))
+        return Bot(self.name, path, argv, path if self.file is None else path.parent, None, self.digest)
 
-    def _program(self, word: str, place: Path, programs: Programs) -> str:
+    def _resolve_program(self, word: str, path: Path, programs: Programs) -> str:
+        """Return the absolute path of the program for a word. Raises MissingProgramError if this machine lacks it."""
         if word == _PYTHON_PLACEHOLDER:
             return programs.python
         if word.startswith(_BOT_PLACEHOLDER):
-            return _resolve_word(place, word)
-        path = programs.named(word)  # an absolute path stays the same, if a program is there
-        if path is None:
+            return _resolve_word(path, word)
+        program = programs.named(word)  # an absolute path stays the same, if a program is there
+        if program is None:
             raise MissingProgramError(f'this machine lacks the program "{word}", which runs the bot "{self.name}"')
-        return path
+        return program
 
 
 def make_portable(bot: Bot, programs: Programs) -> PortableBot:
@@ -69,23 +69,23 @@ def make_portable(bot: Bot, programs: Programs) -> PortableBot:
     """
     if bot.is_model:
         return PortableBot(bot.name, bot.digest, ())
-    first, *arguments = bot.argv
-    words = (_portable_program(first, bot.path, programs), *(_portable_word(bot.path, word) for word in arguments))
+    program, *arguments = bot.argv
+    words = (_portable_program(program, bot.path, programs), *(_portable_word(bot.path, word) for word in arguments))
     return PortableBot(bot.name, bot.digest, words, None if bot.cwd == bot.path else bot.path.name)
 
 
-def _portable_program(word: str, place: Path, programs: Programs) -> str:
+def _portable_program(word: str, path: Path, programs: Programs) -> str:
     """Return the machine-independent word for a program: a placeholder, a name, or the path itself."""
     if word == programs.python:
         return _PYTHON_PLACEHOLDER
     name = os.path.basename(word)
-    return name if programs.named(name) == word else _portable_word(place, word)
+    return name if programs.named(name) == word else _portable_word(path, word)
 
 
-def _portable_word(place: Path, word: str) -> str:
-    own = word == str(place) or word.startswith(f"{place}/")
-    return _BOT_PLACEHOLDER + word.removeprefix(str(place)) if own else word
+def _portable_word(path: Path, word: str) -> str:
+    is_own = word == str(path) or word.startswith(f"{path}/")
+    return _BOT_PLACEHOLDER + word.removeprefix(str(path)) if is_own else word
 
 
-def _resolve_word(place: Path, word: str) -> str:
-    return str(place) + word.removeprefix(_BOT_PLACEHOLDER) if word.startswith(_BOT_PLACEHOLDER) else word
+def _resolve_word(path: Path, word: str) -> str:
+    return str(path) + word.removeprefix(_BOT_PLACEHOLDER) if word.startswith(_BOT_PLACEHOLDER) else word

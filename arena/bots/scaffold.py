@@ -39,9 +39,7 @@ def new_bot(path: Path, language: str) -> NewBot:
 
     Raises BotError if the name isn't valid or `path` is in use, OSError if the files can't be written.
     """
-    is_model = language == MODEL
     name = _require_valid_name(path)
-    starter, needs = ("bot.toml", ()) if is_model else (LANGUAGES[language].starter, LANGUAGES[language].needs)
     if path.is_symlink():  # a folder can't be moved onto a link
         raise BotError(f"{escape_control(path)} is a link.\nName a folder that isn't a link.")
     if path.exists() and not path.is_dir():
@@ -51,13 +49,18 @@ def new_bot(path: Path, language: str) -> NewBot:
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
         folder = Path(scratch, "bot")
-        _copy_sample(_MODEL_STARTER if is_model else sample_folder() / language, folder)
-        for file in () if is_model else kit_files(language):
-            shutil.copyfile(file, folder / file.name)
+        if language == MODEL:
+            _copy_sample(_MODEL_STARTER, folder)
+        else:
+            _copy_sample(sample_folder() / language, folder)
+            for file in kit_files(language):
+                shutil.copyfile(file, folder / file.name)
         folder.rename(path)
-    return NewBot(
-        name, path, language, path / starter, tuple(program for program in needs if shutil.which(program) is None)
-    )
+    if language == MODEL:
+        return NewBot(name, path, language, path / "bot.toml", ())
+    row = LANGUAGES[language]
+    missing = tuple(program for program in row.needs if shutil.which(program) is None)
+    return NewBot(name, path, language, path / row.starter, missing)
 
 
 def _require_valid_name(path: Path) -> str:
@@ -79,7 +82,7 @@ def _copy_sample(source: Path, target: Path) -> None:
     """Copy a folder without generated files; the copies are writable even if the arena's files aren't."""
     target.mkdir()
     for entry in sorted(source.iterdir()):
-        if any(entry.match(made) for made in _NOT_COPIED):
+        if any(entry.match(pattern) for pattern in _NOT_COPIED):
             continue
         if entry.is_dir():
             _copy_sample(entry, target / entry.name)

@@ -95,66 +95,80 @@ def read_submission(path: Path, name: str | None = None, max_bytes: int = MAX_UP
     max_bytes: maximum size of a file or an archive, in bytes. Raises BotError with two lines, problem and fix;
     OSError if this machine's disk is full.
     """
-    name = os.path.basename(os.path.abspath(path)) if name is None else name
+    shown_name = _submission_name(path, name)
     with scratch_folder() as scratch:
-        inside = scratch / "files"
-        inside.mkdir()
-        with _archive_errors_as_bot_errors(name):
-            stem = _write_files(path, name, inside, scratch, max_bytes)
-            _check_names(inside)
-            bot = _find_bot(inside)
-            return _make_bot_archive(bot, stem if bot == inside else bot.name, scratch)
+        folder = scratch / "files"
+        folder.mkdir()
+        with _archive_errors_as_bot_errors(shown_name):
+            stem = _write_files(path, shown_name, folder, scratch, max_bytes)
+            _require_portable_names(folder)
+            bot = _find_bot(folder)
+            return _make_bot_archive(bot, stem if bot == folder else bot.name, scratch)
+
+
+def _submission_name(path: Path, name: str | None) -> str:
+    return os.path.basename(os.path.abspath(path)) if name is None else name
 
 
 @contextmanager
 def _archive_errors_as_bot_errors(name: str) -> Iterator[None]:
-    """Raise BotError in place of an ArchiveError in the context."""
+    """Raise BotError in place of an ArchiveError in the context. name: of the submission."""
     try:
         yield
-    except ArchiveError as problem:
-        what, _, help = str(problem).partition("\n")
-        raise BotError(f"{escape_control(name)} was rejected: {what}.\n{help or _PACK_AGAIN}") from None
+    except ArchiveError as error:
+        problem, _, help = str(error).partition("\n")
+        raise BotError(f"{escape_control(name)} was rejected: {problem}.\n{help or _PACK_AGAIN}") from None
 
 
 # --- from the submission to files -------------------------------------------------------------------------------------
 
 
-def _write_files(path: Path, name: str, inside: Path, scratch: Path, max_bytes: int) -> str:
-    """Write the submitted files into `inside`; return the name without an archive's extension."""
+def _write_files(path: Path, name: str, folder: Path, scratch: Path, max_bytes: int) -> str:
+    """Write the submitted files into `folder`; return the name without an archive's extension.
+
+    Of a manifest its folder is submitted. Raises ArchiveError, BotError and OSError like `read_submission`.
+    """
     with os_errors_as_bot_errors(path):
         mode = path.stat().st_mode
-        if path.name == MANIFEST and stat.S_ISREG(mode):
-            path, mode = path.absolute().parent, stat.S_IFDIR
-            name = path.name
     if stat.S_ISDIR(mode):
-        with _bounded_file(scratch) as tar:
-            _pack_folder(path, tar)
-            _unpack_tar(tar, inside)
+        _copy_folder(path, folder, scratch)
         return name
     if not stat.S_ISREG(mode):
         raise ArchiveError("it isn't a file or a folder")
+    if path.name == MANIFEST:
+        bot_folder = path.absolute().parent
+        _copy_folder(bot_folder, folder, scratch)
+        return bot_folder.name
     with os_errors_as_bot_errors(path), path.open("rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise ArchiveError(f"it is larger than {max_bytes / 2**20:g} MB\nRemove files that the bot doesn't need.")
     if _is_archive(data, name):
-        _unpack_archive(data, inside, scratch)
+        _unpack_archive(data, folder, scratch)
         return _stem(name)
-    _write_bare_file(data, name, inside)
+    _write_bare_file(data, name, folder)
     return name
 
 
-def _unpack_archive(data: bytes, inside: Path, scratch: Path) -> None:
+def _unpack_archive(data: bytes, folder: Path, scratch: Path) -> None:
+    """Write the files of a zip or a tar, which may be compressed. Raises ArchiveError; OSError if the disk is full."""
     if data.startswith(_ZIP):
-        unzip(data, inside, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
+        unzip(data, folder, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
         return
     with _bounded_file(scratch) as tar:
-        opener = next((opener for begins, opener in _OPENERS.items() if data.startswith(begins)), None)
+        opener = next((opener for start, opener in _OPENERS.items() if data.startswith(start)), None)
         if opener is None:
             tar.write(data)
         else:
             _decompress(opener, data, tar)
-        _unpack_tar(tar, inside)
+        _unpack_tar(tar, folder)
+
+
+def _copy_folder(source: Path, folder: Path, scratch: Path) -> None:
+    """Write the user's files into `folder`, by way of a tar, with the limits of one. Raises like `_write_files`."""
+    with _bounded_file(scratch) as tar:
+        _pack_folder(source, tar)
+        _unpack_tar(tar, folder)
 
 
 def _pack_folder(folder: Path, tar: "_BoundedFile") -> None:
@@ -162,7 +176,7 @@ def _pack_folder(folder: Path, tar: "_BoundedFile") -> None:
     try:
         pack(folder, tar)
     except OSError as problem:
-        if tar.failed:
+        if tar.has_failed:
             raise
         with os_errors_as_bot_errors(folder):
             raise problem
@@ -174,8 +188,8 @@ def _is_archive(data: bytes, name: str) -> bool:
         raise ArchiveError(f"the file is empty\n{_SUBMIT}")
     if data.startswith((*_ZIP, *_OPENERS)) or _is_tar(data):
         return True
-    for begins, format in _UNSUPPORTED.items():
-        if data.startswith(begins):
+    for start, format in _UNSUPPORTED.items():
+        if data.startswith(start):
             raise ArchiveError(f"{format} archives aren't supported")
     if name.lower().endswith(_EXTENSIONS):
         raise ArchiveError("its name is that of an archive, but its content isn't one, or is damaged")
@@ -202,7 +216,10 @@ _OPENERS: "dict[bytes, Callable[[IO[bytes]], Any]]" = {
 
 
 def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes]) -> None:
-    """Decompress one or several concatenated streams to a file. Raises ArchiveError if the result isn't a tar."""
+    """Decompress one or several concatenated streams to a file, up to its limit.
+
+    Raises ArchiveError if the data is damaged or the result isn't a tar, OSError if the disk is full.
+    """
     try:
         with opener(io.BytesIO(data)) as stream:
             shutil.copyfileobj(stream, tar, _COPY_BYTES)
@@ -218,49 +235,49 @@ def _decompress(opener: "Callable[[IO[bytes]], Any]", data: bytes, tar: IO[bytes
 
 
 class _BoundedFile(io.FileIO):
-    """A temporary file of limited size. `failed`: whether this machine couldn't write it."""
+    """A temporary file of limited size. `has_failed`: whether this machine couldn't write it."""
 
-    failed = False
+    has_failed = False
 
     def write(self, data: Any, /) -> int:
+        """Write all data; return its size in bytes. Raises ArchiveError beyond the limit, OSError on a full disk."""
         if self.tell() + len(data) > MAX_UNPACKED_BYTES + _MAX_HEADER_BYTES:
-            raise _too_large()
-        self.failed, unwritten = True, memoryview(data)
-        while unwritten:
-            unwritten = unwritten[
-                super().write(unwritten) :
-            ]  # on a full disk, a part is written before the next write fails
-        self.failed = False
+            raise ArchiveError(
+                f"it has more than {MAX_UNPACKED_BYTES >> 20} MB, unpacked\n"
+                "Remove files that the bot doesn't need to play."
+            )
+        self.has_failed = True
+        unwritten = memoryview(data)
+        while unwritten:  # on a full disk, a part is written before the next write fails
+            unwritten = unwritten[super().write(unwritten) :]
+        self.has_failed = False
         return len(data)
 
 
 @contextmanager
 def _bounded_file(scratch: Path) -> Iterator[_BoundedFile]:
+    """Open a new bounded file in a folder that the caller removes."""
     descriptor, _ = tempfile.mkstemp(dir=scratch)
     with _BoundedFile(descriptor, "w+") as file:
         yield file
 
 
-def _too_large() -> ArchiveError:
-    return ArchiveError(
-        f"it has more than {MAX_UNPACKED_BYTES >> 20} MB, unpacked\nRemove files that the bot doesn't need to play."
-    )
-
-
-def _unpack_tar(tar: IO[bytes], inside: Path) -> None:
+def _unpack_tar(tar: IO[bytes], folder: Path) -> None:
     tar.seek(0)
-    unpack(tar, inside, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES, pax=True)
+    unpack(tar, folder, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES, pax=True)
 
 
-def _write_bare_file(data: bytes, name: str, inside: Path) -> None:
+def _write_bare_file(data: bytes, name: str, folder: Path) -> None:
+    """Write a file of this name. Raises ArchiveError if it isn't the name of a file."""
     if not name or "/" in name or "\0" in name or name in (".", ".."):
         raise ArchiveError(f'invalid file name "{name}"\nRename the file.')
     if len(os.fsencode(name)) > MAX_NAME_BYTES:
         raise ArchiveError(f"its name is longer than {MAX_NAME_BYTES} bytes\nRename the file.")
-    (inside / name).write_bytes(data)
+    (folder / name).write_bytes(data)
 
 
 def _stem(name: str) -> str:
+    """Return a name without an archive's extension; the name itself if it is only that."""
     ending = max((end for end in _EXTENSIONS if name.lower().endswith(end)), key=len, default="")
     return name[: len(name) - len(ending)] or name
 
@@ -268,97 +285,105 @@ def _stem(name: str) -> str:
 # --- from files to a bot ----------------------------------------------------------------------------------------------
 
 
-def _check_names(inside: Path) -> None:
-    """Raise ArchiveError for names that are invalid or equal to another name on other systems."""
-    seen: dict[str, str] = {}
-    for where, folders, files in os.walk(inside):
+def _require_portable_names(folder: Path) -> None:
+    """Raise ArchiveError for names below a folder that are invalid, or equal to another name, on other systems."""
+    paths_by_name: dict[str, str] = {}
+    for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
-            path = os.path.relpath(os.path.join(where, name), inside)
+            path = os.path.relpath(os.path.join(parent, name), folder)
             if not name.isprintable():
                 raise ArchiveError(f"the name {escape_control(path)} has unprintable characters\nRename the file.")
             if "\\" in name:
                 raise ArchiveError(f"the name {path} contains a backslash\nPack it again with / between folders.")
             if _DRIVE.match(path):
                 raise ArchiveError(f"the name {path} begins with a drive letter\nPack it again without.")
-            plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
-            plain = "/".join(part.rstrip(" .") for part in plain.split("/"))  # as Windows does
-            other = seen.setdefault(plain, path)
-            if other != path:
-                raise ArchiveError(f"{other} and {path} are the same name on other systems\nRename one of them.")
+            twin = paths_by_name.setdefault(_universal_name(path), path)
+            if twin != path:
+                raise ArchiveError(f"{twin} and {path} are the same name on other systems\nRename one of them.")
+
+
+def _universal_name(path: str) -> str:
+    """Return what is equal for paths that macOS or Windows takes for one: without case, or points at a name's end."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
+    return "/".join(part.rstrip(" .") for part in folded.split("/"))
 
 
 def _find_bot(folder: Path) -> Path:
-    """Return the folder with a manifest, or the only file or program. A single folder is searched in the same way."""
-    while True:
-        if (folder / MANIFEST).is_dir():
-            raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
-        if (folder / MANIFEST).is_file():
-            return folder
-        if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
-            kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
-            raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
-        held = [path for path in folder.iterdir() if path.name not in _IGNORED_NAMES and not path.name.startswith(".")]
-        if not held:
-            raise ArchiveError("it contains no file\nSubmit a program, or a folder with a bot.toml.")
-        if len(held) > 1:
-            like = next((path.name for path in held if path.name.lower().startswith(MANIFEST)), None)
-            if like is not None:
-                raise ArchiveError(
-                    f"it contains {escape_control(like)} but no {MANIFEST}\nRename that file to {MANIFEST}."
-                )
-            program = _find_only_program(held)
-            if program is not None:
-                return program
-            raise ArchiveError(
-                f"it contains {len(held)} files and folders but no {MANIFEST}\n"
-                f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'
-            )
-        if held[0].is_symlink() or not held[0].is_dir():
-            return _check_program(held[0])
-        folder = held[0]
+    """Return the folder with a manifest, or the only file or program. A single folder is searched in the same way.
+
+    A program becomes executable. Raises ArchiveError if there is no bot, or it isn't clear which file it is.
+    """
+    if (folder / MANIFEST).is_dir():
+        raise ArchiveError(f'{MANIFEST} is a folder\nReplace it by a file with a line like run = "python3 bot.py"')
+    if (folder / MANIFEST).is_file():
+        return folder
+    if (folder / "[Content_Types].xml").is_file() or (folder / "mimetype").is_file():
+        kind = next((kind for name, kind in _DOCUMENTS.items() if (folder / name).is_dir()), "a document")
+        raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
+    paths = [path for path in folder.iterdir() if path.name not in _IGNORED_NAMES and not path.name.startswith(".")]
+    if not paths:
+        raise ArchiveError("it contains no file\nSubmit a program, or a folder with a bot.toml.")
+    if len(paths) > 1:
+        return _prepare_program(_find_only_program(paths))
+    if paths[0].is_symlink() or not paths[0].is_dir():
+        return _prepare_program(paths[0])
+    return _find_bot(paths[0])
 
 
-def _find_only_program(held: list[Path]) -> Path | None:
-    """Return the only file that can be run, unless it names another of the files, which it then needs; else None."""
-    programs = [path for path in held if path.suffix in (".py", *RUNNERS) and path.is_file() and not path.is_symlink()]
-    if len(programs) != 1 or any(path.suffix in COMPILED for path in held):
-        return None
-    text = programs[0].read_bytes()
-    needed = [path for path in held if path not in programs and os.fsencode(path.stem) in text]
-    return None if needed else _check_program(programs[0])
+def _find_only_program(paths: list[Path]) -> Path:
+    """Return the only file that can be run. paths: all files and folders.
+
+    Raises ArchiveError without such a file, and if it names another of the files, which it then needs.
+    """
+    misnamed = next((path.name for path in paths if path.name.lower().startswith(MANIFEST)), None)
+    if misnamed is not None:
+        raise ArchiveError(f"it contains {escape_control(misnamed)} but no {MANIFEST}\nRename that file to {MANIFEST}.")
+    programs = [path for path in paths if path.suffix in (".py", *RUNNERS) and path.is_file() and not path.is_symlink()]
+    if len(programs) == 1 and not any(path.suffix in COMPILED for path in paths):
+        text = programs[0].read_bytes()
+        if not any(os.fsencode(path.stem) in text for path in paths if path not in programs):
+            return programs[0]
+    raise ArchiveError(
+        f"it contains {len(paths)} files and folders but no {MANIFEST}\n"
+        f'Submit the program alone, or add a {MANIFEST} with a line like run = "python3 bot.py"'
+    )
 
 
-def _check_program(file: Path) -> Path:
+def _prepare_program(file: Path) -> Path:
+    """Make a program executable, as the cache does: archives from Windows have no x bit. Return its path.
+
+    Raises ArchiveError if the path isn't a file, or the file can't be a program.
+    """
     if not file.is_file():
         raise ArchiveError(f"{escape_control(file.name)} is a link whose target isn't a file in the archive")
-    with file.open("rb") as opened:
-        begins = opened.read(2 * tarfile.BLOCKSIZE)
-    if begins.startswith((*_ZIP, *_OPENERS, *_UNSUPPORTED)) or (begins and _is_tar(begins)):
+    with file.open("rb") as stream:
+        head = stream.read(2 * tarfile.BLOCKSIZE)
+    if head.startswith((*_ZIP, *_OPENERS, *_UNSUPPORTED)) or (head and _is_tar(head)):
         raise ArchiveError(f"{escape_control(file.name)} in it is an archive, too\nSubmit the inner archive.")
-    _require_program(file.name, begins)
-    file.chmod(0o755)  # as the cache does: archives from Windows have no x bit
+    _require_program(file.name, head)
+    file.chmod(0o755)
     return file
 
 
-def _require_program(name: str, begins: bytes) -> None:
-    """Raise ArchiveError unless a single file begins like a program, or has the ending of a script."""
-    kind = next((kind for start, kind in _OTHER_FILES.items() if begins.startswith(start)), None)
+def _require_program(name: str, head: bytes) -> None:
+    """Raise ArchiveError unless a file begins like a program, or has the ending of a script. head: its beginning."""
+    kind = next((kind for start, kind in _OTHER_FILES.items() if head.startswith(start)), None)
     if kind == "a program for macOS" and sys.platform == "darwin":
         return
     if kind is not None:
         raise ArchiveError(f"this is {kind}\n{_SUBMIT}")
-    if begins.startswith(PROGRAM_STARTS):
+    if head.startswith(PROGRAM_STARTS):
         return
     ending = Path(name).suffix.lower()
     if ending in COMPILED:
-        make = f"arena new NAME --lang {COMPILED[ending]}"
-        raise ArchiveError(f"{escape_control(name)} is source code\nSubmit a folder that builds it: {make}")
+        command = f"arena new NAME --lang {COMPILED[ending]}"
+        raise ArchiveError(f"{escape_control(name)} is source code\nSubmit a folder that builds it: {command}")
     if ending not in (".py", *RUNNERS):
         raise ArchiveError(
             f"{escape_control(name)} isn't a program\n"
             f'{_SUBMIT} Another program needs a first line like "#!/usr/bin/env python3".'
         )
-    if b"\0" in begins:
+    if b"\0" in head:
         raise ArchiveError(f"{escape_control(name)} isn't text in UTF-8\nSave it as UTF-8.")
 
 
@@ -372,26 +397,29 @@ def _make_bot_archive(bot: Path, stem: str, scratch: Path) -> BotArchive:
         pack(bot, archive)
         archive.seek(0)
         data = archive.read()
-    again = scratch / "again"
-    again.mkdir()
+    copy = scratch / "copy"
+    copy.mkdir()
     # As every worker does later: in the submitted folder a link may lead to a file that isn't in this one.
-    unpack(io.BytesIO(data), again, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
+    unpack(io.BytesIO(data), copy, MAX_UNPACKED_BYTES, MAX_ARCHIVE_ENTRIES)
     return BotArchive(data, digest_of(bot), name, bot.name if bot.is_file() else None)
 
 
 def _choose_name(bot: Path, stem: str) -> str:
-    """Return a bot's name: of its manifest, else of its program's file, else `stem`. Raises BotError."""
-    bare, name = bot.is_file(), Path(bot.name).stem
-    if not bare:
+    """Return the name of a program's file, or of a folder: by its manifest, else `stem`.
+
+    Raises BotError for an invalid name or manifest, and for a language model.
+    """
+    if bot.is_file():
+        file_name, name = bot.name, Path(bot.name).stem
+    else:
         manifest = read_manifest(bot / MANIFEST, Path(MANIFEST))
         if not manifest.run:
             raise BotError(NO_MODELS.format(MANIFEST))
-        name = manifest.name or stem
+        file_name, name = MANIFEST, manifest.name or stem
     try:
         return normal_name(name)
     except ValueError as problem:
-        where = escape_control(bot.name if bare else MANIFEST)
-        raise BotError(f"{where}: {problem}.\nRename the file, or give another name.") from None
+        raise BotError(f"{escape_control(file_name)}: {problem}.\nRename the file, or give another name.") from None
 
 
 MAX_CPU_S = 20  # ten times as much as the slowest valid archive needs
@@ -406,75 +434,65 @@ def read_submission_in_process(
     max_bytes: int = MAX_UPLOAD_BYTES,
     cpu_s: int = MAX_CPU_S,
     wall_s: float = MAX_WALL_S,
-    memory: int = MAX_MEMORY_BYTES,
+    memory_bytes: int = MAX_MEMORY_BYTES,
 ) -> BotArchive:
     """Call `read_submission` in a helper process with limits.
 
-    max_bytes: of the submission. cpu_s, wall_s, memory: limits of the process, in s and bytes. Raises BotError and
-    OSError like `read_submission`; BotError at a limit, too.
+    max_bytes: of the submission. cpu_s, wall_s, memory_bytes: limits of the process. Raises BotError and OSError like
+    `read_submission`; BotError at a limit, too.
     """
-    limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory}
+    limits = {"cpu_s": cpu_s, "wall_s": wall_s, "memory": memory_bytes}
     answer, archive = _run_helper((str(path), name, max_bytes), limits)
-    problem = _answer_error(escape_control(os.path.basename(os.path.abspath(path)) if name is None else name), answer)
-    if problem is not None:
-        raise problem
+    _raise_error(escape_control(_submission_name(path, name)), answer)
     return BotArchive(archive, **answer)
 
 
 def _run_helper(job: tuple[str, str | None, int], limits: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Run a job in the helper process; return the JSON and the archive that `main` printed."""
-    search = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
-    words = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+    """Run a job in the helper process; return the JSON and the archive that `main` printed.
+
+    If the helper has reached a limit or crashed, the JSON says so, and the archive is empty.
+    """
+    module_path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    argv = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
+    request = json.dumps({"job": job, "limits": limits}).encode()
     with scratch_folder() as scratch:  # a helper that is killed leaves its files there
-        where = {**os.environ, "PYTHONPATH": search, "TMPDIR": str(scratch)}
-        asked = json.dumps({"job": job, "limits": limits}).encode()
-        ran = subprocess.run(words, input=asked, stdout=subprocess.PIPE, env=where, start_new_session=True, check=False)
-    if ran.returncode == -signal.SIGALRM:
+        environment = {**os.environ, "PYTHONPATH": module_path, "TMPDIR": str(scratch)}
+        helper = subprocess.run(
+            argv, input=request, stdout=subprocess.PIPE, env=environment, start_new_session=True, check=False
+        )
+    if helper.returncode == -signal.SIGALRM:
         return {"slow": limits["wall_s"]}, b""
-    if ran.returncode == _OUT_OF_MEMORY or ran.returncode < 0:
-        over = f"reading it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"
-        return {"failed": over}, b""
-    answer, _, archive = ran.stdout.partition(b"\n")
+    if helper.returncode == _OUT_OF_MEMORY or helper.returncode < 0:
+        return {"failed": f"reading it takes more than {limits['cpu_s']} s or {limits['memory'] >> 20} MB"}, b""
+    answer, _, archive = helper.stdout.partition(b"\n")
     return json.loads(answer or '{"failed": "the helper process ended unexpectedly"}'), archive
 
 
-def _answer_error(called: str, answer: dict[str, Any]) -> BotError | None:
-    """Return the error in the helper's answer, None without one. Raises the helper's OSError again."""
+def _raise_error(name: str, answer: dict[str, Any]) -> None:
+    """Raise the error in the helper's answer, if any: OSError or BotError. name: of the submission, escaped."""
     if "errno" in answer:
         raise OSError(answer["errno"], answer["strerror"], answer["filename"])
     if "refused" in answer:
-        return BotError(answer["refused"])
+        raise BotError(answer["refused"])
     if "slow" in answer:
-        return BotError(f"{called} was rejected: reading it takes more than {answer['slow']:g} s.\nPack it again.")
+        raise BotError(f"{name} was rejected: reading it takes more than {answer['slow']:g} s.\nPack it again.")
     if "failed" in answer:
-        return BotError(
-            f"{called} was rejected: {escape_control(answer['failed'])}.\nPack the bot's folder again as a zip or "
-            "tar file."
-        )
-    return None
+        problem = f"{name} was rejected: {escape_control(answer['failed'])}."
+        raise BotError(f"{problem}\nPack the bot's folder again as a zip or tar file.")
 
 
 # --- in the helper process --------------------------------------------------------------------------------------------
 
 
 def main() -> None:
-    """Run as the helper process: convert one submission with limits, and print the result."""
-    request = sys.stdin.read()
-    if not request:
+    """Run as the helper process: convert one submission with limits, print the result, and end the process."""
+    text = sys.stdin.read()
+    if not text:
         return  # the parent process was killed
-    asked = json.loads(request)
-    limits = asked["limits"]
-    for kind, most in (
-        (resource.RLIMIT_CPU, limits["cpu_s"]),
-        (resource.RLIMIT_AS, limits["memory"]),
-        (resource.RLIMIT_FSIZE, 128 << 20),
-        (resource.RLIMIT_NOFILE, 64),
-    ):
-        with suppress(ValueError, OSError):  # macOS doesn't support RLIMIT_AS
-            resource.setrlimit(kind, (most, most))
-    signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # SIGALRM ends the process
+    request = json.loads(text)
+    _limit_process(request["limits"])
     try:
-        answer, archive = _convert_from_input(*asked["job"])
+        answer, archive = _convert_from_input(*request["job"])
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + archive)
         sys.stdout.buffer.flush()
         os._exit(0)
@@ -482,6 +500,19 @@ def main() -> None:
         os._exit(_OUT_OF_MEMORY)
     except BrokenPipeError:  # the caller was killed
         os._exit(1)
+
+
+def _limit_process(limits: dict[str, Any]) -> None:
+    """Limit this process's CPU time, wall time, memory, file size and open files; a limit ends the process."""
+    for kind, limit in (
+        (resource.RLIMIT_CPU, limits["cpu_s"]),
+        (resource.RLIMIT_AS, limits["memory"]),
+        (resource.RLIMIT_FSIZE, 128 << 20),
+        (resource.RLIMIT_NOFILE, 64),
+    ):
+        with suppress(ValueError, OSError):  # macOS doesn't support RLIMIT_AS
+            resource.setrlimit(kind, (limit, limit))
+    signal.setitimer(signal.ITIMER_REAL, limits["wall_s"])  # SIGALRM ends the process
 
 
 def _convert_from_input(path: str, name: str | None, max_bytes: int) -> tuple[dict[str, Any], bytes]:

@@ -296,7 +296,7 @@ def _hold_bots(cache: BotCache, bots: tuple[PortableBot, ...], stack: ExitStack)
     missing = []
     for bot in bots:
         try:
-            stack.enter_context(cache.held(bot))
+            stack.enter_context(cache.hold(bot))
         except MissingProgramError:
             missing.append(bot.digest)
     if missing:

@@ -127,13 +127,13 @@ class PreparedBots:
     def _pin_in_cache(self, bot: PortableBot, ends: ExitStack) -> None:
         """Keep a bot's files in the cache until `ends` closes; if the cache lacks them, take them from the database."""
         try:
-            ends.enter_context(self._cache.held(bot))
+            ends.enter_context(self._cache.hold(bot))
         except MissingProgramError:
             archive = self._ladder.database.read_with_retry(
                 lambda connection: store.get_archive(connection, bot.digest, bot.file)
             )
             self._cache.put(bot, io.BytesIO(archive))
-            ends.enter_context(self._cache.held(bot))
+            ends.enter_context(self._cache.hold(bot))
 
 
 def _list_portable_bots(connection: Connection, session: store.TableSession) -> dict[int, PortableBot]:

@@ -242,7 +242,7 @@ def has(cache: BotCache, bot: PortableBot) -> bool:
 def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
     one, two, three = fill_cache(tmp_path, cache, "one", "two", "three")
-    with cache.held(one):
+    with cache.hold(one):
         pass
     cache.trim(2_500)
     assert [has(cache, bot) for bot in (one, two, three)] == [True, False, True]
@@ -253,11 +253,11 @@ def test_a_cache_keeps_the_bots_used_last(tmp_path: Path) -> None:
 def test_a_cache_keeps_bots_that_are_playing(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
     one, two = fill_cache(tmp_path, cache, "one", "two")
-    with cache.held(one):
+    with cache.hold(one):
         BotCache(tmp_path / "cache").trim(0)
         assert [has(cache, bot) for bot in (one, two)] == [True, False]
         assert (cache.place(one) / "data" / "weights").stat().st_size == 1_000
-    with pytest.raises(MissingProgramError, match=two.digest), cache.held(two):
+    with pytest.raises(MissingProgramError, match=two.digest), cache.hold(two):
         pass
 
 
@@ -276,5 +276,5 @@ def test_a_cache_removes_remains_of_a_killed_process(tmp_path: Path) -> None:
 def test_an_error_of_the_caller_is_not_changed_by_the_cache(tmp_path: Path) -> None:
     cache = cache_in(tmp_path / "cache")
     (one,) = fill_cache(tmp_path, cache, "one")
-    with pytest.raises(OSError, match="full"), cache.held(one):
+    with pytest.raises(OSError, match="full"), cache.hold(one):
         raise OSError("full")

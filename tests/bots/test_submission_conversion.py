@@ -523,7 +523,8 @@ def test_intake_in_a_process_gives_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"), [({"memory": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")]
+    ("limits", "words"),
+    [({"memory_bytes": 60 << 20}, "more than 20 s or 60 MB"), ({"wall_s": 0.01}, "more than 0.01 s")],
 )
 def test_a_submission_over_the_limits_of_the_reader_is_refused(
     tmp_path: Path, limits: dict[str, Any], words: str
