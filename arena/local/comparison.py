@@ -1,13 +1,12 @@
 """Compare two bots in this process, in pairs of games, by the test of `arena compare`."""
 
-import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 
 from arena.compare import NAMES, Evidence, PairedResult, block_of, plan_blocks
 from arena.coup import Ruleset, derive_key
 from arena.local.match import BotArgument, find_ruleset, name_bots, require_factories
-from arena.local.session import play_in_processes, play_table
+from arena.local.session import make_session_key, play_in_processes, play_table
 from arena.referee import game_results
 from arena.schedule import keyed_shuffle
 
@@ -31,7 +30,8 @@ def compare(
 
     Bots are classes, or functions without arguments, that make a bot for each match, or "sample:honest". `min_effect`:
     the difference in win rate that counts, 0 to 1. `seats`: None for 4, or fewer if there are fewer bots.
-    `match_games`: None for as many as seats. Other arguments and exceptions are as for `play`.
+    `match_games`: None for as many as seats. Other arguments and exceptions are as for `play`; ValueError also for a
+    `min_effect` out of range, and if `old` is `new`.
     """
     if not 0 < min_effect <= 1:
         raise ValueError(f"min_effect={min_effect}: from above 0 to 1 is allowed")
@@ -70,25 +70,29 @@ def play_blocks(
     seed: int | None = None,
     jobs: int = 1,
 ) -> Generator[list[tuple[float, float]], None, None]:
-    """Yield the pairs of each block: the share of the win, 0 to 1, of `old` and of `new`. Arguments: see `compare`."""
+    """Yield the pairs of each block: the share of the win, 0 to 1, of `old` and of `new`.
+
+    Arguments and exceptions are as for `compare`.
+    """
     opponents = name_bots(against)
-    named = {**name_bots(dict(zip(NAMES, (old, new), strict=True))), **opponents}
-    if len(named) < 2 + len(opponents):
+    bots_by_name = {**name_bots(dict(zip(NAMES, (old, new), strict=True))), **opponents}
+    if len(bots_by_name) < 2 + len(opponents):
         raise ValueError("an opponent can't have the name OLD or NEW")
-    require_factories(named, "in a comparison")
+    require_factories(bots_by_name, "in a comparison")
     ruleset = find_ruleset(rules)
     seats = min(_MAX_SEATS, 1 + len(opponents), ruleset.max_seats) if seats is None else seats
     match_games = seats if match_games is None else match_games
-    key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
+    key = make_session_key(seed)
     tables = plan_blocks(len(opponents), seats, max_pairs, match_games, keyed_shuffle(key, "opponents")).tables
 
-    def play_half(place: int) -> list[float]:
-        table = tables[place]
-        own = derive_key(key, f"block|{block_of(table.match)}")
-        record = play_table(table, own, named, ruleset, match_games, jobs=jobs, seed=seed)
-        subject = record.header.bots[0]
-        return [game.worth(game.seats.index(subject)) for game in game_results(record)]
+    def play_half(index: int) -> list[float]:
+        table = tables[index]
+        block_key = derive_key(key, f"block|{block_of(table.match)}")
+        record = play_table(table, block_key, bots_by_name, ruleset, match_games, jobs=jobs, seed=seed)
+        version = record.header.bots[0]  # OLD or NEW
+        return [game.worth(game.seats.index(version)) for game in game_results(record)]
 
     with closing(play_in_processes(play_half, range(len(tables)), min(jobs, len(tables)))) as halves:
-        for half in halves:
-            yield list(zip(half, next(halves), strict=True))
+        for old_shares in halves:
+            new_shares = next(halves)
+            yield list(zip(old_shares, new_shares, strict=True))

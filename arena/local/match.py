@@ -7,9 +7,12 @@ life."""
 
 import json
 import sys
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import chain, count
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 from arena.coup import (
@@ -62,6 +65,13 @@ def sample(name: str) -> type[coup_kit.Bot]:
     if path is None or path.suffix != ".py" or not path.is_file() or b"from coup_kit" not in path.read_bytes():
         raise ValueError(f"{name!r} isn't a sample bot that plays in this process, such as sample:honest")
     title = "sample_bot_" + name.removeprefix("sample:").removesuffix(".py")  # a folder's file is always bot.py
+    values = vars(_import_module(title, path)).values()
+    classes = [value for value in values if isinstance(value, type) and value.__module__ == title]
+    return next(value for value in classes if issubclass(value, coup_kit.Bot))
+
+
+def _import_module(title: str, path: Path) -> ModuleType:
+    """Return the module of a file under this title; a file is imported once, with the arena's kits."""
     if title not in sys.modules:
         spec = spec_from_file_location(title, path)
         assert spec is not None
@@ -70,23 +80,21 @@ def sample(name: str) -> type[coup_kit.Bot]:
         with _import_arena_kits():
             spec.loader.exec_module(module)
         sys.modules[title] = module
-    values = vars(sys.modules[title]).values()
-    classes = [value for value in values if isinstance(value, type) and value.__module__ == title]
-    return next(value for value in classes if issubclass(value, coup_kit.Bot))
+    return sys.modules[title]
 
 
 @contextmanager
 def _import_arena_kits() -> Iterator[None]:
     """Make `import coup_kit` and `import coup_env` import the arena's kits in the context."""
     kits = {"coup_kit": coup_kit, "coup_env": coup_env}
-    before = {name: sys.modules[name] for name in kits if name in sys.modules}
+    own_modules = {name: sys.modules[name] for name in kits if name in sys.modules}
     sys.modules.update(kits)
     try:
         yield
     finally:
         for name in kits:
             del sys.modules[name]
-        sys.modules.update(before)
+        sys.modules.update(own_modules)
 
 
 Message = dict[str, Any]
@@ -120,29 +128,34 @@ def name_bots(bots: Sequence[BotArgument] | Mapping[str, BotArgument]) -> dict[s
     if isinstance(bots, str):
         raise TypeError(f"pass a list of bots: [{bots!r}]")
     if isinstance(bots, Mapping):
-        named = {name: _resolve_sample(bot) for name, bot in bots.items()}
+        bots_by_name = {name: _resolve_sample(bot) for name, bot in bots.items()}
     else:
-        named = {}
+        bots_by_name = {}
         for bot in map(_resolve_sample, bots):
-            name = _default_name(bot)
-            count = 2
-            while name in named:
-                name, count = f"{_default_name(bot)}-{count}", count + 1
-            named[name] = bot
-    objects = [bot for bot in named.values() if not _is_factory(bot)]
-    for name, bot in named.items():
+            bots_by_name[_unused_name(_default_name(bot), bots_by_name)] = bot
+    for name, bot in bots_by_name.items():
         if not callable(getattr(bot, "reply", None)) and not callable(bot):
             raise TypeError(f"{name!r} isn't a bot: pass a class, or an object, with the method reply(message)")
+    objects = [bot for bot in bots_by_name.values() if not _is_factory(bot)]
     if len({id(bot) for bot in objects}) < len(objects):
         raise ValueError("one object can't play in two seats: pass its class, or an object for each seat")
-    return named
+    return bots_by_name
 
 
-def require_factories(named: Mapping[str, ReplyingBot | BotFactory], when: str) -> None:
-    """Raise ValueError for a bot that is an object, as it keeps its memory between matches. when: for the message."""
-    for name, bot in named.items():
+def _unused_name(name: str, used_names: Container[str]) -> str:
+    """Return the name, with the first number from 2 on that makes it unused if it is used."""
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    return next(candidate for candidate in names if candidate not in used_names)
+
+
+def require_factories(bots_by_name: Mapping[str, ReplyingBot | BotFactory], use: str) -> None:
+    """Raise ValueError for a bot that is an object, as it keeps its memory between matches.
+
+    use: where it can't be used, for the message, such as "in a sweep".
+    """
+    for name, bot in bots_by_name.items():
         if not _is_factory(bot):
-            raise ValueError(f"{name!r} is an object, which remembers all matches: {when} pass its class")
+            raise ValueError(f"{name!r} is an object, which remembers all matches: {use} pass its class")
 
 
 def find_ruleset(rules: str | Ruleset) -> Ruleset:
@@ -160,6 +173,7 @@ def find_ruleset(rules: str | Ruleset) -> Ruleset:
 
 
 def _resolve_sample(bot: BotArgument) -> ReplyingBot | BotFactory:
+    """Return the class of a sample bot; any other bot as it is. Raises TypeError for another text, and as `sample`."""
     if not isinstance(bot, str):
         return bot
     if not bot.startswith("sample:"):
@@ -178,9 +192,9 @@ def _default_name(bot: ReplyingBot | BotFactory) -> str:
 
 
 class LocalPlayer:
-    """One bot in one match. `number`: the id of its last request."""
+    """One bot in one match. `number`: the id of its last request. Raises TypeError if `bot` makes no bot."""
 
-    __slots__ = ("_reply", "name", "number", "said")
+    __slots__ = ("_reply", "name", "number", "statements")
 
     def __init__(self, name: str, bot: ReplyingBot | BotFactory) -> None:
         self.name = name
@@ -189,10 +203,10 @@ class LocalPlayer:
             raise TypeError(f"{name!r} created a {type(player).__name__}, which has no method reply(message)")
         self._reply = player.reply
         self.number = 0
-        self.said: tuple[StatementMade, ...] = ()  # statements with the last choice
+        self.statements: tuple[StatementMade, ...] = ()  # with the last choice
 
     def greet(self, message: Message) -> None:
-        """Send the bot the match header; it must reply with a hello."""
+        """Send the bot the match header. Raises WrongReplyError unless it replies with a hello."""
         greeting = self._send_to_bot(message)
         if not isinstance(greeting, dict) or isinstance(parse_hello(greeting), Malformed):
             raise WrongReplyError(
@@ -200,7 +214,7 @@ class LocalPlayer:
             )
 
     def send(self, message: Message) -> None:
-        """Send the bot a message that needs no reply."""
+        """Send the bot a message that needs no reply. Raises WrongReplyError for a reply, and the bot's exceptions."""
         answer = self._send_to_bot(message)
         if answer is not None:
             raise WrongReplyError(
@@ -210,8 +224,8 @@ class LocalPlayer:
     def choice(self, message: Message, legal: LegalMoves, board: Board | None = None) -> int:
         """Send the request with the id `number`, which the caller has set; return an index into the legal moves.
 
-        Statements of the reply are stored in `said`, if `board` is given. Raises WrongReplyError for an invalid reply,
-        and the bot's own exceptions.
+        Statements of the reply are stored in `statements`, if `board` is given. Raises WrongReplyError for an invalid
+        reply, and the bot's own exceptions.
         """
         return self.read_choice(self._send_to_bot(message), message, legal, board)
 
@@ -229,7 +243,7 @@ class LocalPlayer:
             raise self._reply_error(message, reply, "the move is not in the list of legal moves")
         if board is not None:
             try:
-                self.said = read_say(answer.say, board, message["you"]["seat"])
+                self.statements = read_say(answer.say, board, message["you"]["seat"])
             except SayError as problem:
                 raise self._reply_error(message, reply, str(problem)) from None
         return index
@@ -247,26 +261,28 @@ class LocalPlayer:
 
 def _describe_message(message: Message) -> str:
     """Describe the message at which an error occurred, which the bot may have modified."""
-    values = {name: message.get(name) for name in ("kind", "id", "game")}
     if message.get("type") != "request":
         return f"at {message.get('type')!r}"
     state = message.get("state")
     turn = state.get("turn") if isinstance(state, dict) else None
     return (
-        f"at the request {values['kind']!r} (id {values['id']!r}, game {values['game']!r}, turn {turn!r}) "
-        f"with legal {message.get('legal')!r}"
+        f"at the request {message.get('kind')!r} (id {message.get('id')!r}, game {message.get('game')!r}, "
+        f"turn {turn!r}) with legal {message.get('legal')!r}"
     )
 
 
 def play_match(spec: MatchSpec, players: Sequence[LocalPlayer], keep_moves: bool) -> Record:
-    """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed."""
-    course = run_match(spec, players, keep_moves=keep_moves)
+    """Play all games of a match. Without `keep_moves` the record has no moves, so it can't be replayed.
+
+    Raises WrongReplyError for an invalid reply, and the bots' own exceptions.
+    """
+    match = run_match(spec, players, keep_moves=keep_moves)
     try:
-        while True:
-            next(course)
+        next(match)
     except StopIteration as end:
         record: Record = end.value
         return record
+    raise AssertionError("no bot's reply is awaited")
 
 
 def run_match(
@@ -280,7 +296,7 @@ def run_match(
     """Play all games of a match, and return its record.
 
     A bot of `waits_for` receives each request as a message that needs no reply; then its number is yielded, and its
-    reply must be sent: None forfeits the game. `watch` is notified of steps.
+    reply must be sent: None forfeits the game. `watch` is notified of steps. Raises like `play_match`.
     """
     for number, player in enumerate(players):
         player.greet(json.loads(hello(spec, number)))
@@ -288,8 +304,8 @@ def run_match(
     games = []
     for number, seating in enumerate(spec.seatings):
         recorder = GameRecorder(number, seating, first_seat(seating, last_winner))
-        seated = [players[bot] for bot in seating]
-        record = yield from _Game(spec, recorder, seated, keep_moves, waits_for, watch or MatchObserver()).play()
+        seat_players = [players[bot] for bot in seating]
+        record = yield from _Game(spec, recorder, seat_players, keep_moves, waits_for, watch or MatchObserver()).play()
         last_winner = None if record.winner is None else seating[record.winner]
         games.append(record)
     for player in players:
@@ -298,7 +314,7 @@ def run_match(
 
 
 class _Game:
-    """One game: its players, the messages to them, and its record."""
+    """One game: its players by seat, the messages to them, and its record. For parameters see `run_match`."""
 
     def __init__(
         self,
@@ -317,8 +333,8 @@ class _Game:
         self.handles = [spec.handles[bot] for bot in recorder.seating]
         self.times = [spec.timing(bot) for bot in recorder.seating]
         self.feed = messages.MessageCursor(spec.seats)
-        self.talk = spec.settings.rules.talk is not Talk.OFF
-        self.said: list[StatementMade] = []  # statements with the current answers
+        self.has_talk = spec.settings.rules.talk is not Talk.OFF
+        self.statements: list[StatementMade] = []  # with the current answers
 
     def play(self) -> Generator[int, Message | None, GameRecord]:
         """Play a game to its end, and return its record, whose moves are kept only if wanted.
@@ -335,17 +351,22 @@ class _Game:
         self.watch.moved(recorder.game, state, 0, ())
         while state.board.phase.asked:
             answers = yield from self.collect_answers(state)
-            after, events = apply_moves(state, answers, chance)
-            if self.talk:
-                events = (*sorted(self.said, key=lambda statement: statement.seat), *events)
-            first = self.feed.count
+            next_state, events = apply_moves(state, answers, chance)
+            if self.has_talk:
+                events = (*sorted(self.statements, key=lambda statement: statement.seat), *events)
+            first_event = self.feed.count
             self.feed.add(events)
-            self.watch.moved(recorder.game, after, first, events)
+            self.watch.moved(recorder.game, next_state, first_event, events)
             if self.keep_moves:
-                recorder.add_step(state, answers, after, events)
+                recorder.add_step(state, answers, next_state, events)
             else:
                 eliminated += [(event.seat, state.board.turn) for event in events if isinstance(event, Exiled)]
-            state = after
+            state = next_state
+        return self.end(state, eliminated)
+
+    def end(self, state: State, eliminated: Sequence[tuple[int, int]]) -> GameRecord:
+        """Send all players the game's end; return its record. eliminated: (seat, turn), if moves aren't kept."""
+        recorder = self.recorder
         over = state.board.phase
         assert isinstance(over, Over)
         for seat, player in enumerate(self.players):
@@ -370,18 +391,18 @@ class _Game:
         Yields the index of each bot of `waits_for` that is asked, and is sent its reply; None forfeits the game for it.
         """
         answers: list[MoveOrForfeit] = []
-        self.said = []
+        self.statements = []
         for seat in state.board.phase.asked:
             player, times = self.players[seat], self.times[seat]
             view = view_from_seat(state, seat)
             moves = list_legal_moves(view)
             player.number += 1
-            certain, events = self.feed.known(view), self.feed.take(seat)
+            knowledge, events = self.feed.known(view), self.feed.take(seat)
             legal = make_legal_moves(moves)
             message = messages.make_request(
-                view, certain, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
+                view, knowledge, self.recorder.game, player.number, events, legal, times.limit_ms, times.bank_ms
             )
-            board = state.board if self.talk else None
+            board = state.board if self.has_talk else None
             bot = self.recorder.seating[seat]
             if bot in self.waits_for:
                 player.send(message)
@@ -392,17 +413,17 @@ class _Game:
                 choice = player.read_choice(reply, message, legal, board)
             else:
                 choice = player.choice(message, legal, board)
-            if self.talk:
-                self.said += player.said
+            if self.has_talk:
+                self.statements += player.statements
             answers.append(moves[choice])
             if self.keep_moves:
-                self.record_move(legal.words[choice], player.said if self.talk else ())
+                self.record_move(legal.words[choice], player.statements if self.has_talk else ())
         return answers
 
-    def record_move(self, word: str, said: Sequence[StatementMade]) -> None:
+    def record_move(self, word: str, statements: Sequence[StatementMade]) -> None:
         """Record a move in its notation, with the statements of the same reply. There is no clock, so it took 0 us."""
         recorder = self.recorder
-        recorder.statements += [(len(recorder.moves), statement) for statement in said]
+        recorder.statements += [(len(recorder.moves), statement) for statement in statements]
         recorder.moves.append(word)
         recorder.times.append(0)
 

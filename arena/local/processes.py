@@ -19,35 +19,36 @@ from typing import TypeVar
 from arena.local.match import JobError
 
 Played = TypeVar("Played")
+_EXIT_S = 1.0  # for processes to flush output and end threads after the last result
 
 
 def play_in_forks(play: Callable[[int], Played], matches: Sequence[int], jobs: int) -> Generator[Played, None, None]:
-    """Yield `play(i)` for each index i of `matches`; see `play_in_processes`."""
+    """Yield `play(i)` for each index i of `matches`; see `play_in_processes`, also for the errors."""
     if not sys.platform.startswith("linux"):
         raise ValueError("jobs above 1 fork this process, which is safe only on Linux: use jobs=1")
     context = get_context("fork")
-    ends = [context.Pipe(duplex=False) for _ in range(jobs)]
-    readers = [reader for reader, _ in ends]
+    pipes = [context.Pipe(duplex=False) for _ in range(jobs)]
+    readers = [reader for reader, _ in pipes]
     processes = []
     try:
-        for job, (_, writer) in enumerate(ends):
-            others = [*readers, *(other for _, other in ends[job + 1 :])]
-            work = (play, range(job, len(matches), jobs), writer, others, os.getpid())
-            process = context.Process(target=_run_process, args=work, daemon=True)
+        for job, (_, writer) in enumerate(pipes):
+            inherited = [*readers, *(later_writer for _, later_writer in pipes[job + 1 :])]
+            arguments = (play, range(job, len(matches), jobs), writer, inherited, os.getpid())
+            process = context.Process(target=_run_process, args=arguments, daemon=True)
             process.start()
             processes.append(process)
             writer.close()  # so that reading ends with the process
-        for place, match in enumerate(matches):
+        for index, match in enumerate(matches):
             try:
-                played, problem = readers[place % jobs].recv()
+                result, problem = readers[index % jobs].recv()
             except (EOFError, OSError):  # between two messages, or in the middle of one
-                raise _explain_exit(processes[place % jobs], match) from None
+                raise _explain_exit(processes[index % jobs], match) from None
             if problem is not None:
                 raise problem
-            yield played
-        end = monotonic() + 1.0  # for processes to flush output and end threads after the last result
+            yield result
+        deadline_s = monotonic() + _EXIT_S
         for process in processes:
-            process.join(max(0.0, end - monotonic()))
+            process.join(max(0.0, deadline_s - monotonic()))
     finally:
         for process in processes:
             process.kill()
@@ -67,25 +68,33 @@ def _explain_exit(process: ForkProcess, match: int) -> JobError:
 
 
 def _run_process(
-    play: Callable[[int], Played], places: Sequence[int], writer: Connection, others: Sequence[Connection], parent: int
+    play: Callable[[int], Played],
+    indices: Sequence[int],
+    writer: Connection,
+    inherited: Sequence[Connection],
+    parent: int,
 ) -> None:
-    """Play matches in this process and send (result, exception) of each, until the first exception."""
+    """Play matches in this process and send (result, exception) of each, until the first exception.
+
+    inherited: the ends of pipes that belong to other processes, to be closed here. parent: the id of the process that
+    forked this one, with which it ends.
+    """
     pr_set_pdeathsig = 1  # linux/prctl.h
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)  # notebooks restart their kernel by a kill
     if os.getppid() != parent:
         return
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the parent handles Ctrl-C, and kills its processes
-    for other in others:
-        other.close()
+    for connection in inherited:
+        connection.close()
     try:
-        for place in places:
+        for index in indices:
             try:
-                played = play(place)
+                result = play(index)
             except Exception as problem:
                 writer.send((None, _picklable(problem)))
                 return
-            writer.send((played, None))
+            writer.send((result, None))
     except BrokenPipeError:
         return  # the parent has ended
 
@@ -97,6 +106,6 @@ def _picklable(problem: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(problem))
     except Exception:
-        there = "".join(traceback.format_exception(problem)).rstrip()
-        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{there}")
+        text = "".join(traceback.format_exception(problem)).rstrip()
+        return JobError(f"a bot raised {type(problem).__name__}, which pickle can't carry:\n{text}")
     return problem

@@ -28,7 +28,9 @@ class Rows(list[dict[str, Any]]):
 
 
 def _cell(value: Any) -> str:
-    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +70,23 @@ class Results:
     @cached_property
     def win_rates(self) -> Mapping[str, WinRate]:
         """Return the win rate of each bot, best first."""
-        rates = {bot: _win_rate(self._games_of(bot)) for bot in self.bots}
+        shares_by_bot = {bot: [share for share, _ in self._games_of(bot)] for bot in self.bots}
+        rates = {bot: WinRate(sum(shares), len(shares)) for bot, shares in shares_by_bot.items()}
         return dict(sorted(rates.items(), key=lambda pair: -pair[1].value))
 
     def by_seat(self, bot: str) -> tuple[WinRate, ...]:
         """Return the win rate of a bot in each seat, from seat 0, in order."""
-        seats = len(self.games[0].seats)
-        return tuple(_win_rate((won, at) for won, at in self._games_of(bot) if at == seat) for seat in range(seats))
+        shares_by_seat: list[list[float]] = [[] for _ in self.games[0].seats]
+        for share, seat in self._games_of(bot):
+            shares_by_seat[seat].append(share)
+        return tuple(WinRate(sum(shares), len(shares)) for shares in shares_by_seat)
 
     def table(self) -> Rows:
         """Return a row for each bot, best first: its win rate with the 95 % interval, and the rate in each seat."""
         rows = Rows()
         for bot, rate in self.win_rates.items():
             low, high = rate.interval
-            seats = {f"seat {seat}": at.value for seat, at in enumerate(self.by_seat(bot))}
+            seats = {f"seat {seat}": seat_rate.value for seat, seat_rate in enumerate(self.by_seat(bot))}
             numbers = {"win_rate": rate.value, "low": low, "high": high, "wins": rate.wins, "games": rate.games}
             rows.append({"bot": bot, **numbers, **seats})
         return rows
@@ -139,8 +144,3 @@ class Results:
     def __str__(self) -> str:
         """Return one line per bot, the best first."""
         return "\n".join(f"{bot!r}: {rate}" for bot, rate in self.win_rates.items())
-
-
-def _win_rate(games: Iterator[tuple[float, int]]) -> WinRate:
-    worth = [won for won, _ in games]
-    return WinRate(sum(worth), len(worth))

@@ -75,38 +75,42 @@ def play(
     an invalid reply, ValueError for impossible numbers and for objects with `jobs` above 1, RulesetError for unknown
     rules, JobError if a bot ended its process.
     """
-    named = name_bots(bots)
+    bots_by_name = name_bots(bots)
     ruleset = find_ruleset(rules)
-    seats = len(named) if seats is None else seats
-    match_games = -(-_MATCH_GAMES // seats) * seats if match_games is None and seats else match_games or 0
-    key = os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
-    planned = plan_matches(len(named), seats, games, match_games, keyed_shuffle(key, "schedule"))
+    seats = len(bots_by_name) if seats is None else seats
+    if match_games is None:
+        match_games = -(-_MATCH_GAMES // seats) * seats if seats else 0
+    key = make_session_key(seed)
+    tables = plan_matches(len(bots_by_name), seats, games, match_games, keyed_shuffle(key, "schedule")).tables
     if jobs > 1:
-        require_factories(named, f"with jobs={jobs}")
+        require_factories(bots_by_name, f"with jobs={jobs}")
+    jobs = min(jobs, len(tables))
 
-    def played(table: PlannedMatch) -> tuple[list[GameResult], Record | None]:
-        own = derive_key(key, f"match|{table.match}")
-        record = play_table(table, own, named, ruleset, match_games, jobs=jobs, seed=seed, records=records)
+    def play_planned(index: int) -> tuple[list[GameResult], Record | None]:
+        table = tables[index]
+        match_key = derive_key(key, f"match|{table.match}")
+        record = play_table(table, match_key, bots_by_name, ruleset, match_games, jobs=jobs, seed=seed, records=records)
         return list(game_results(record)), record if records else None
 
     results: list[GameResult] = []
-    records_played: list[Record] = []
-    jobs = min(jobs, len(planned.tables))
-    tables = planned.tables
-    with closing(
-        play_in_processes(lambda place: played(tables[place]), [table.match for table in tables], jobs)
-    ) as matches:
-        for ended, record in matches:
-            results += ended
+    match_records: list[Record] = []
+    with closing(play_in_processes(play_planned, [table.match for table in tables], jobs)) as matches:
+        for match_results, record in matches:
+            results += match_results
             if record is not None:
-                records_played.append(record)
-    return Results(tuple(named), tuple(results), tuple(records_played))
+                match_records.append(record)
+    return Results(tuple(bots_by_name), tuple(results), tuple(match_records))
+
+
+def make_session_key(seed: int | None) -> bytes:
+    """Return the key of all cards and seats: derived from the seed, drawn if it is None."""
+    return os.urandom(32) if seed is None else derive_key(b"arena.local", f"seed|{seed}")
 
 
 def play_table(
     table: PlannedMatch,
     key: bytes,
-    named: Mapping[str, ReplyingBot | BotFactory],
+    bots_by_name: Mapping[str, ReplyingBot | BotFactory],
     ruleset: Ruleset,
     match_games: int,
     *,
@@ -116,11 +120,12 @@ def play_table(
 ) -> Record:
     """Play a planned match under its `key`; return its record. An exception of a bot gets a note of the match.
 
-    named: all bots by name, in the order of the plan's indices. records: whether moves are kept. seed: for the note.
+    bots_by_name: all bots, in the order of the plan's indices. records: whether moves are kept. seed: for the note.
+    jobs: above 1, the global generator of random numbers is seeded. Raises ValueError if the rules don't fit the table.
     """
-    if unplayable := ruleset.problem(len(table.bots)):
-        raise ValueError(unplayable)
-    names = tuple(named)
+    if problem := ruleset.problem(len(table.bots)):
+        raise ValueError(problem)
+    names = tuple(bots_by_name)
     spec = MatchSpec(
         match=table.match,
         key=key,
@@ -131,9 +136,9 @@ def play_table(
     if jobs > 1:
         random.seed(key)  # else all processes would draw the same numbers
     try:
-        return play_match(spec, [LocalPlayer(name, named[name]) for name in spec.bots], keep_moves=records)
-    except Exception as problem:
-        problem.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
+        return play_match(spec, [LocalPlayer(name, bots_by_name[name]) for name in spec.bots], keep_moves=records)
+    except Exception as error:
+        error.add_note(f"It was match {table.match}" + ("." if seed is None else f" of seed {seed}."))
         raise
 
 
@@ -159,45 +164,49 @@ def sweep(
     differences (None below two matches). All rows have the same cards, seats and opponents' dice. Each
     interval holds for its row alone: about one in 20 misses. Other arguments and exceptions are as for `play`.
     """
-    candidates = {parameter: list(choices) for parameter, choices in values.items()}
-    _require_sweep_values(candidates)
+    values_by_parameter = {parameter: list(choices) for parameter, choices in values.items()}
+    _require_sweep_values(values_by_parameter)
     opponents = name_bots(against)
     require_factories(opponents, "in a sweep")
     name = getattr(make_bot, "__name__", "bot")
     while name in opponents:
         name += "-swept"
     rows = Rows()
-    first_matches: dict[int, float] = {}  # the win rates by match in the first row
-    for choices in product(*candidates.values()):
-        parameters = dict(zip(candidates, choices, strict=True))
+    first_rates: dict[int, float] = {}  # the win rates by match in the first row
+    for choices in product(*values_by_parameter.values()):
+        parameters = dict(zip(values_by_parameter, choices, strict=True))
         bots: dict[str, BotArgument] = {name: _make_factory(make_bot, parameters), **opponents}
         try:
             results = play(bots, games, rules=rules, seats=seats, match_games=match_games, seed=seed, jobs=jobs)
         except Exception as problem:
             problem.add_note(f"In the sweep's row {parameters}.")
             raise
-        matches = _win_rate_by_match(results, name)
-        first_matches = first_matches or matches
-        rows.append({**parameters, **_make_sweep_columns(results.win_rates[name], matches, first_matches)})
+        match_rates = _win_rate_by_match(results, name)
+        first_rates = first_rates or match_rates
+        rows.append({**parameters, **_make_sweep_columns(results.win_rates[name], match_rates, first_rates)})
     return rows
 
 
-def _require_sweep_values(candidates: Mapping[str, Sequence[Any]]) -> None:
-    """Raise ValueError unless each parameter has values, and no name of a column."""
-    if not candidates or not all(candidates.values()):
+def _require_sweep_values(values: Mapping[str, Sequence[Any]]) -> None:
+    """Raise ValueError unless there are parameters, and each has values, and no name of a column."""
+    if not values or not all(values.values()):
         raise ValueError('pass a list of values for each parameter: {"doubt": [0.1, 0.2]}')
-    if taken := candidates.keys() & _COLUMNS:
-        raise ValueError(f"a parameter can't have the name of a column of the table: {', '.join(sorted(taken))}")
+    if column_names := values.keys() & _COLUMNS:
+        names = ", ".join(sorted(column_names))
+        raise ValueError(f"a parameter can't have the name of a column of the table: {names}")
 
 
 def _make_sweep_columns(
-    rate: WinRate, matches: Mapping[int, float], first_matches: Mapping[int, float]
+    rate: WinRate, match_rates: Mapping[int, float], first_rates: Mapping[int, float]
 ) -> dict[str, Any]:
-    """Return the columns of a row, from its bot's win rate in all and in each match, and in those of the first row."""
+    """Return the columns of a row, from its bot's win rate in all and in each match, and in those of the first row.
+
+    The first row itself has a gain of 0 without doubt.
+    """
     low, high = rate.interval
-    differences = [matches[match] - first_matches[match] for match in matches]
-    gain, gain_low, gain_high = paired_interval(differences, rate.games / len(matches))
-    if matches is first_matches:
+    differences = [match_rate - first_rates[match] for match, match_rate in match_rates.items()]
+    gain, gain_low, gain_high = paired_interval(differences, rate.games / len(match_rates))
+    if match_rates is first_rates:
         gain_low = gain_high = 0.0
     columns = {"win_rate": rate.value, "low": low, "high": high, "games": rate.games}
     return {**columns, "gain": gain, "gain_low": gain_low, "gain_high": gain_high}
@@ -209,8 +218,8 @@ def _make_factory(make_bot: Callable[..., ReplyingBot], parameters: Mapping[str,
 
 def _win_rate_by_match(results: Results, name: str) -> dict[int, float]:
     """Return the bot's win rate in each match that it played. All matches have the same number of games."""
-    worth: dict[int, list[float]] = {}
+    shares_by_match: dict[int, list[float]] = {}
     for game in results.games:
         if name in game.seats:
-            worth.setdefault(game.match, []).append(game.worth(game.seats.index(name)))
-    return {match: fsum(won) / len(won) for match, won in worth.items()}
+            shares_by_match.setdefault(game.match, []).append(game.worth(game.seats.index(name)))
+    return {match: fsum(shares) / len(shares) for match, shares in shares_by_match.items()}
