@@ -32,6 +32,7 @@ _MAX_BYTES = 1 << 20  # of a response
 _MAX_REASON = 200  # characters
 _WAITS = {401, 402, 403, 408, 429}  # and 5xx
 _MAX_PAUSE_S = 60.0
+_ROUNDING = 1e-9  # of a sum of dollars
 _NO_LIMITS = KeyLimits(requests_per_minute=None, tokens_per_minute=None)
 _MESSAGE_TOKENS = 16  # for the frame of a message; its bytes are more than its tokens
 _TOO_LONG = re.compile(r"context.?(length|window|size)|maximum context|prompt is too long|too many tokens", re.I)
@@ -57,29 +58,39 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A provider's failure. billed: it isn't known whether the call was. final: waiting doesn't help."""
+    """A provider's failure. may_be_billed: it isn't known whether the call was. is_final: waiting doesn't help.
+
+    retry_after_s: how long the provider says to wait; None if it doesn't.
+    """
 
     reason: str
     retry_after_s: float | None = None
-    billed: bool = False
-    final: bool = False
+    may_be_billed: bool = False
+    is_final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[T]):
-    """A call to make. messages: all of the request. new: how many of them, at the end, the call before didn't have.
+    """A call to make. messages: all of the request. new_messages: how many, at the end, the call before didn't have.
 
-    judge: returns fields for the journal about an answer (`done`, `reasoning`), and the value of the call. about: more
-    fields of the journal's line.
+    judge: returns fields for the journal about an answer (`done`, `reasoning`), and the value of the call. fields: more
+    fields of the journal's line. form: the fields of the request that define the form of the answer.
     """
 
     player: ModelPlayer
     key: CallKey
-    about: Mapping[str, Any]
+    fields: Mapping[str, Any]
     messages: Sequence[Mapping[str, str]]
-    new: int
+    new_messages: int
     form: Mapping[str, Any]
     judge: Callable[[Answer], tuple[Line, T]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged(Generic[T]):
+    """The value of a call whose request was answered."""
+
+    value: T
 
 
 class _Key:
@@ -88,38 +99,41 @@ class _Key:
     def __init__(self, limits: KeyLimits) -> None:
         self._limits = limits
         self._sent: deque[tuple[float, list[int]]] = deque()  # (time, [tokens])
-        self.blocked_until = 0.0
+        self.blocked_until = 0.0  # on the monotonic clock, in s
 
     def wait_s(self, now: float, tokens: int) -> float:
-        """Return for how long a call with this many tokens has to wait."""
+        """Return for how long a call with this many tokens has to wait, at the time `now`; forget older calls."""
         while self._sent and self._sent[0][0] <= now - 60:
             self._sent.popleft()
-        most, most_tokens = self._limits.requests_per_minute, self._limits.tokens_per_minute
-        full = most is not None and len(self._sent) >= most
-        if self._sent and most_tokens is not None:
-            full = full or sum(tokens_sent[0] for _, tokens_sent in self._sent) + tokens > most_tokens
-        return max(self.blocked_until - now, self._sent[0][0] + 60 - now if full else 0.0)
+        max_calls, max_tokens = self._limits.requests_per_minute, self._limits.tokens_per_minute
+        is_full = max_calls is not None and len(self._sent) >= max_calls
+        if self._sent and max_tokens is not None:
+            is_full = is_full or sum(sent_tokens[0] for _, sent_tokens in self._sent) + tokens > max_tokens
+        return max(self.blocked_until - now, self._sent[0][0] + 60 - now if is_full else 0.0)
 
-    def take(self, now: float, tokens: int) -> list[int]:
-        """Note a call; return its tokens, to be corrected when they are known."""
+    def add_call(self, now: float, tokens: int) -> list[int]:
+        """Count a call; return its tokens as a list of one number, to be corrected when they are known."""
         self._sent.append((now, [tokens]))
         return self._sent[-1][1]
 
 
 class ModelClient:
-    """The client that makes the calls of all model players of a run. `notify` gets remarks, in the client's thread."""
+    """The client that makes the calls of all model players of a run. `notify` gets remarks, in the client's thread.
+
+    stop_reason: why it makes no more calls; None while it makes them.
+    """
 
     def __init__(self, budget: Budget, journal: Journal, notify: Callable[[str], object] = lambda text: None) -> None:
         self.journal = journal
-        self.stopped: str | None = None
+        self.stop_reason: str | None = None
         self._budget = budget
         self._notify = notify
         self._secrets: set[re.Pattern[str]] = set()
         self._keys: dict[str, _Key] = {}
-        self._waiting: set[str] = set()  # players whose provider fails
+        self._waiting_players: set[str] = set()  # those whose provider fails
         self._loop = asyncio.new_event_loop()
-        self._stopping = asyncio.Event()
-        self._changed = asyncio.Event()  # set when a call ends
+        self._is_stopped = asyncio.Event()
+        self._call_ended = asyncio.Event()  # replaced at the end of each call
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         # No proxies of the environment and no redirects: only the endpoint may receive the key.
         self._http = httpx.AsyncClient(timeout=None, limits=limits, trust_env=False, follow_redirects=False)
@@ -156,9 +170,9 @@ class ModelClient:
     def stop(self, reason: str) -> None:
         """Start no more calls. This returns at once, and any thread may call it.
 
-        Requests in flight end; waiting calls raise CallsStoppedError. `stopped` keeps the first reason.
+        Requests in flight end; waiting calls raise CallsStoppedError. `stop_reason` keeps the first reason.
         """
-        self.stopped = self.stopped or reason  # at once: the caller may look at it
+        self.stop_reason = self.stop_reason or reason  # at once: the caller may look at it
         self._loop.call_soon_threadsafe(self._stop, reason)
 
     def redact(self, text: str) -> str:
@@ -167,74 +181,84 @@ class ModelClient:
             text = secret.sub("[key]", text)
         return text
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine in the client's thread; return its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
     # --- the thread of the event loop
 
     def _stop(self, reason: str) -> None:
-        self.stopped = self.stopped or reason
-        self._stopping.set()
-        self._changed.set()
+        self.stop_reason = self.stop_reason or reason
+        self._is_stopped.set()
+        self._call_ended.set()
 
     async def _ask(self, call: Call[T]) -> T:
         """Return a call's value, from the journal if the same call was made before, else from the provider.
 
-        Requests are repeated until one is answered. Each is admitted by limits and budget, and its use is in the
-        journal before the next one, also if it fails or is cancelled. Raises CallsStoppedError if the provider fails
-        for too long or the budget is used up.
+        Requests are repeated until one is answered. Raises CallsStoppedError if the provider fails for too long or the
+        budget is used up, and what `judge` raises.
         """
-        player, body = call.player, _encode_body(call)
-        settings = player.settings
-        digest = sha256(f"{settings.endpoint}\n".encode() + body).hexdigest()
-        stored = self.journal.find(call.key, digest)
-        if stored is not None:
-            return call.judge(Answer(stored["answer"], stored["thinking"], stored["finish"], stored["problem"]))[1]
-        price = self._budget.prices.get(settings.model, Price(input=0.0, output=0.0))
-        size = len(body) + _MESSAGE_TOKENS * len(call.messages)
-        most = Usage(1, size + settings.most_output, price.cost(size, settings.most_output))
-        failing_since, tries = None, 0
+        body = _encode_body(call)
+        digest = sha256(f"{call.player.settings.endpoint}\n".encode() + body).hexdigest()
+        line = self.journal.find(call.key, digest)
+        if line is not None:
+            return call.judge(Answer(line["answer"], line["thinking"], line["finish"], line["problem"]))[1]
+        first_failure_s, tries = None, 0
         while True:
-            number, sent_tokens = await self._admit(player, most)
-            began = time.monotonic()
-            line = _begin_line(call, number, digest)
-            used, value = most, None
-            outcome: Answer | _Failure = _Failure("interrupted", billed=True)
-            try:
-                outcome, line["usage"] = await self._send(player, body)
-            finally:  # also if it is cancelled
-                if line["usage"] is not None or (isinstance(outcome, _Failure) and not outcome.billed):
-                    used = _sum_usage(line["usage"], price)
-                value = _note_outcome(line, call, outcome)
-                sent_tokens[0] = used.tokens
-                dollars = used.dollars if settings.model in self._budget.prices else None
-                line |= {"seconds": round(time.monotonic() - began, 3), "used": [used.calls, used.tokens, dollars]}
-                self.journal.add(line, call.messages[0]["content"])
-                self._changed.set()
-                self._changed = asyncio.Event()
-            if isinstance(outcome, Answer):
-                self._waiting.discard(player.name)
-                return value  # type: ignore[return-value]
+            outcome = await self._make_request(call, body, digest)
+            if not isinstance(outcome, _Failure):
+                self._waiting_players.discard(call.player.name)
+                return outcome.value
             tries += 1
-            failing_since = failing_since or time.monotonic()
-            await self._wait_for_provider(player, outcome, tries, time.monotonic() - failing_since)
+            first_failure_s = first_failure_s or time.monotonic()
+            await self._wait_for_provider(call.player, outcome, tries, time.monotonic() - first_failure_s)
+
+    async def _make_request(self, call: Call[T], body: bytes, digest: str) -> _Judged[T] | _Failure:
+        """Make one request once limits and budget admit it; return the value of its answer, or the failure.
+
+        Its use is in the journal afterwards, also if it fails or is cancelled. Raises CallsStoppedError if it isn't
+        admitted.
+        """
+        player, settings = call.player, call.player.settings
+        price = self._budget.prices.get(settings.model, Price(input=0.0, output=0.0))
+        input_tokens = len(body) + _MESSAGE_TOKENS * len(call.messages)
+        cost = price.cost(input_tokens, settings.max_output_tokens)
+        max_usage = Usage(1, input_tokens + settings.max_output_tokens, cost)
+        number, sent_tokens = await self._admit(player, max_usage)
+        start_s = time.monotonic()
+        line = _begin_line(call, number, digest)
+        used = max_usage
+        outcome: Answer | _Failure = _Failure("interrupted", may_be_billed=True)
+        try:
+            outcome, line["usage"] = await self._send(player, body)
+        finally:  # also if it is cancelled
+            if line["usage"] is not None or (isinstance(outcome, _Failure) and not outcome.may_be_billed):
+                used = _sum_usage(line["usage"], price)
+            result = _add_outcome(line, call, outcome)
+            sent_tokens[0] = used.tokens
+            dollars = used.dollars if settings.model in self._budget.prices else None
+            line |= {"seconds": round(time.monotonic() - start_s, 3), "used": [used.calls, used.tokens, dollars]}
+            self.journal.add(line, call.messages[0]["content"])
+            self._call_ended.set()
+            self._call_ended = asyncio.Event()
+        return result
 
     async def _wait_for_provider(self, player: ModelPlayer, failure: _Failure, tries: int, failing_s: float) -> None:
         """Wait before the next try of a call, `failing_s` after its first failure.
 
         Raises CallsStoppedError if the failure is final or has lasted for the budget's patience.
         """
-        what = f"{player.name}: {failure.reason}"
+        text = f"{player.name}: {failure.reason}"
         pause_s = min(_MAX_PAUSE_S, 2.0 ** min(tries, 6)) * random.uniform(0.25, 0.5)
         if failure.retry_after_s is not None:
             pause_s = failure.retry_after_s
-        if failure.final:
-            self._stop(what)
+        if failure.is_final:
+            self._stop(text)
         elif failing_s + pause_s >= self._budget.patience_s:
-            self._stop(f"{what}, and the next try is after the patience of {self._budget.patience_s:g} s")
-        elif player.name not in self._waiting:
-            self._waiting.add(player.name)
-            self._notify(f"{what}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")
+            self._stop(f"{text}, and the next try is after the patience of {self._budget.patience_s:g} s")
+        elif player.name not in self._waiting_players:
+            self._waiting_players.add(player.name)
+            self._notify(f"{text}; its games wait, with the clock stopped, for at most {self._budget.patience_s:g} s")
         key = self._key_of(player)
         key.blocked_until = max(key.blocked_until, time.monotonic() + pause_s)
         await self._sleep(pause_s)
@@ -243,44 +267,48 @@ class ModelClient:
         name = player.settings.key_name
         return self._keys.setdefault(name, _Key(self._budget.keys.get(name, _NO_LIMITS)))
 
-    async def _admit(self, player: ModelPlayer, most: Usage) -> tuple[int, list[int]]:
-        """Wait until a call fits the limits of its key and the budget; reserve it and return its number."""
+    async def _admit(self, player: ModelPlayer, max_usage: Usage) -> tuple[int, list[int]]:
+        """Wait until a call fits the limits of its key and the budget; reserve it.
+
+        Return its number, and its tokens as counted for the key, a list of one number to be corrected. Raises
+        CallsStoppedError if the client has stopped, also because the budget is used up.
+        """
         key = self._key_of(player)
         while True:
-            if self.stopped is not None:
-                raise CallsStoppedError(self.stopped)
+            if self.stop_reason is not None:
+                raise CallsStoppedError(self.stop_reason)
             now = time.monotonic()
-            wait_s = key.wait_s(now, most.tokens)
+            wait_s = key.wait_s(now, max_usage.tokens)
             if wait_s > 0:
                 await self._sleep(wait_s)
                 continue
             journal = self.journal
-            used_up = self._used_up(sum(journal.reserved.values(), journal.used) + most)
-            if used_up is None:
-                return journal.reserve(most), key.take(now, most.tokens)
+            problem = self._budget_problem(sum(journal.reserved.values(), journal.used) + max_usage)
+            if problem is None:
+                return journal.reserve(max_usage), key.add_call(now, max_usage.tokens)
             if not journal.reserved:
-                self._stop(used_up)
+                self._stop(problem)
             else:
-                await self._changed.wait()  # a call may use less than was reserved
+                await self._call_ended.wait()  # a call may use less than was reserved
 
-    def _used_up(self, after: Usage) -> str | None:
-        """Return which part of the budget isn't enough for this usage, None if all are."""
+    def _budget_problem(self, usage: Usage) -> str | None:
+        """Return which limit of the budget isn't enough for this usage in all, None if all are."""
         for name in ("calls", "tokens", "dollars"):
-            most, used = getattr(self._budget, name), getattr(self.journal.used, name)
-            if most is not None and getattr(after, name) > most + 1e-9:
+            limit, used = getattr(self._budget, name), getattr(self.journal.used, name)
+            if limit is not None and getattr(usage, name) > limit + _ROUNDING:
                 usage_text = f"{used:g} used, and the next call may need the rest"
-                return f"the budget of {most:g} {name} is used up ({usage_text}): raise it by --budget FILE"
+                return f"the budget of {limit:g} {name} is used up ({usage_text}): raise it by --budget FILE"
         return None
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep. Raises CallsStoppedError as soon as the client stops."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-        if self.stopped is not None:
-            raise CallsStoppedError(self.stopped)
+            await asyncio.wait_for(self._is_stopped.wait(), seconds)
+        if self.stop_reason is not None:
+            raise CallsStoppedError(self.stop_reason)
 
     async def _send(self, player: ModelPlayer, body: bytes) -> tuple[Answer | _Failure, dict[str, int] | None]:
-        """Send a request; return its answer or failure, and its usage if the endpoint reports it."""
+        """Send a request; return its answer or failure, and its usage, None if the endpoint doesn't report it."""
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if player.key:
             headers["Authorization"] = f"Bearer {player.key}"
@@ -290,40 +318,40 @@ class ModelClient:
                 asyncio.timeout(player.settings.timeout_s),
                 self._http.stream("POST", player.settings.endpoint, content=body, headers=headers) as response,
             ):
-                async for part in response.aiter_bytes():
-                    data += part
+                async for chunk in response.aiter_bytes():
+                    data += chunk
                     if len(data) > _MAX_BYTES:
                         return Answer("", problem=f"the answer was longer than {_MAX_BYTES >> 20} MB"), None
         except TimeoutError:
-            return _Failure(f"no answer within {player.settings.timeout_s:g} s", billed=True), None
+            return _Failure(f"no answer within {player.settings.timeout_s:g} s", may_be_billed=True), None
         except (httpx.ConnectError, httpx.UnsupportedProtocol):
             return _Failure("no connection to the endpoint"), None
         except (httpx.HTTPError, httpx.StreamError, OSError) as problem:  # its text may contain the key
-            return _Failure(f"the connection was cut ({type(problem).__name__})", billed=True), None
-        try:
-            reply = json.loads(data)
-        except (ValueError, RecursionError):
-            reply = None
-        reply = reply if isinstance(reply, dict) else {}
+            return _Failure(f"the connection was cut ({type(problem).__name__})", may_be_billed=True), None
+        reply = _parse_object(data)
         usage = _read_usage(reply.get("usage"))
         if response.status_code != 200 or not reply.get("choices"):
             return self._read_error(response, reply, data), usage
         return self._read_answer(reply), usage
 
     def _read_error(self, response: httpx.Response, reply: dict[str, Any], data: bytearray) -> Answer | _Failure:
-        """Return what a response without an answer means. Keys are removed from its text before it is cut."""
+        """Return what a response without an answer means. Keys are removed from its text before it is cut.
+
+        reply: the JSON object in `data`, {} without one. An answer has the reason why there is no content.
+        """
         code, error = response.status_code, reply.get("error")
-        told = error.get("message") if isinstance(error, dict) else error
-        text = self.redact(str(told or data.decode("utf-8", "replace")))
+        message = error.get("message") if isinstance(error, dict) else error
+        text = self.redact(str(message or data.decode("utf-8", "replace")))
         if code in (400, 413, 422) and _TOO_LONG.search(text):
             return Answer("", problem="the context is too long")
         if code in (400, 422) and _FILTERED.search(text):
             return Answer("", problem="the prompt was filtered")
         if code == 200:
-            return _Failure("the endpoint's answer isn't a chat completion", billed=True)
+            return _Failure("the endpoint's answer isn't a chat completion", may_be_billed=True)
         if code in _WAITS or code >= 500:
-            return _Failure(f"HTTP {code}", _retry_after(response.headers.get("Retry-After", "")), billed=code >= 500)
-        return _Failure(f"HTTP {code}: {escape_control(text)[:_MAX_REASON]}", final=True)
+            retry_after_s = _retry_after(response.headers.get("Retry-After", ""))
+            return _Failure(f"HTTP {code}", retry_after_s, may_be_billed=code >= 500)
+        return _Failure(f"HTTP {code}: {escape_control(text)[:_MAX_REASON]}", is_final=True)
 
     def _read_answer(self, reply: dict[str, Any]) -> Answer:
         """Return the answer in a provider's reply, without keys. An unusable one has the problem in words.
@@ -336,17 +364,24 @@ class ModelClient:
             return Answer("", problem="the answer has no message")
         finish = self.redact(str(choice.get("finish_reason") or ""))
         thinking = self.redact(str(message.get("reasoning_content") or message.get("reasoning") or ""))
+        if message.get("refusal"):
+            return Answer(self.redact(str(message["refusal"])), thinking, finish, "the model refused to answer")
         content = str(message.get("content") or "")
         with suppress(LookupError, TypeError):
             content = str(message["tool_calls"][0]["function"]["arguments"])
-        problem = None
-        if message.get("refusal"):
-            content, problem = str(message["refusal"]), "the model refused to answer"
-        elif finish == "length":
-            problem = "the answer was cut off at max_tokens"
-        elif finish == "content_filter":
-            problem = "the answer was filtered"
-        return Answer(self.redact(content), thinking, finish, problem)
+        return Answer(self.redact(content), thinking, finish, _FINISH_PROBLEMS.get(finish))
+
+
+_FINISH_PROBLEMS = {"length": "the answer was cut off at max_tokens", "content_filter": "the answer was filtered"}
+
+
+def _parse_object(data: bytearray) -> dict[str, Any]:
+    """Return the JSON object in a response; {} for anything else."""
+    try:
+        reply = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return reply if isinstance(reply, dict) else {}
 
 
 def _pattern_of(key: str) -> re.Pattern[str]:
@@ -357,13 +392,13 @@ def _pattern_of(key: str) -> re.Pattern[str]:
 
 def _begin_line(call: Call[T], number: int, digest: str) -> Line:
     """Return the beginning of a call's line in the journal, without its outcome."""
-    new_messages = call.messages[len(call.messages) - call.new :]
+    new_messages = call.messages[len(call.messages) - call.new_messages :]
     key = dict(zip(("match", "game", "player", "request", "attempt"), call.key, strict=True))
     return {
         "call": number,
         "at": round(time.time(), 3),
         **key,
-        **call.about,
+        **call.fields,
         "model": call.player.settings.model,
         "prompt": new_messages[0]["content"] if len(new_messages) == 1 else list(new_messages),
         "digest": digest,
@@ -372,22 +407,22 @@ def _begin_line(call: Call[T], number: int, digest: str) -> Line:
 
 
 def _sum_usage(usage: Mapping[str, int] | None, price: Price) -> Usage:
-    """Return what a provider reports as used (prompt, cached and output tokens); nothing if it reports None."""
+    """Return the use of a call by what `_read_usage` returned; none if it is unknown."""
     if usage is None:
         return Usage()
-    prompt_tokens, cached, output = usage.values()
-    return Usage(1, prompt_tokens + output, price.cost(prompt_tokens, output, cached))
+    prompt, cached, output = usage["prompt"], usage["cached"], usage["output"]
+    return Usage(1, prompt + output, price.cost(prompt, output, cached))
 
 
-def _note_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> T | None:
-    """Add the outcome to a call's line in the journal; return the value of an answer."""
+def _add_outcome(line: Line, call: Call[T], outcome: Answer | _Failure) -> _Judged[T] | _Failure:
+    """Add the outcome to a call's line in the journal; return the value of an answer, or the failure itself."""
     if isinstance(outcome, _Failure):
         line["done"] = f"provider: {outcome.reason}"
-        return None
-    judged, value = call.judge(outcome)
-    line |= {**judged, "answer": outcome.content, "thinking": outcome.thinking}
+        return outcome
+    fields, value = call.judge(outcome)
+    line |= {**fields, "answer": outcome.content, "thinking": outcome.thinking}
     line |= {"finish": outcome.finish, "problem": outcome.problem}
-    return value
+    return _Judged(value)
 
 
 def _encode_body(call: Call[Any]) -> bytes:
@@ -419,5 +454,6 @@ def _read_usage(usage: Any) -> dict[str, int] | None:
 def _retry_after(text: str) -> float | None:
     """Return the seconds of a header Retry-After, a number or a date; None without one."""
     with suppress(ValueError, OverflowError):
-        return max(0.0, float(text) if text[:1].isdecimal() else parsedate_to_datetime(text).timestamp() - time.time())
+        seconds = float(text) if text[:1].isdecimal() else parsedate_to_datetime(text).timestamp() - time.time()
+        return max(0.0, seconds)
     return None

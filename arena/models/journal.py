@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 FOLDER = "models"  # in the folder of a run
-_JOURNAL = "journal.jsonl"
+_JOURNAL, _RESERVATIONS = "journal.jsonl", "reserved.jsonl"
 Line = dict[str, Any]
 CallKey = tuple[int, int, str, int, int]  # match, game, player, request, attempt
 
@@ -60,54 +60,65 @@ class Journal:
         self._folder = folder
         self.used = Usage()
         self.players: dict[str, PlayerCalls] = {}
-        self.last: Line | None = None
+        self.last_line: Line | None = None
         self.reserved: dict[int, Usage] = {}  # of calls that are being made
-        self._last = 0
+        self._last_number = 0
         self._replays: dict[tuple[CallKey, str], Line] = {}
-        self._files: list[IO[str]] = []
-        if folder is None:
-            return
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for line in _repair_and_read(folder / "reserved.jsonl"):
+        self._journal: IO[str] | None = None
+        self._reservations: IO[str] | None = None
+        if folder is not None:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._read(folder, is_open)
+            self._journal = _open_to_append(folder / _JOURNAL)
+            self._reservations = _open_to_append(folder / _RESERVATIONS)
+
+    def _read(self, folder: Path, is_open: Callable[[int], bool]) -> None:
+        """Count what the files of a folder say was used, and what a crash cut off; repair both files."""
+        for line in _repair_and_read(folder / _RESERVATIONS):
             self.reserved[line["call"]] = Usage(1, line["tokens"], line["dollars"])
         lines = _repair_and_read(folder / _JOURNAL)
-        self._last = max([0, *self.reserved, *(line["call"] for line in lines)])
+        self._last_number = max([0, *self.reserved, *(line["call"] for line in lines)])
         for line in lines:
             self._count(line)
             if "answer" in line and is_open(line["match"]):
                 self._replays[_key_of(line), line["digest"]] = line
         self.used = sum(self.reserved.values(), self.used)  # cut off
         self.reserved.clear()
-        self._files = [_open_to_append(folder / name) for name in (_JOURNAL, "reserved.jsonl")]
 
     def find(self, key: CallKey, digest: str) -> Line | None:
         """Return the line of the answered call of the same request with the same digest, None without one."""
         return self._replays.get((key, digest))
 
-    def reserve(self, most: Usage) -> int:
-        """Reserve what a call may use at most, and return the call's number."""
-        self._last += 1
-        self.reserved[self._last] = most
-        self._write(-1, {"call": self._last, "tokens": most.tokens, "dollars": most.dollars})
-        return self._last
+    def reserve(self, max_usage: Usage) -> int:
+        """Reserve what a call may use at most, and return the call's number. Raises OSError."""
+        self._last_number += 1
+        self.reserved[self._last_number] = max_usage
+        line = {"call": self._last_number, "tokens": max_usage.tokens, "dollars": max_usage.dollars}
+        _write_line(self._reservations, line)
+        return self._last_number
 
     def add(self, line: Line, system: str) -> None:
-        """Add the line of a call that has ended; `used` of the line replaces what was reserved. system: its prompt."""
+        """Add the line of a call that has ended; `used` of the line replaces what was reserved.
+
+        system: its prompt, which is stored once, in a file of its own. Raises OSError.
+        """
         if self._folder is not None:
             line["system"] = sha256(system.encode()).hexdigest()[:16]
             file = self._folder / f"system-{line['system']}.txt"
             if not file.exists():
                 file.write_text(system, encoding="utf-8")
         self._count(line)
-        self._write(0, line)
+        _write_line(self._journal, line)
 
     def close(self) -> None:
-        for file in self._files:
-            file.close()
+        """Close the files, if any."""
+        for file in (self._journal, self._reservations):
+            if file is not None:
+                file.close()
 
     def _count(self, line: Line) -> None:
         """Add a line's use to the totals of the run and of its player, and release what was reserved for it."""
-        self.last = line
+        self.last_line = line
         self.reserved.pop(line["call"], None)
         calls, tokens, dollars = line["used"]
         used = Usage(calls, tokens, dollars or 0.0)
@@ -116,17 +127,19 @@ class Journal:
         player.used += used
         player.is_priced = dollars is not None
         player.seconds += line["seconds"]
-        what, _, reason = line["done"].partition(": ")
-        player.done[what] += 1
-        if what == "provider":
+        outcome, _, reason = line["done"].partition(": ")
+        player.done[outcome] += 1
+        if outcome == "provider":
             player.failures[reason] += 1
-        elif what == "default move":
+        elif outcome == "default move":
             player.replaced[reason] += 1
 
-    def _write(self, which: int, line: Line) -> None:
-        if self._files:
-            self._files[which].write(json.dumps(line, separators=(",", ":")) + "\n")
-            self._files[which].flush()
+
+def _write_line(file: IO[str] | None, line: Line) -> None:
+    """Append a line to a file, if there is one, at once."""
+    if file is not None:
+        file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        file.flush()
 
 
 def _key_of(line: Line) -> CallKey:
@@ -158,6 +171,7 @@ def _repair_and_read(file: Path) -> list[Line]:
 
 
 def _parse_lines(data: bytes) -> list[Line]:
+    """Return the values of lines of JSON, without damaged lines."""
     lines = []
     for line in data.splitlines():
         with suppress(ValueError):

@@ -41,18 +41,18 @@ def load_players(bots: Sequence[Bot], budget: Budget) -> list[ModelPlayer]:
 
 
 def keep_budget(folder: Path, source: Path | None) -> Budget:
-    """Return the budget of a run: that of the file `source`, which the run's folder keeps, or else the stored one.
+    """Return the budget of a run: that of the file `source`, which is copied to the run's folder, or else the copy's.
 
-    Raises BotError for an invalid file, OSError if the copy can't be written.
+    Without both it is the default one. Raises BotError for an invalid file, OSError if the copy can't be written.
     """
-    stored = folder / FOLDER / _BUDGET
-    if source is not None:
-        budget = read_budget(source)
-        stored.parent.mkdir(mode=0o700, exist_ok=True)
-        if source.resolve() != stored.resolve():
-            shutil.copyfile(source, stored)
-        return budget
-    return read_budget(stored) if stored.exists() else Budget()
+    copy = folder / FOLDER / _BUDGET
+    if source is None:
+        return read_budget(copy) if copy.exists() else Budget()
+    budget = read_budget(source)
+    copy.parent.mkdir(mode=0o700, exist_ok=True)
+    if source.resolve() != copy.resolve():
+        shutil.copyfile(source, copy)
+    return budget
 
 
 def play_with_models(
@@ -60,17 +60,18 @@ def play_with_models(
 ) -> Generator[PoolEvent, None, None]:
     """Play the remaining matches, `jobs` at a time, and yield the events of the pool; see `Run.play`.
 
-    Raises PausedError if a provider fails for too long, or the budget is used up.
+    Raises PausedError if a provider fails for too long, or the budget is used up; BotError if a model can't play,
+    OSError if the journal can't be used.
     """
     players = load_players(run.config.bots, budget)
-    missing = set(run.store.list_missing(table.match for table in run.progress.plan.tables))
+    missing_matches = set(run.store.list_missing(table.match for table in run.progress.plan.tables))
     with ExitStack() as stack:
         scratch = stack.enter_context(scratch_folder())
         stack.callback(remove_leftovers, run.config.sandbox)
         cache = BotCache(scratch)
         for bot in run.config.bots:
             cache.link(bot)
-        journal = Journal(folder.path / FOLDER, missing.__contains__)
+        journal = Journal(folder.path / FOLDER, missing_matches.__contains__)
         client = stack.enter_context(closing(ModelClient(budget, journal, notify)))
         worker = Worker(cache, ModelTable(players, client).start)
         stack.callback(worker.close)
@@ -79,9 +80,9 @@ def play_with_models(
             try:
                 return worker.play(job)
             except ArenaError as problem:
-                if client.stopped is None:
+                if client.stop_reason is None:
                     raise
-                raise PausedError(job.spec.match, client.stopped) from problem
+                raise PausedError(job.spec.match, client.stop_reason) from problem
 
         # At the end the calls are cancelled first, which ends the matches of the threads.
         threads = stack.enter_context(ThreadPoolExecutor(jobs, "match"))

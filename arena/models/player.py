@@ -4,6 +4,7 @@ A model that gives no usable answer is asked once more, with the reason; then th
 says. A provider's failure, and a mistake in the prompt, end the match as if the machine had failed (SandboxError)."""
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass
 from random import Random
@@ -25,12 +26,15 @@ _FINAL = {"the context is too long", "the prompt was filtered"}  # asking again 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A model's answer as it was read. move: None if the answer is useless, for this reason."""
+    """A model's answer as it was read. move: an index; None if the answer is useless, for this reason.
+
+    say: its statements. reason: with a move, "statements" if these were invalid, else "". answer: for the conversation.
+    """
 
     move: int | None
     say: tuple[Message, ...] = ()
     reason: str = ""
-    shown: str = ""  # the answer, for the conversation
+    answer: str = ""
 
 
 class ModelSeat:
@@ -43,20 +47,24 @@ class ModelSeat:
         self._rules = {**make_rules_object(rules), "talk": str(rules.talk)}
         self._form = _answer_form(player, [role.value for role in rules.roles], str(rules.talk), sorted(spec.handles))
         self._view = PlayerView()
-        self._said: list[dict[str, str]] = []  # the conversation of this game, without the system prompt
+        self._conversation: list[dict[str, str]] = []  # of this game, without the system prompt
 
     def start(self) -> InProcessBox:
+        """Start a box in which a thread plays the seat, from a new match on."""
         self._view = PlayerView()
         return InProcessBox(self._player.name, self._answer_lines)
 
     def _answer_lines(self, peer: ScriptPeer) -> None:
-        """Answer the lines of one process. A defect or a failure of the provider stops all calls: the match is void."""
+        """Answer the lines of one process.
+
+        A defect or a failure of the provider stops all calls, and raises SandboxError: the match is void.
+        """
         try:
             for line in peer.lines():
                 message = json.loads(line)
                 hello = self._view.receive(message)
                 if message["type"] == "game_start":
-                    self._said = []
+                    self._conversation = []
                 if hello is not None:
                     peer.send(encode({"type": "hello", "name": "model"}))
                 elif message["type"] == "request":
@@ -73,50 +81,48 @@ class ModelSeat:
         """Return the reply to the open request.
 
         An unusable answer is asked for again once, then a default move is played. A single legal move is played without
-        a call.
+        a call. Raises CallsStoppedError, CancelledError, and BotError if the prompt fails.
         """
         view = self._view
         if len(view.request["legal"]) == 1:
             return view.answer(0)
         values = self._collect_values()
         system = {"role": "system", "content": self._player.render("system", values)}
-        asked = {"role": "user", "content": self._player.render("request", values)}
-        messages = [system, *self._said, asked]
-        choice = self._ask(peer, messages, 1, 1)
-        if choice.move is None and choice.reason not in _FINAL:
-            again = f"Your answer can't be used: {choice.reason}. Answer again, in the form above."
-            more = [{"role": "assistant", "content": choice.shown}, {"role": "user", "content": again}]
-            choice = self._ask(peer, [*messages, *more], 2, 2)
-        move = choice.move
-        if move is None:
+        question = {"role": "user", "content": self._player.render("request", values)}
+        choice = self._ask_twice(peer, [system, *self._conversation, question])
+        if choice.move is not None:
+            move, answer = choice.move, choice.answer
+        else:
             seed = f"{view.game.game_seed}|{view.request['id']}"
             move = view.choose_default_move(Random(seed).randrange)
+            answer = f"(I gave no usable answer; move {move + 1} was played.)"
         if self._player.settings.history == "conversation":
-            said = (
-                choice.shown if choice.move is not None else f"(I gave no usable answer; move {move + 1} was played.)"
-            )
-            self._said += [asked, {"role": "assistant", "content": said}]
+            self._conversation += [question, {"role": "assistant", "content": answer}]
         return view.answer(move, choice.say)
 
-    def _ask(self, peer: ScriptPeer, messages: list[dict[str, str]], new: int, attempt: int) -> _Choice:
-        """Make a call, and wait until it ends or the box is closed."""
-        view, game = self._view, self._view.game
-        about = {"turn": game.turn, "seat": game.seat, "kind": game.kind}
-        key = (self._match, game.number, self._player.name, view.request["id"], attempt)
-        names = view.names
+    def _ask_twice(self, peer: ScriptPeer, messages: list[dict[str, str]]) -> _Choice:
+        """Return the choice in the answer to these messages; of a useless one, in that of a second call."""
+        choice = self._ask(peer, messages, 1, 1)
+        if choice.move is not None or choice.reason in _FINAL:
+            return choice
+        text = f"Your answer can't be used: {choice.reason}. Answer again, in the form above."
+        correction = [{"role": "assistant", "content": choice.answer}, {"role": "user", "content": text}]
+        return self._ask(peer, [*messages, *correction], 2, 2)
+
+    def _ask(self, peer: ScriptPeer, messages: list[dict[str, str]], new_messages: int, attempt: int) -> _Choice:
+        """Make a call, and wait until it ends or the box is closed; return the choice in its answer.
+
+        Raises CallsStoppedError if the client stops, CancelledError if it cancels the call.
+        """
+        game, names = self._view.game, self._view.names
+        fields = {"turn": game.turn, "seat": game.seat, "kind": game.kind}
+        key = (self._match, game.number, self._player.name, self._view.request["id"], attempt)
 
         def judge(answer: Answer) -> tuple[Message, _Choice]:
             choice, reasoning = self._read(answer)
-            if choice.move is not None:
-                result_text = f"played: {describe_move(game.legal[choice.move], names)}"
-                result_text += "; its statements were dropped" if choice.reason else ""
-            elif attempt == 1 and choice.reason not in _FINAL:
-                result_text = f"asked again: {choice.reason}"
-            else:
-                result_text = f"default move: {choice.reason}"
-            return {"done": result_text, "reasoning": reasoning}, choice
+            return {"done": _describe_choice(choice, attempt, game.legal, names), "reasoning": reasoning}, choice
 
-        future = self._client.ask(Call(self._player, key, about, messages, new, self._form, judge))
+        future = self._client.ask(Call(self._player, key, fields, messages, new_messages, self._form, judge))
         try:
             peer.wait_until(lambda seconds: bool(wait([future], seconds).done))
             return future.result()
@@ -124,9 +130,12 @@ class ModelSeat:
             future.cancel()
 
     def _collect_values(self) -> Message:
-        """Return the variables of the prompt: plain data, all of it known to this seat."""
+        """Return the variables of the prompt: plain data, all of it known to this seat.
+
+        In a conversation, the lines of the history that are returned count as told.
+        """
         view, game, settings = self._view, self._view.game, self._player.settings
-        own, names = game.request["you"], view.names
+        you, names = game.request["you"], view.names
         lines = view.history.take_new_lines() if settings.history == "conversation" else view.history.lines
         return {
             "rules": self._rules,
@@ -137,8 +146,8 @@ class ModelSeat:
             "me": {
                 "handle": game.me.handle,
                 "coins": game.me.coins,
-                "cards": own["cards"],
-                "drawn": own.get("drawn", []),
+                "cards": you["cards"],
+                "drawn": you.get("drawn", []),
             },
             "players": [
                 {
@@ -155,7 +164,7 @@ class ModelSeat:
                 }
                 for player in game.players
             ],
-            "deck": own.get("known", {}).get("deck", []),
+            "deck": you.get("known", {}).get("deck", []),
             "events": [f"{line[0].upper()}{line[1:]}." for line in lines if line],
             "question": view.question(),
             "moves": [describe_move(move, names) for move in game.legal],
@@ -163,27 +172,28 @@ class ModelSeat:
 
     def _read(self, answer: Answer) -> tuple[_Choice, str]:
         """Return the choice in an answer, and the model's private reasoning."""
-        shown = answer.content[:_MAX_SHOWN] or "(nothing)"
-        answer_object = _find_object(answer.content)
-        reasoning = self._client.redact(str(answer_object.get("reasoning") or "")) if answer_object else ""
+        text = answer.content[:_MAX_SHOWN] or "(nothing)"
+        fields = _find_object(answer.content)
+        reasoning = self._client.redact(str(fields.get("reasoning") or "")) if fields else ""
         if answer.problem is not None:
-            return _Choice(None, (), answer.problem, shown), reasoning
-        if answer_object is None:
-            return _Choice(None, (), 'it contains no JSON object with "move"', shown), reasoning
-        move, count = answer_object["move"], len(self._view.request["legal"])
-        if isinstance(move, str) and move.strip().isdecimal() and len(move) < 6:
-            move = int(move)
-        if type(move) is not int or not 1 <= move <= count:
-            return _Choice(None, (), f"move must be a number from 1 to {count}", shown), reasoning
-        say = self._read_statements(answer_object.get("say"))
-        return _Choice(move - 1, say or (), "" if say is not None else "statements", shown), reasoning
+            return _Choice(None, (), answer.problem, text), reasoning
+        if fields is None:
+            return _Choice(None, (), 'it contains no JSON object with "move"', text), reasoning
+        number, count = _read_number(fields["move"]), len(self._view.request["legal"])
+        if number is None or not 1 <= number <= count:
+            return _Choice(None, (), f"move must be a number from 1 to {count}", text), reasoning
+        statements = self._read_statements(fields.get("say"))
+        reason = "" if statements is not None else "statements"
+        return _Choice(number - 1, statements or (), reason, text), reasoning
 
-    def _read_statements(self, said: Any) -> tuple[Message, ...] | None:
+    def _read_statements(self, value: Any) -> tuple[Message, ...] | None:
         """Return the statements of an answer as the protocol has them; None if some aren't valid."""
-        if not said or self._rules["talk"] == "off":
+        if not value or self._rules["talk"] == "off":
             return ()
+        if not isinstance(value, list):
+            return None
         statements: list[Message] = []
-        for fields in said if isinstance(said, list) else [None]:
+        for fields in value:
             statement = self._read_statement(fields) if isinstance(fields, dict) else None
             if statement is None:
                 return None
@@ -212,43 +222,48 @@ class ModelSeat:
         return statement
 
 
+def _describe_choice(choice: _Choice, attempt: int, legal: Sequence[Message], names: Sequence[str]) -> str:
+    """Return what is done with an answer, as the journal has it. attempt: 1 or 2. legal: the moves. names: by seat."""
+    if choice.move is not None:
+        text = f"played: {describe_move(legal[choice.move], names)}"
+        return f"{text}; its statements were dropped" if choice.reason else text
+    can_ask_again = attempt == 1 and choice.reason not in _FINAL
+    return f"{'asked again' if can_ask_again else 'default move'}: {choice.reason}"
+
+
+def _read_number(value: Any) -> int | None:
+    """Return an integer that an answer may have as a text; None for any other value."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 6:
+        return int(value)
+    return value if type(value) is int else None
+
+
 def _find_object(text: str) -> Message | None:
     """Return the last JSON object with `move` in a text, None without one."""
-    move_object, place, decoder = None, text.find("{"), json.JSONDecoder()
-    while place >= 0:
+    move_object, decoder = None, json.JSONDecoder()
+    start = text.find("{")
+    while start >= 0:
         try:
-            value, end = decoder.raw_decode(text, place)
+            fields, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            end = place + 1
+            end = start + 1
         else:
-            move_object = value if "move" in value else move_object
-        place = text.find("{", end)
+            move_object = fields if "move" in fields else move_object
+        start = text.find("{", end)
     return move_object
 
 
 def _answer_form(player: ModelPlayer, roles: list[str], talk: str, handles: list[str]) -> Message:
-    """Return the fields of a request that define the form of its answer; {} for a text."""
+    """Return the fields of a request that define the form of its answer; {} for a text. talk: of the ruleset."""
     settings = player.settings
     fields: Message = {"reasoning": {"type": "string"}} if settings.reasoning else {}
     fields["move"] = {"type": "integer"}
     if talk != "off":
-        kinds = [kind.value for kind in StatementKind if kind is not StatementKind.TEXT or talk == "text"]
-        statement = {
-            "says": {"type": "string", "enum": kinds},
-            "role": {"type": ["string", "null"], "enum": [*roles, None]},
-            "player": {"type": ["string", "null"], "enum": [*handles, None]},
-        }
-        if talk == "text":
-            statement["text"] = {"type": ["string", "null"]}
-        fields["say"] = {"type": "array", "items": _closed(statement)}
-    schema = _closed(fields)
+        fields["say"] = {"type": "array", "items": _statement_schema(roles, talk, handles)}
+    schema = _object_schema(fields)
     if settings.answer == "schema":
-        return {
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "move", "strict": True, "schema": schema},
-            }
-        }
+        json_schema = {"name": "move", "strict": True, "schema": schema}
+        return {"response_format": {"type": "json_schema", "json_schema": json_schema}}
     if settings.answer == "tool":
         tool = {"name": "play", "description": "Play a move.", "parameters": schema, "strict": True}
         choice = {"type": "function", "function": {"name": "play"}}
@@ -256,5 +271,19 @@ def _answer_form(player: ModelPlayer, roles: list[str], talk: str, handles: list
     return {}
 
 
-def _closed(fields: Message) -> Message:
+def _statement_schema(roles: list[str], talk: str, handles: list[str]) -> Message:
+    """Return the JSON schema of a statement at a table with these roles, talk and handles."""
+    kinds = [kind.value for kind in StatementKind if kind is not StatementKind.TEXT or talk == "text"]
+    fields: Message = {
+        "says": {"type": "string", "enum": kinds},
+        "role": {"type": ["string", "null"], "enum": [*roles, None]},
+        "player": {"type": ["string", "null"], "enum": [*handles, None]},
+    }
+    if talk == "text":
+        fields["text"] = {"type": ["string", "null"]}
+    return _object_schema(fields)
+
+
+def _object_schema(fields: Message) -> Message:
+    """Return the JSON schema of an object with exactly these fields."""
     return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}

@@ -30,6 +30,20 @@ class _Table(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
 
+def _require_endpoint(text: str) -> None:
+    """Raise ValueError unless a text is an address of HTTP without secrets."""
+    try:
+        url = httpx.URL(text)
+        is_address = url.scheme in ("http", "https") and url.host and 0 <= (url.port or 0) < 1 << 16
+        url.raw_host.decode().encode("idna")  # which a connection does
+    except (httpx.InvalidURL, ValueError):
+        is_address = False
+    if not is_address:
+        raise ValueError("endpoint isn't an address such as http://localhost:11434/v1/chat/completions")
+    if url.userinfo or url.query:
+        raise ValueError("endpoint has a user, a password or a query: keys belong into key_env or key_file")
+
+
 class ModelSettings(_Table):
     """The table [model] of bot.toml. docs/reference/models.md specifies its fields.
 
@@ -50,22 +64,13 @@ class ModelSettings(_Table):
     extra: dict[str, Any] = {}
 
     @model_validator(mode="after")
-    def _is_possible(self) -> "ModelSettings":
+    def _require_possible_fields(self) -> "ModelSettings":
         """Raise ValueError unless the endpoint is an address without secrets and all fields can be sent as JSON."""
-        try:
-            url = httpx.URL(self.endpoint)
-            possible = url.scheme in ("http", "https") and url.host and 0 <= (url.port or 0) < 1 << 16
-            url.raw_host.decode().encode("idna")  # which a connection does
-        except (httpx.InvalidURL, ValueError):
-            possible = False
-        if not possible:
-            raise ValueError("endpoint isn't an address such as http://localhost:11434/v1/chat/completions")
-        if url.userinfo or url.query:
-            raise ValueError("endpoint has a user, a password or a query: keys belong into key_env or key_file")
+        _require_endpoint(self.endpoint)
         if self.key_env and self.key_file:
             raise ValueError("set one of key_env and key_file")
-        if used := sorted(_OWN_FIELDS & self.extra.keys()):
-            raise ValueError(f"extra sets {', '.join(used)}, which the arena sets itself")
+        if own_fields := sorted(_OWN_FIELDS & self.extra.keys()):
+            raise ValueError(f"extra sets {', '.join(own_fields)}, which the arena sets itself")
         try:
             json.dumps(self.extra, allow_nan=False)
         except (TypeError, ValueError):
@@ -73,7 +78,7 @@ class ModelSettings(_Table):
         return self
 
     @property
-    def most_output(self) -> int:
+    def max_output_tokens(self) -> int:
         """The most tokens of an answer, by whichever field the endpoint follows."""
         fields = (self.extra.get(name) for name in ("max_completion_tokens", "max_tokens"))
         return max([self.max_tokens, *(int(field) for field in fields if isinstance(field, int | float))])
@@ -93,8 +98,8 @@ class Price(_Table):
 
     def cost(self, prompt: int, output: int, cached: int = 0) -> float:
         """Return the price of a call in dollars. The arguments count tokens; `prompt` includes the cached ones."""
-        cheap = self.input if self.cached is None else self.cached
-        return ((prompt - cached) * self.input + cached * cheap + output * self.output) / 1e6
+        cached_price = self.input if self.cached is None else self.cached
+        return ((prompt - cached) * self.input + cached * cached_price + output * self.output) / 1e6
 
 
 class KeyLimits(_Table):
@@ -128,13 +133,13 @@ class ModelPlayer:
     template: Template = field(repr=False)
     key: str = field(repr=False)
 
-    def render(self, part: str, values: dict[str, Any]) -> str:
-        """Return the text `part` of the prompt, "system" or "request", filled with `values`.
+    def render(self, block: str, values: dict[str, Any]) -> str:
+        """Return the text of a block of the prompt, "system" or "request", filled with `values`.
 
         Raises BotError if the template fails.
         """
         try:
-            return "".join(self.template.blocks[part](self.template.new_context(values))).strip()
+            return "".join(self.template.blocks[block](self.template.new_context(values))).strip()
         except Exception as problem:  # whatever a template computes
             text = escape_control(f"{type(problem).__name__}: {problem}")
             raise BotError(f"{self.name}: {PROMPT} can't be filled in: {text}\nCorrect the prompt.") from None
@@ -143,21 +148,23 @@ class ModelPlayer:
 Settings = TypeVar("Settings", bound=_Table)
 
 
-def _validated(kind: type[Settings], data: object, where: str) -> Settings:
+def _validate(kind: type[Settings], data: object, source: str) -> Settings:
+    """Return the data as settings. source: their file, for messages. Raises BotError at the first wrong field."""
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        part = ".".join(map(str, problem["loc"]))
-        text = f"{part + ': ' if part else ''}{problem['msg'].removeprefix('Value error, ')}"
+        details = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(map(str, details["loc"]))
+        problem = details["msg"].removeprefix("Value error, ")
+        text = f"{field}: {problem}" if field else problem
         fields = ", ".join(kind.model_fields)
-        raise BotError(f"{escape_control(where)}: {escape_control(text)}.\nThe fields are {fields}.") from None
+        raise BotError(f"{escape_control(source)}: {escape_control(text)}.\nThe fields are {fields}.") from None
 
 
 def read_budget(file: Path) -> Budget:
     """Return the content of a budget's file. Raises BotError, with problem and fix."""
     try:
-        return _validated(Budget, read_toml(file, "calls = 1000"), str(file))
+        return _validate(Budget, read_toml(file, "calls = 1000"), str(file))
     except ValueError as problem:
         raise BotError(f"{escape_control(file)}: {problem}") from None
     except OSError as problem:
@@ -165,22 +172,28 @@ def read_budget(file: Path) -> Budget:
 
 
 def load_player(bot: Bot, budget: Budget) -> ModelPlayer:
-    """Return the player of a model's folder. Raises BotError if it can't play, or a budget of money lacks its price."""
+    """Return the player of a model's folder.
+
+    Raises BotError if it can't play, or a budget of money lacks its price; ValueError and OSError like `read_settings`.
+    """
     settings = read_settings(bot)
     if budget.dollars is not None and settings.model not in budget.prices:
         raise BotError(
             f'{bot.name}: the budget is in dollars, but has no price for "{escape_control(settings.model)}".\n'
             f'Add it: [prices."{escape_control(settings.model)}"], with input and output'
         )
-    return ModelPlayer(bot.name, settings, _read_template(bot), _read_key(settings, _where(bot)))
+    return ModelPlayer(bot.name, settings, _read_template(bot), _read_key(settings, _table_name(bot)))
 
 
 def read_settings(bot: Bot) -> ModelSettings:
-    """Return the settings of a model's folder. Raises BotError if bot.toml or its [model] isn't valid."""
-    return _validated(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), _where(bot))
+    """Return the settings of a model's folder.
+
+    Raises BotError if [model] isn't valid, ValueError if bot.toml isn't TOML, OSError if it can't be read.
+    """
+    return _validate(ModelSettings, read_toml(bot.path / MANIFEST, "[model]").get("model"), _table_name(bot))
 
 
-def _where(bot: Bot) -> str:
+def _table_name(bot: Bot) -> str:
     return f"{bot.name}: [model] in {MANIFEST}"
 
 
@@ -204,23 +217,34 @@ def _read_template(bot: Bot) -> Template:
     )
 
 
-def _read_key(settings: ModelSettings, where: str) -> str:
-    """Return the key, "" if the settings name none. Raises BotError, which never quotes the key."""
+def _read_key(settings: ModelSettings, table: str) -> str:
+    """Return the key, "" if the settings name none. table: [model] with its file, for messages.
+
+    Raises BotError, which never quotes the key.
+    """
     if settings.key_env:
-        key, named = os.environ.get(settings.key_env, ""), "the variable that key_env names"
+        key, source = os.environ.get(settings.key_env, ""), "the variable that key_env names"
         advice = "Set it in this shell, with its name for NAME: read -rs NAME && export NAME"
     elif settings.key_file:
-        named, advice = "the file that key_file names", "Write the key alone into it, then: chmod 600 FILE"
-        try:
-            file = Path(settings.key_file).expanduser()
-            status = file.stat()
-            if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                raise BotError(f"{where}: others may read {named}.\nRun: chmod 600 FILE")
-            key = file.read_text("utf-8").strip()
-        except (OSError, ValueError, RuntimeError):  # also a NUL in the name, an unknown ~user
-            key = ""
+        key, source = _read_key_file(settings.key_file, table), _KEY_FILE
+        advice = "Write the key alone into it, then: chmod 600 FILE"
     else:
         return ""
     if len(key) < _MIN_KEY or not key.isascii() or not key.isprintable() or " " in key:
-        raise BotError(f"{where}: {named} contains no key, which has {_MIN_KEY} or more characters.\n{advice}")
+        raise BotError(f"{table}: {source} contains no key, which has {_MIN_KEY} or more characters.\n{advice}")
     return key
+
+
+_KEY_FILE = "the file that key_file names"
+
+
+def _read_key_file(name: str, table: str) -> str:
+    """Return the content of a file without blanks, "" if it can't be read. Raises BotError if others may read it."""
+    try:
+        file = Path(name).expanduser()
+        status = file.stat()
+        if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise BotError(f"{table}: others may read {_KEY_FILE}.\nRun: chmod 600 FILE")
+        return file.read_text("utf-8").strip()
+    except (OSError, ValueError, RuntimeError):  # also a NUL in the name, an unknown ~user
+        return ""

@@ -117,7 +117,7 @@ def test_a_client_has_stopped_as_soon_as_stop_returns(tmp_path: Path) -> None:
 
         def judge(answer: Answer) -> tuple[dict[str, Any], Answer]:  # in the client's thread
             made.client.stop("enough")
-            seen.append(made.client.stopped)
+            seen.append(made.client.stop_reason)
             return {"done": "played: "}, answer
 
         made.judge = judge  # type: ignore[method-assign]
@@ -198,7 +198,7 @@ def test_a_budget_holds_to_the_call(tmp_path: Path, limits: dict[str, Any], leas
                 calls = [made.ask(request, session) for request in range(200)]
                 wait(calls, WAIT_S)
                 assert all(isinstance(call.exception(), CallsStoppedError | None) for call in calls)
-                assert "is used up" in (made.client.stopped or "")
+                assert "is used up" in (made.client.stop_reason or "")
                 assert least <= endpoint.answered <= most
 
 
