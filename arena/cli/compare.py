@@ -128,7 +128,7 @@ def compare(
             config, folder = run.prepare_run(asked, make_config, "arena-compare")
         this = Run(config, folder)
         comparison = Comparison(config, folder)
-        if not comparison.ended:
+        if not comparison.has_ended:
             console.print_note(report.describe_resolution(comparison))
     with console.stop_early(seconds) as early:
         play = partial(_play_with_progress, this, comparison, jobs or run.count_cores(), early)
@@ -223,7 +223,7 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: con
     """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
     from rich.text import Text
 
-    if comparison.ended:
+    if comparison.has_ended:
         return
     first = comparison.evidence.blocks
 
@@ -237,7 +237,7 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: con
             redraw()
             if isinstance(event, JobFailed):
                 console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
-            if comparison.ended or (isinstance(event, JobFailed) and event.abandoned):
+            if comparison.has_ended or (isinstance(event, JobFailed) and event.abandoned):
                 return  # blocks count in order, and one was abandoned
 
 

@@ -30,21 +30,24 @@ def plan_blocks(
     opponents: their number. match_games: the games in a match, a half of a block. shuffle: draws the orders. Raises
     ValueError, with the allowed values, if no plan is possible.
     """
-    others = seats - 1
-    if opponents < others:
-        raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {others} are needed")
+    needed = seats - 1
+    if opponents < needed:
+        raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {needed} are needed")
     schedule.check_games(2 * pairs)
     schedule.require_even_match_games(seats, match_games)
     blocks = -(-pairs // match_games)
-    if others == 1:
-        drawn = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
-        met: list[tuple[int, ...]] = [(bot,) for bot in islice(drawn, blocks)]
-    else:
-        tables = schedule.plan_matches(opponents, others, blocks * others, others, shuffle).tables
-        met = [table.bots for table in tables[:blocks]]
     halves = (
         schedule.PlannedMatch(match_of(block, half), (half, *(2 + bot for bot in bots)))
-        for block, bots in enumerate(met)
+        for block, bots in enumerate(_draw_opponents(opponents, needed, blocks, shuffle))
         for half in (OLD, NEW)
     )
     return schedule.MatchPlan(blocks, 2, match_games, tuple(halves))
+
+
+def _draw_opponents(opponents: int, needed: int, blocks: int, shuffle: schedule.Shuffle) -> list[tuple[int, ...]]:
+    """Return the indices, from 0, of the `needed` opponents of each block."""
+    if needed == 1:
+        bots = chain.from_iterable(shuffle(range(opponents), str(number)) for number in count())
+        return [(bot,) for bot in islice(bots, blocks)]
+    tables = schedule.plan_matches(opponents, needed, blocks * needed, needed, shuffle).tables
+    return [table.bots for table in tables[:blocks]]

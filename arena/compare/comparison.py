@@ -46,9 +46,9 @@ class CompareConfig(RunConfig):
     @classmethod
     def from_json(cls, config: dict[str, Any]) -> Self:
         """Return the config from the content of run.json. Raises FolderError for another version or invalid data."""
-        read = super().from_json(config)
+        run_config = super().from_json(config)
         try:
-            return replace(read, versions=tuple(VersionArgument(**version) for version in config["versions"]))
+            return replace(run_config, versions=tuple(VersionArgument(**version) for version in config["versions"]))
         except TypeError as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new comparison") from None
 
@@ -75,39 +75,41 @@ class Comparison:
         self.evidence = Evidence(config.min_effect)
         self.blocks = config.plan().rounds
         self._store = store
-        self._next = 0
+        self._next_block = 0
         self.update()
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether there is a verdict, or all planned blocks are played."""
-        return self.evidence.verdict is not None or self._next == self.blocks
+        return self.evidence.verdict is not None or self._next_block == self.blocks
 
     def update(self) -> None:
         """Count the completed blocks up to the first incomplete one or the verdict."""
-        matches = set(self._store.list_matches())
-        while not self.ended:
-            halves = [match_of(self._next, half) for half in (OLD, NEW)]
-            if not matches.issuperset(halves):
+        stored_matches = set(self._store.list_matches())
+        while not self.has_ended:
+            halves = [match_of(self._next_block, half) for half in (OLD, NEW)]
+            if not stored_matches.issuperset(halves):
                 return
-            self._count_block(halves)
-            self._next += 1
+            self._count_block(self._next_block, halves)
+            self._next_block += 1
 
     def by_opponent(self) -> Iterator[tuple[str, list[float]]]:
         """Yield (name, differences of the blocks in which it sat at the table) for each opponent."""
         tables = self.config.plan().tables
-        blocks: dict[int, list[float]] = {}
+        gains_by_bot: dict[int, list[float]] = {}
         for block, pairs in groupby(self.pairs, lambda pair: pair.block):
             gains = [pair.new - pair.old for pair in pairs]
             for bot in tables[match_of(block, OLD)].bots[1:]:
-                blocks.setdefault(bot, []).append(sum(gains) / len(gains))
-        yield from ((self.config.bots[bot].name, blocks[bot]) for bot in sorted(blocks))
+                gains_by_bot.setdefault(bot, []).append(sum(gains) / len(gains))
+        yield from ((self.config.bots[bot].name, gains_by_bot[bot]) for bot in sorted(gains_by_bot))
 
-    def _count_block(self, halves: list[int]) -> None:
-        worth = [
+    def _count_block(self, block: int, halves: list[int]) -> None:
+        """Add the pairs of a block. halves: its matches, OLD's and NEW's."""
+        old_shares, new_shares = (
             [game.worth(game.seats.index(name)) for game in self._store.results(match)]
             for match, name in zip(halves, NAMES, strict=True)
-        ]
-        pairs = [GamePair(self._next, game, old, new) for game, (old, new) in enumerate(zip(*worth, strict=True))]
+        )
+        shares = enumerate(zip(old_shares, new_shares, strict=True))
+        pairs = [GamePair(block, game, old, new) for game, (old, new) in shares]
         self.pairs += pairs
         self.evidence.add([(pair.old, pair.new) for pair in pairs])

@@ -113,37 +113,38 @@ def find_divergences(pairs: Sequence[GamePair], record_of: Callable[[int], Recor
 
     Raises RecordError if the engine doesn't reproduce a record.
     """
-    groups: dict[tuple[str, str, str], list[GamePair]] = {}
-    examples: dict[tuple[str, str, str, bool], list[DivergencePosition]] = {}
+    groups: dict[_Choice, list[GamePair]] = {}
+    examples: dict[tuple[_Choice, bool], list[DivergencePosition]] = {}  # key: and whether both halves ended alike
     opponents: Counter[str] = Counter()
-    identical = 0
-    opponent_points = 0.0
-    for pair, old, new in _game_pairs(pairs, record_of):
-        first = None if old[1].moves == new[1].moves else _find_first_divergence(*old, *new)
-        if first is None:
-            identical += 1
-        elif first.opponent is not None:
-            opponents[old[0].bots[first.opponent]] += 1
-            opponent_points += pair.new - pair.old
+    identical_pairs = 0
+    opponent_gain = 0.0
+    for pair, old, new in _read_pairs(pairs, record_of):
+        divergence = None if old[1].moves == new[1].moves else _find_first_divergence(*old, *new)
+        if divergence is None:
+            identical_pairs += 1
+        elif divergence.opponent is not None:
+            opponents[old[0].bots[divergence.opponent]] += 1
+            opponent_gain += pair.new - pair.old
         else:
-            key = (first.request, first.old, first.new)
-            groups.setdefault(key, []).append(pair)
-            same_result = examples.setdefault((*key, pair.old == pair.new), [])
-            if len(same_result) < _MAX_EXAMPLES:
-                same_result.append(_make_position(pair, *old, first))
+            choice = (divergence.request, divergence.old, divergence.new)
+            groups.setdefault(choice, []).append(pair)
+            positions = examples.setdefault((choice, pair.old == pair.new), [])
+            if len(positions) < _MAX_EXAMPLES:
+                positions.append(_make_position(pair, *old, divergence))
     rows = []
-    for key, members in groups.items():
-        chosen = [*examples.get((*key, False), ()), *examples.get((*key, True), ())]
-        rows.append(_make_divergence_group(key, members, chosen[:_MAX_EXAMPLES], len(pairs)))
+    for choice, members in groups.items():
+        positions = [*examples.get((choice, False), ()), *examples.get((choice, True), ())]
+        rows.append(_make_divergence_group(choice, members, positions[:_MAX_EXAMPLES], len(pairs)))
     rows.sort(key=lambda row: (-abs(row.contribution), -row.pairs, row.request, row.old, row.new))
-    contribution = _round(opponent_points / max(len(pairs), 1))
-    return Divergences(tuple(rows), identical, tuple(opponents.most_common()), contribution)
+    contribution = _round(opponent_gain / max(len(pairs), 1))
+    return Divergences(tuple(rows), identical_pairs, tuple(opponents.most_common()), contribution)
 
 
+_Choice = tuple[str, str, str]  # (request, OLD's choice, NEW's choice), as text
 _Half = tuple[MatchHeader, GameRecord]
 
 
-def _game_pairs(
+def _read_pairs(
     pairs: Iterable[GamePair], record_of: Callable[[int], Record]
 ) -> Iterator[tuple[GamePair, _Half, _Half]]:
     """Yield each pair with both games; a block's records are read once."""
@@ -158,35 +159,42 @@ def _game_pairs(
 def _find_first_divergence(
     old: MatchHeader, old_game: GameRecord, new: MatchHeader, new_game: GameRecord
 ) -> _FirstDivergence | None:
-    """Return the first divergence of two games; None if they are identical in all that matters."""
+    """Return the first divergence of two games; None if they are identical in all that matters.
+
+    old, new: the heads of their matches. Raises RecordError if the engine doesn't reproduce a record.
+    """
     seat = old_game.seating.index(OLD)
-    halves = list_steps(old, old_game), list_steps(new, new_game)
+    old_steps, new_steps = list_steps(old, old_game), list_steps(new, new_game)
     turn: list[ReplayStep] = []  # the steps of the current turn so far, equal in both halves
-    for old_step, new_step in zip(*halves, strict=False):
+    for old_step, new_step in zip(old_steps, new_steps, strict=False):
         if turn and turn[-1].turn != old_step.turn:
             turn = []
-        # With equal moves, or equal events and states, only table talk or an unused choice can differ.
-        is_alike = _notations(old_step) == _notations(new_step)
-        if is_alike or (old_step.events, old_step.after) == (new_step.events, new_step.after):
+        if _is_alike(old_step, new_step):
             turn.append(old_step)
             continue
         choices = list(zip(old_step.answers, new_step.answers, strict=True))
         own_choices = next((pair for pair in choices if pair[0].seat == seat), None)
         if own_choices is None or own_choices[0].notation == own_choices[1].notation:
-            seats = [answer.seat for answer, other in choices if answer.notation != other.notation]
-            return _FirstDivergence(opponent=old_game.seating[seats[0]])
-        steps = chain((*turn, old_step), halves[0]), chain((*turn, new_step), halves[1])
-        request, old_text, new_text = _describe_difference(old_step, seat, own_choices)
-        return _FirstDivergence(None, request, old_text, new_text, old_step.before, steps)
+            seats = (old_answer.seat for old_answer, answer in choices if old_answer.notation != answer.notation)
+            return _FirstDivergence(opponent=old_game.seating[next(seats)])
+        steps = chain((*turn, old_step), old_steps), chain((*turn, new_step), new_steps)
+        request, old_choice, new_choice = _describe_difference(old_step, seat, own_choices)
+        return _FirstDivergence(None, request, old_choice, new_choice, old_step.before, steps)
     return None
 
 
-def _describe_difference(step: ReplayStep, seat: int, answers: tuple[SeatAnswer, SeatAnswer]) -> tuple[str, str, str]:
+def _is_alike(old_step: ReplayStep, new_step: ReplayStep) -> bool:
+    """Return whether moves, or events and states, are equal: then only table talk or an unused choice can differ."""
+    has_equal_moves = _notations(old_step) == _notations(new_step)
+    return has_equal_moves or (old_step.events, old_step.after) == (new_step.events, new_step.after)
+
+
+def _describe_difference(step: ReplayStep, seat: int, answers: tuple[SeatAnswer, SeatAnswer]) -> _Choice:
     """Return what a seat was asked, and its different choices, in the old and in the new half."""
     fault = answers[1].fault or answers[0].fault
     forfeits = [isinstance(answer.move, coup.Forfeit) for answer in answers]
     if any(forfeits):
-        old, new = (f"forfeit ({fault})" if forfeit else "play on" for forfeit in forfeits)
+        old, new = (f"forfeit ({fault})" if is_forfeit else "play on" for is_forfeit in forfeits)
         return "whatever is asked", old, new
     board, hand = step.before.board, step.before.hands[seat]
     old, new = (_describe_choice(board, hand, seat, answer) for answer in answers)
@@ -202,8 +210,8 @@ def _describe_request(step: ReplayStep, seat: int) -> str:
     board = step.before.board
     match board.phase:
         case coup.ChallengeWindow(_, pending, claim):
-            whom = ", aimed at it" if pending.target == seat and not claim.block else ""
-            return f"to challenge {_describe_claim(pending, claim)}{whom}"
+            clause = ", aimed at it" if pending.target == seat and not claim.block else ""
+            return f"to challenge {_describe_claim(pending, claim)}{clause}"
         case coup.BlockWindow(_, pending, _):
             return f"to block {_describe_action(pending)}{', aimed at it' if pending.target == seat else ''}"
         case coup.Proving(_, pending, claim, _):
@@ -215,62 +223,66 @@ def _describe_request(step: ReplayStep, seat: int) -> str:
 
 def _describe_claim(pending: coup.ActionMove, claim: coup.Claim) -> str:
     role = f"{'no ' if claim.denies else ''}{claim.role.value}"
-    return (
-        f"a block of {_describe_action(pending)} as {role}" if claim.block else f"{_describe_action(pending)} as {role}"
-    )
+    action = _describe_action(pending)
+    return f"a block of {action} as {role}" if claim.block else f"{action} as {role}"
 
 
-def _describe_action(act: coup.ActionMove) -> str:
-    return {"foreign_aid": "foreign aid"}.get(act.action.value, act.action.value)
+def _describe_action(move: coup.ActionMove) -> str:
+    return {"foreign_aid": "foreign aid"}.get(move.action.value, move.action.value)
 
 
 def _describe_choice(board: coup.Board, hand: Sequence[object], seat: int, answer: SeatAnswer) -> str:
-    """Describe a choice: the move, its target, and whether it is a bluff."""
+    """Describe a choice of a seat with this hand: the move, its target, and whether it is a bluff."""
     move = answer.move
     assert not isinstance(move, coup.Forfeit)
-    aimed = move.target if isinstance(move, coup.ActionMove) else None
-    words = describe_move(move_payload(move), [_describe_target(board, seat, other) for other in range(board.seats)])
-    if isinstance(move, coup.Block) and move.role not in hand:
-        words += " (bluff)"
-    if isinstance(move, coup.ActionMove):
-        row = board.rules.rule(move.action, aimed is not None)
-        if row.claim is not None and (row.claim in hand) is row.denies:
-            words += " (bluff)"
-    return words if answer.fault is None else f"{words} (for a fault: {answer.fault})"
+    text = describe_move(move_payload(move), [_describe_target(board, seat, target) for target in range(board.seats)])
+    if _is_bluff(board, hand, move):
+        text += " (bluff)"
+    return text if answer.fault is None else f"{text} (for a fault: {answer.fault})"
 
 
-def _describe_target(board: coup.Board, seat: int, other: int) -> str:
-    """Describe a player as a target, without a name."""
-    if other == seat:
+def _is_bluff(board: coup.Board, hand: Sequence[object], move: coup.Move) -> bool:
+    """Return whether a block or an action claims a role that this hand lacks, or denies one that it has."""
+    if isinstance(move, coup.Block):
+        return move.role not in hand
+    if not isinstance(move, coup.ActionMove):
+        return False
+    rule = board.rules.rule(move.action, move.target is not None)
+    return rule.claim is not None and (rule.claim in hand) is rule.denies
+
+
+def _describe_target(board: coup.Board, seat: int, target: int) -> str:
+    """Describe a player as the target of `seat`, without a name."""
+    if target == seat:
         return "itself"
-    living = [at for at in range(board.seats) if board.influence[at] and at != seat]
-    if len(living) < 2:
+    opponents = [opponent for opponent in range(board.seats) if board.influence[opponent] and opponent != seat]
+    if len(opponents) < 2:
         return "the other"
-    rich = board.coins[other] == max(board.coins[at] for at in living)
-    cards = "2 cards" if board.influence[other] > 1 else "1 card"
-    return f"the richest ({cards})" if rich else f"a poorer one ({cards})"
+    is_richest = board.coins[target] == max(board.coins[opponent] for opponent in opponents)
+    cards = "2 cards" if board.influence[target] > 1 else "1 card"
+    return f"the richest ({cards})" if is_richest else f"a poorer one ({cards})"
 
 
 def _make_position(
-    pair: GamePair, header: MatchHeader, game: GameRecord, first: _FirstDivergence
+    pair: GamePair, header: MatchHeader, game: GameRecord, divergence: _FirstDivergence
 ) -> DivergencePosition:
     """Return a pair's first different choice as it is shown: the table before it, and both games' moves after it."""
-    assert first.before is not None
-    board = first.before.board
-    seat = game.seating.index(OLD)
-    names = ["it" if at == seat else header.bots[bot] for at, bot in enumerate(game.seating)]
+    assert divergence.before is not None
+    board = divergence.before.board
+    own_seat = game.seating.index(OLD)
+    names = ["it" if seat == own_seat else header.bots[bot] for seat, bot in enumerate(game.seating)]
     table = ", ".join(
-        f"{name}: {board.influence[at]} card{'s' * (board.influence[at] != 1)}, {board.coins[at]} coins"
-        for at, name in enumerate(names)
-        if board.influence[at]
+        f"{name}: {board.influence[seat]} card{'s' * (board.influence[seat] != 1)}, {board.coins[seat]} coins"
+        for seat, name in enumerate(names)
+        if board.influence[seat]
     )
-    old, new = (_describe_turns(steps, names) for steps in first.steps)
+    old, new = (_describe_turns(steps, names) for steps in divergence.steps)
     return DivergencePosition(
         match=match_of(pair.block, OLD),
         new_match=match_of(pair.block, NEW),
         game=pair.game,
         turn=board.turn,
-        hand=tuple(role.value for role in first.before.hands[seat]),
+        hand=tuple(role.value for role in divergence.before.hands[own_seat]),
         table=table,
         old=old,
         new=new,
@@ -289,12 +301,11 @@ def _describe_turns(steps: Iterable[ReplayStep], names: Sequence[str]) -> tuple[
 
 
 def _make_divergence_group(
-    key: tuple[str, str, str], members: Sequence[GamePair], examples: Sequence[DivergencePosition], pairs: int
+    choice: _Choice, members: Sequence[GamePair], examples: Sequence[DivergencePosition], pairs: int
 ) -> DivergenceGroup:
     """Return the pairs that diverged by the same choice as one row.
 
-    key: request, OLD's and NEW's choice. members: its pairs. pairs: of the whole comparison. With fewer than _MIN_PAIRS
-    members the gain has no interval.
+    members: its pairs. pairs: of the whole comparison. With fewer than _MIN_PAIRS members the gain has no interval.
     """
     gains = [pair.new - pair.old for pair in members]
     count = len(gains)
@@ -302,9 +313,9 @@ def _make_divergence_group(
     low = high = None
     if count >= _MIN_PAIRS:
         # As if one more pair had differed by a whole game, so that ten equal pairs don't look certain.
-        half = 1.96 * sqrt((fsum((gain - mean) ** 2 for gain in gains) + 1) / (count - 1) / count)
-        low, high = max(-1.0, mean - half), min(1.0, mean + half)
-    request, old, new = key
+        margin = 1.96 * sqrt((fsum((gain - mean) ** 2 for gain in gains) + 1) / (count - 1) / count)
+        low, high = max(-1.0, mean - margin), min(1.0, mean + margin)
+    request, old, new = choice
     return DivergenceGroup(
         request=request,
         old=old,

@@ -39,7 +39,8 @@ _PRIOR_BLOCKS = 5  # the weight of the prior variance, in blocks
 _MIN_FORECAST_BLOCKS = 4
 _MAX_FORECAST_BLOCKS = 10_000
 _FORECAST_WEIGHT = 0.15  # of the newest forecast, against the earlier ones
-_QUANTILES = [NormalDist().inv_cdf((each + 0.5) / 9) for each in range(9)]
+_QUANTILES = [NormalDist().inv_cdf((ninth + 0.5) / 9) for ninth in range(9)]
+_BISECTIONS = 18  # to 1 in 100,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,9 @@ class PairedResult:
             return f"NEW makes no difference of {100 * self.min_effect:.3g}: {interval}"
         if self.verdict is None:
             return f"undecided after {format_count(self.pairs, 'pair')}: {interval}"
-        ends = sorted((abs(self.low), abs(self.high)))
-        digits = 0 if ends[0] >= 0.01 else 1
-        return f"NEW is {self.verdict} by {' to '.join(f'{100 * end:.{digits}f}' for end in ends)} points"
+        smaller, larger = sorted((abs(self.low), abs(self.high)))
+        digits = 0 if smaller >= 0.01 else 1
+        return f"NEW is {self.verdict} by {100 * smaller:.{digits}f} to {100 * larger:.{digits}f} points"
 
     def __str__(self) -> str:
         """Return the verdict, and the numbers on which it rests, one line for each."""
@@ -99,14 +100,14 @@ class Evidence:
 
     def __init__(self, min_effect: float, *, forecasts: bool = True) -> None:
         self.min_effect = min_effect
-        self._forecasts = forecasts
+        self._has_forecasts = forecasts
         self.verdict: Verdict | None = None
         self._bets: list[_Bet] = []
         self._halves: list[tuple[float, float]] = []  # win rates of OLD and NEW in each block
-        self._pairs = self._discordant = 0
-        self._total = self._squares = 0.0  # of the blocks' differences
-        self._forecast = math.inf  # the expected number of blocks
-        self._most_wealth = 1.0  # of a bet on both verdicts
+        self._pairs = self._discordant_pairs = 0
+        self._sum = self._sum_of_squares = 0.0  # of the blocks' differences
+        self._expected_blocks = math.inf
+        self._max_wealth = 1.0  # of a bet on both verdicts
         claims = ((1, 0.0), (-1, 0.0), (1, -min_effect), (-1, min_effect))
         self._wealth: dict[tuple[int, float], tuple[float, float]] = dict.fromkeys(claims, _PARTS)
 
@@ -115,27 +116,32 @@ class Evidence:
         return len(self._bets)
 
     def add(self, pairs: Sequence[tuple[float, float]]) -> None:
-        """Add a block: OLD's and NEW's share of the win, 0 to 1, in each pair."""
-        half = fmean(old for old, _ in pairs), fmean(new for _, new in pairs)
+        """Add a block: OLD's and NEW's share of the win, 0 to 1, in each pair. This may decide the verdict."""
         # As the mean of differences, a block of equal halves is exactly 0.
         difference = fmean(new - old for old, new in pairs)
-        spread = self._variance(len(pairs))
-        stake = self.min_effect / (spread + self.min_effect**2)
-        bet = _Bet(difference, stake, _LARGER_DEVIATIONS / math.sqrt(spread))
+        block_variance = self._block_variance(len(pairs))
+        stake = self.min_effect / (block_variance + self.min_effect**2)
+        bet = _Bet(difference, stake, _LARGER_DEVIATIONS / math.sqrt(block_variance))
         self._bets.append(bet)
-        self._halves.append(half)
+        self._halves.append((fmean(old for old, _ in pairs), fmean(new for _, new in pairs)))
         self._pairs += len(pairs)
-        self._discordant += sum(old != new for old, new in pairs)
-        self._total += difference
-        self._squares += difference**2
+        self._discordant_pairs += sum(old != new for old, new in pairs)
+        self._sum += difference
+        self._sum_of_squares += difference**2
         self._wealth = {claim: _grow(parts, (bet,), *claim) for claim, parts in self._wealth.items()}
-        both = sum(self._wealth[1, 0.0]) + sum(self._wealth[-1, 0.0])
-        self._most_wealth = max(self._most_wealth, both / 2)
+        two_sided_wealth = (sum(self._wealth[1, 0.0]) + sum(self._wealth[-1, 0.0])) / 2
+        self._max_wealth = max(self._max_wealth, two_sided_wealth)
         if self.verdict is None:
-            better, worse, *no_difference = (sum(parts) >= _DECISION_THRESHOLD for parts in self._wealth.values())
-            self.verdict = "better" if better else "worse" if worse else "no difference" if all(no_difference) else None
-        if self._forecasts:
-            self._update_forecast(self._variance(len(pairs)))
+            self.verdict = self._decide()
+        if self._has_forecasts:
+            self._update_forecast(self._block_variance(len(pairs)))
+
+    def _decide(self) -> Verdict | None:
+        """Return the verdict that the wealth allows; None if it allows none."""
+        is_better, is_worse, *is_small = (sum(parts) >= _DECISION_THRESHOLD for parts in self._wealth.values())
+        if is_better or is_worse:
+            return "better" if is_better else "worse"
+        return "no difference" if all(is_small) else None
 
     def estimate(self, blocks: int | None = None) -> tuple[float, float, float]:
         """Return the difference and the ends of its interval after this many blocks; after all of them if None."""
@@ -147,27 +153,27 @@ class Evidence:
         """Return the result of all blocks."""
         mean, low, high = self.estimate()
         old, new = map(fmean, zip(*self._halves, strict=True)) if self._halves else (0.0, 0.0)
-        gain = None
-        if self.blocks >= MIN_BLOCKS and (paired := variance(bet.x for bet in self._bets)):
-            gain = sum(map(variance, zip(*self._halves, strict=True))) / paired
+        pairing_gain = None
+        if self.blocks >= MIN_BLOCKS and (difference_variance := variance(bet.x for bet in self._bets)):
+            pairing_gain = sum(map(variance, zip(*self._halves, strict=True))) / difference_variance
         return PairedResult(
             verdict=self.verdict,
             min_effect=self.min_effect,
             blocks=self.blocks,
             pairs=self._pairs,
-            discordant_pairs=self._discordant,
+            discordant_pairs=self._discordant_pairs,
             old_win_rate=old,
             new_win_rate=new,
             difference=mean,
             low=low,
             high=high,
-            pairing_gain=gain,
+            pairing_gain=pairing_gain,
         )
 
     @property
     def p_value(self) -> float:
         """Return the p-value of no difference, of both sides, which is valid at every interim result (Ville)."""
-        return 1 / self._most_wealth
+        return 1 / self._max_wealth
 
     def describe_wealth(self) -> str:
         """Return how strong the evidence is: the wealth of the bets on either verdict."""
@@ -176,51 +182,51 @@ class Evidence:
 
     def blocks_left(self) -> int | None:
         """Estimate how many more blocks are needed; None if that isn't possible."""
-        forecast_left = self._forecast - self.blocks
-        return (
-            max(1, math.ceil(forecast_left))
-            if self.blocks >= _MIN_FORECAST_BLOCKS and forecast_left < _MAX_FORECAST_BLOCKS
-            else None
-        )
+        blocks_left = self._expected_blocks - self.blocks
+        if self.blocks < _MIN_FORECAST_BLOCKS or blocks_left >= _MAX_FORECAST_BLOCKS:
+            return None
+        return max(1, math.ceil(blocks_left))
 
     def resolution(self, blocks: int, pairs: int) -> float:
         """Return the smallest difference, 0 to 1, that this many blocks of `pairs` pairs are expected to decide."""
-        spread = self._variance(pairs)
-        stake = min(self.min_effect / (spread + self.min_effect**2), _MAX_STAKE)
-        return min(1.0, math.log(_DECISION_THRESHOLD / _PARTS[0]) / blocks / stake + stake * spread / 2)
+        block_variance = self._block_variance(pairs)
+        stake = min(self.min_effect / (block_variance + self.min_effect**2), _MAX_STAKE)
+        return min(1.0, math.log(_DECISION_THRESHOLD / _PARTS[0]) / blocks / stake + stake * block_variance / 2)
 
-    def _update_forecast(self, spread: float) -> None:
+    def _update_forecast(self, block_variance: float) -> None:
         """Smooth the expected number of blocks, the median over the means that are plausible with this variance."""
-        weight = self.blocks / (self.blocks + spread / (4 * self.min_effect) ** 2)  # of the mean, against 0
-        mean, error = weight * self._total / self.blocks, math.sqrt(weight * spread / self.blocks)
-        blocks = self.blocks + median(self._blocks_needed(mean + error * z, spread) for z in _QUANTILES)
+        weight = self.blocks / (self.blocks + block_variance / (4 * self.min_effect) ** 2)  # of the mean, against 0
+        mean, error = weight * self._sum / self.blocks, math.sqrt(weight * block_variance / self.blocks)
+        blocks = self.blocks + median(self._blocks_needed(mean + error * z, block_variance) for z in _QUANTILES)
         if self.blocks > _MIN_FORECAST_BLOCKS:
-            blocks = self._forecast ** (1 - _FORECAST_WEIGHT) * blocks**_FORECAST_WEIGHT
-        self._forecast = blocks
+            blocks = self._expected_blocks ** (1 - _FORECAST_WEIGHT) * blocks**_FORECAST_WEIGHT
+        self._expected_blocks = blocks
 
-    def _blocks_needed(self, mean: float, spread: float) -> float:
+    def _blocks_needed(self, mean: float, block_variance: float) -> float:
         """Return how many more blocks are needed if this is the true mean, at most _MAX_FORECAST_BLOCKS."""
-        needs = []
+        counts = []  # for each claim
         for (sign, m), parts in self._wealth.items():
             stake = min(self._bets[-1].points, _max_stake(sign, m))
-            growth = stake * sign * (mean - m) - stake**2 * (spread + (mean - m) ** 2) / 2  # the wealth's logarithm
-            missing = math.log(_DECISION_THRESHOLD / max(sum(parts), 1e-300))
-            needs.append(max(missing, 0.0) / growth if growth > 0 else math.inf)
-        return min(needs[0], needs[1], max(needs[2:]), float(_MAX_FORECAST_BLOCKS))
+            # The logarithm of the wealth grows by this in a block.
+            growth = stake * sign * (mean - m) - stake**2 * (block_variance + (mean - m) ** 2) / 2
+            missing_growth = math.log(_DECISION_THRESHOLD / max(sum(parts), 1e-300))
+            counts.append(max(missing_growth, 0.0) / growth if growth > 0 else math.inf)
+        return min(counts[0], counts[1], max(counts[2:]), float(_MAX_FORECAST_BLOCKS))
 
-    def _variance(self, pairs: int) -> float:
+    def _block_variance(self, pairs: int) -> float:
         """Return the variance of a block of this many pairs, estimated from the prior and the blocks so far."""
         blocks = self.blocks
-        squares = max(0.0, self._squares - self._total**2 / blocks) if blocks else 0.0
+        squares = max(0.0, self._sum_of_squares - self._sum**2 / blocks) if blocks else 0.0
         return paired_variance(squares, blocks, pairs, _PRIOR_BLOCKS)
 
 
 def pairs_needed(difference: float, pairs: int) -> int:
     """Estimate how many pairs, in blocks of `pairs`, find a difference, 0 to 1, that is the smallest that counts."""
-    spread = paired_variance(0.0, 0, pairs, _PRIOR_BLOCKS)
-    stake = min(difference / spread, _MAX_STAKE)
-    needed = pairs * math.log(_DECISION_THRESHOLD / _PARTS[0]) / (stake * (difference - stake * spread / 2))
-    return max(10, int(round(needed, -2 if needed >= 1000 else -1)))
+    block_variance = paired_variance(0.0, 0, pairs, _PRIOR_BLOCKS)
+    stake = min(difference / block_variance, _MAX_STAKE)
+    growth = stake * (difference - stake * block_variance / 2)  # of the wealth's logarithm in a block
+    count = pairs * math.log(_DECISION_THRESHOLD / _PARTS[0]) / growth
+    return max(10, int(round(count, -2 if count >= 1000 else -1)))
 
 
 class _Bet(NamedTuple):
@@ -238,33 +244,35 @@ def _max_stake(sign: int, m: float) -> float:
 
 def _grow(parts: tuple[float, float], bets: Iterable[_Bet], sign: int, m: float) -> tuple[float, float]:
     """Return both parts of the wealth after bets that the mean is above (sign 1) or below (sign -1) m."""
-    most = _max_stake(sign, m)
+    max_stake = _max_stake(sign, m)
     gains = [(sign * (x - m), points, larger) for x, points, larger in bets]
     return (
-        parts[0] * math.prod([1 + min(points, most) * gain for gain, points, _ in gains]),
-        parts[1] * math.prod([1 + min(larger, most) * gain for gain, _, larger in gains]),
+        parts[0] * math.prod([1 + min(points, max_stake) * gain for gain, points, _ in gains]),
+        parts[1] * math.prod([1 + min(larger, max_stake) * gain for gain, _, larger in gains]),
     )
 
 
 def _interval_end(bets: Sequence[_Bet], sign: int) -> float:
     """Return the low (sign 1) or high (sign -1) end of the interval: the last difference that the bets rule out."""
-    out, inside = -1.0 * sign, 1.0 * sign
-    for _ in range(18):  # to 1 in 100,000; the first middle is 0, so that the end fits the verdict
-        middle = (out + inside) / 2
-        ruled_out = sum(_grow(_PARTS, bets, sign, middle)) >= _DECISION_THRESHOLD
-        out, inside = (middle, inside) if ruled_out else (out, middle)
-    return out
+    end, plausible = -1.0 * sign, 1.0 * sign
+    for _ in range(_BISECTIONS):  # the first middle is 0, so that the end fits the verdict
+        middle = (end + plausible) / 2
+        if sum(_grow(_PARTS, bets, sign, middle)) >= _DECISION_THRESHOLD:
+            end = middle
+        else:
+            plausible = middle
+    return end
 
 
 def describe_elo(result: PairedResult) -> str | None:
     """Return the difference of two-seat games in Elo, with its interval; None where a win rate of 0 or 1 has no Elo."""
-    old = result.old_win_rate
-    rates = [old, *(old + difference for difference in (result.difference, result.low, result.high))]
+    old_rate = result.old_win_rate
+    rates = [old_rate, *(old_rate + difference for difference in (result.difference, result.low, result.high))]
     if not all(0 < rate < 1 for rate in rates):
         return None
-    base, *elo = (400 * math.log10(rate / (1 - rate)) for rate in rates)
-    middle, low, high = (f"{rating - base:+.0f}" for rating in elo)
-    return f"in Elo against these opponents: {middle} ({low} to {high}), from OLD's win rate"
+    old_elo, *elos = (400 * math.log10(rate / (1 - rate)) for rate in rates)
+    difference, low, high = (f"{elo - old_elo:+.0f}" for elo in elos)
+    return f"in Elo against these opponents: {difference} ({low} to {high}), from OLD's win rate"
 
 
 def describe_pairing_gain(gain: float) -> str:

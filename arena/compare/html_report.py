@@ -53,43 +53,48 @@ def _render_header(report: CompareReport, title: str) -> str:
 
 def _render_divergences(report: CompareReport) -> str:
     """Return the section with the table of divergences, which may be empty."""
-    about = (
+    introduction = (
         f"{ABOUT_PAIRS}, so they are the same up to the first different choice. The table lists these choices, the "
         "most important first."
     )
-    body = "".join(_divergence_row(report, row) for row in report.divergences)
-    parts = [_table("Divergences", _DIVERGENCE_HEADS, body) if body else "<p>None found.</p>\n"]
-    if body:
-        parts.append(
-            _muted(
-                "adds: the row's part of the difference in win rate. gain: NEW's gain in such a pair, with its "
-                "95 % interval for each row alone. A gain has a colour if it is more than chance, for this many rows: "
-                "without real gains, 1 page in 20 has a colour."
-            )
-        )
-    parts.append(_muted(f"{report.identical_pairs} of {report.pairs} pairs were identical to the end."))
-    return f"<section class='panel'>\n<h2>Divergences</h2>\n{_muted(about)}{''.join(parts)}</section>\n"
+    rows = "".join(_divergence_row(report, row) for row in report.divergences)
+    table = "<p>None found.</p>\n"
+    if rows:
+        table = _table("Divergences", _DIVERGENCE_HEADS, rows) + _muted(_DIVERGENCE_LEGEND)
+    identical = _muted(f"{report.identical_pairs} of {report.pairs} pairs were identical to the end.")
+    return f"<section class='panel'>\n<h2>Divergences</h2>\n{_muted(introduction)}{table}{identical}</section>\n"
+
+
+_DIVERGENCE_LEGEND = (
+    "adds: the row's part of the difference in win rate. gain: NEW's gain in such a pair, with its 95 % interval for "
+    "each row alone. A gain has a colour if it is more than chance, for this many rows: without real gains, 1 page in "
+    "20 has a colour."
+)
 
 
 def _divergence_row(report: CompareReport, row: DivergenceGroup) -> str:
+    """Return the row of a group of divergences, and a row below it that opens its examples."""
     choices = f"<span class='muted'>{escape(row.request)}</span><br>{escape(row.old)} → {escape(row.new)}"
-    cells = (str(row.pairs), _percent(row.old_win_rate), _percent(row.new_win_rate))
+    gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
+    numbers = (str(row.pairs), _percent(row.old_win_rate), _percent(row.new_win_rate))
+    contribution, *rates = _number_cells(format_points(row.contribution), *numbers)
     summary = "examples" if len(row.examples) > 1 else "example"
     examples = "".join(_render_position(report, position) for position in row.examples)
-    more = f"<tr class='more'><td colspan='6'><details><summary>{summary}</summary>{examples}</details></td></tr>\n"
-    gain = (f"number {_gain_class(row.win_rate_gain, len(report.divergences))}", escape(format_gain(row)))
-    contribution, *rates = _number_cells(format_points(row.contribution), *cells)
-    return _row("td", ("long", choices), contribution, gain, *rates, heads=_DIVERGENCE_HEADS) + more
+    details = f"<details><summary>{summary}</summary>{examples}</details>"
+    return (
+        _row("td", ("long", choices), contribution, gain, *rates, heads=_DIVERGENCE_HEADS)
+        + f"<tr class='more'><td colspan='6'>{details}</td></tr>\n"
+    )
 
 
-def _gain_class(gain: Estimate, compared: int) -> str:
-    """Return the class of a gain that differs from 0 by more than chance, for this many gains; else ""."""
+def _gain_class(gain: Estimate, gains: int) -> str:
+    """Return the CSS class of a gain that differs from 0 by more than chance, one of `gains`; else ""."""
     if gain.low is None or gain.high is None:
         return ""
-    wider = NormalDist().inv_cdf(1 - 0.025 / compared) / NormalDist().inv_cdf(0.975)
-    if wider * (gain.high - gain.value) < -gain.value:
+    widening = NormalDist().inv_cdf(1 - 0.025 / gains) / NormalDist().inv_cdf(0.975)
+    if widening * (gain.high - gain.value) < -gain.value:
         return "bad"
-    return "good" if wider * (gain.value - gain.low) < gain.value else ""
+    return "good" if widening * (gain.value - gain.low) < gain.value else ""
 
 
 def _render_position(report: CompareReport, position: DivergencePosition) -> str:
@@ -99,10 +104,10 @@ def _render_position(report: CompareReport, position: DivergencePosition) -> str
         ("NEW", position.new, position.new_won, position.new_match),
     )
     halves = "".join(
-        f"<div><b>{name}: {_outcome(won)}</b>\n<ol start='{position.turn}'>"
+        f"<div><b>{name}: {_outcome(share)}</b>\n<ol start='{position.turn}'>"
         f"{''.join(f'<li>{escape(turn)}</li>' for turn in turns)}</ol>\n"
         f"<code>{escape(_replay_command(report, position, match))}</code></div>"
-        for name, turns, won, match in sides
+        for name, turns, share, match in sides
     )
     hand = f"<b>{escape(', '.join(position.hand))}</b> in turn {position.turn}; {escape(position.table)}"
     return f"<p>{hand}</p>\n<div class='halves'>{halves}</div>\n"
@@ -112,8 +117,9 @@ def _replay_command(report: CompareReport, position: DivergencePosition, match: 
     return f"arena replay {shlex.quote(report.run)} --match {match} --game {position.game} --from {position.turn}"
 
 
-def _outcome(won: float) -> str:
-    return "won" if won == 1 else "lost" if not won else "a draw"
+def _outcome(share: float) -> str:
+    """Return the result of a game in words. share: of the win, 0 to 1."""
+    return {0.0: "lost", 1.0: "won"}.get(share, "a draw")
 
 
 def _opponents_section(report: CompareReport) -> str:
@@ -124,9 +130,9 @@ def _opponents_section(report: CompareReport) -> str:
         _row("td", ("long", escape(row.bot)), *_number_cells(format_gain(row), str(row.blocks)))
         for row in report.by_opponent
     )
-    about = "Each row counts the blocks with this opponent at the table. 1 interval in 20 misses the true value."
+    introduction = "Each row counts the blocks with this opponent at the table. 1 interval in 20 misses the true value."
     table = _table("Differences by opponent", ("opponent", "points", "blocks"), rows)
-    return f"<section class='panel'>\n<h2>By opponent</h2>\n{_muted(about)}{table}</section>\n"
+    return f"<section class='panel'>\n<h2>By opponent</h2>\n{_muted(introduction)}{table}</section>\n"
 
 
 # --- the evidence -----------------------------------------------------------------------------------------------------
@@ -161,61 +167,63 @@ def _ends(interim: InterimResult | CompareReport) -> tuple[float, float, float]:
 
 
 def _render_plot(report: CompareReport) -> str:
-    """Return a plot of the difference with its interval, by number of blocks."""
-    interims, last = report.interim_results, report.interim_results[-1]
-    widest = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6
-    end = next(scale for scale in _AXIS_MAXIMA if scale >= min(widest, 1.0))
+    """Return a plot of the difference with its interval, by number of blocks. There is at least one interim result."""
+    results, last = report.interim_results, report.interim_results[-1]
+    max_value = max(*map(abs, _ends(last)[1:]), report.min_effect) * 1.6
+    axis_max = next(scale for scale in _AXIS_MAXIMA if scale >= min(max_value, 1.0))
 
     def x(blocks: int) -> float:
         return _LEFT + (_WIDTH - _LEFT - _RIGHT) * blocks / last.blocks
 
     def y(difference: float) -> float:
-        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (end - max(-end, min(end, difference))) / (2 * end)
+        visible = max(-axis_max, min(axis_max, difference))
+        return _TOP + (_HEIGHT - _TOP - _BOTTOM) * (axis_max - visible) / (2 * axis_max)
 
-    band = [(interim.blocks, _ends(interim)[2]) for interim in interims]
-    band += [(interim.blocks, _ends(interim)[1]) for interim in reversed(interims)]
-    marks = "".join(
-        _grid_line(level, y(level), report.min_effect)
-        for level in (-end, -end / 2, 0.0, end / 2, end, report.min_effect)
-    )
+    high_ends = [(x(result.blocks), y(_ends(result)[2])) for result in results]
+    low_ends = [(x(result.blocks), y(_ends(result)[1])) for result in reversed(results)]
+    levels = (-axis_max, -axis_max / 2, 0.0, axis_max / 2, axis_max, report.min_effect)
+    grid = "".join(_grid_line(level, y(level), report.min_effect) for level in levels)
     ticks = sorted({max(1, round(last.blocks * tick / _TICKS)) for tick in range(1, _TICKS + 1)})
-    below = "".join(
+    tick_labels = "".join(
         f"<text class='axis' x='{x(tick):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{tick}</text>" for tick in ticks
     )
     label = f"The difference in points after each block, at the end {format_points(last.difference.value)}"
-    line = _svg_points([(x(interim.blocks), y(interim.difference.value)) for interim in interims])
+    differences = _svg_points([(x(result.blocks), y(result.difference.value)) for result in results])
     return (
-        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{marks}"
-        f"<polygon class='band' points='{_svg_points([(x(blocks), y(value)) for blocks, value in band])}'/>\n"
-        f"<polyline class='line' points='{line}'/>\n{below}"
+        f"<figure><svg class='wide' viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='{escape(label)}'>\n{grid}"
+        f"<polygon class='band' points='{_svg_points([*high_ends, *low_ends])}'/>\n"
+        f"<polyline class='line' points='{differences}'/>\n{tick_labels}"
         f"</svg><figcaption class='muted'>Points by which NEW leads, after each block, with their interval; the broken "
         f"line is the smallest difference that counts.</figcaption></figure>\n"
     )
 
 
 def _grid_line(level: float, y: float, min_effect: float) -> str:
-    kind = "wanted" if level == min_effect else "zero" if not level else "grid"
+    """Return a line of the plot at a difference, with its label: at the right for the smallest that counts."""
     label = format_points(level).removesuffix(".0") if level else "0"
-    anchor = f"'{_WIDTH - _RIGHT + 4}'" if kind == "wanted" else f"'{_LEFT - 6}' text-anchor='end'"
+    kind, anchor = "grid" if level else "zero", f"'{_LEFT - 6}' text-anchor='end'"
+    if level == min_effect:
+        kind, anchor = "wanted", f"'{_WIDTH - _RIGHT + 4}'"
     return (
         f"<line class='{kind}' x1='{_LEFT}' x2='{_WIDTH - _RIGHT}' y1='{y:.1f}' y2='{y:.1f}'/>"
         f"<text class='axis' y='{y + 4:.1f}' x={anchor}>{label}</text>\n"
     )
 
 
-def _svg_points(places: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+def _svg_points(points: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
 def _versions_section(report: CompareReport) -> str:
+    """Return the section with both versions and their faults, and what was played."""
     rows = "".join(
         _row("td", name, ("long", escape(side.resolved)), *_number_cells(str(side.faults), str(side.forfeits)))
         for name, side in (("OLD", report.old), ("NEW", report.new))
     )
     table = _table("Versions", ("version", "bot", "faults", "forfeits"), rows)
     seed = "" if report.seed is None else f", seed {report.seed}"
-    played = f"{report.rules} at {report.seats} seats{seed}; records in {report.run}."
-    return f"<section class='panel'>\n<h2>Versions</h2>\n{table}{_muted(played)}</section>\n"
+    source = f"{report.rules} at {report.seats} seats{seed}; records in {report.run}."
+    return f"<section class='panel'>\n<h2>Versions</h2>\n{table}{_muted(source)}</section>\n"
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
@@ -226,7 +234,10 @@ def _muted(text: str) -> str:
 
 
 def _table(label: str, names: Sequence[str], body: str) -> str:
-    """Return a table that scrolls if it is too wide; the first column is text, the others are numbers."""
+    """Return a table that scrolls if it is too wide; the first column is text, the others are numbers.
+
+    names: of the columns. body: its rows, as HTML.
+    """
     head = _row("th", names[0], *_number_cells(*names[1:]))
     return (
         f"<div class='scroll' tabindex='0' role='region' aria-label='{escape(label)}'>\n<table><thead>{head}</thead>\n"
@@ -244,9 +255,12 @@ def _row(kind: str, *cells: str | tuple[str, str], heads: Sequence[str] = ()) ->
     heads: of the columns, which a phone shows in each row.
     """
     pairs = [cell if isinstance(cell, tuple) else ("", escape(cell)) for cell in cells]
-    marks = [f' data-head="{escape(head)}"' for head in heads] or [""] * len(pairs)
-    each = (f"<{kind} class='{name}'{mark}>{html}</{kind}>" for (name, html), mark in zip(pairs, marks, strict=True))
-    return f"<tr>{''.join(each)}</tr>\n"
+    attributes = [f' data-head="{escape(head)}"' for head in heads] or [""] * len(pairs)
+    html_cells = (
+        f"<{kind} class='{name}'{attribute}>{html}</{kind}>"
+        for (name, html), attribute in zip(pairs, attributes, strict=True)
+    )
+    return f"<tr>{''.join(html_cells)}</tr>\n"
 
 
 def _percent(share: float | None) -> str:

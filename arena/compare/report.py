@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, describe_elo, pairs_needed
+from arena.compare import MIN_BLOCKS, NAMES, NEW, OLD, Evidence, describe_elo, pairs_needed
 from arena.compare.comparison import Comparison
 from arena.compare.divergence import Count, DivergenceGroup, Gain, ReportModel, Share, find_divergences, round_estimate
 from arena.escaping import escape_control
@@ -19,7 +19,7 @@ from arena.run import RunStandings
 from arena.stats import paired_interval
 
 VERSION: Literal[1] = 1
-_ADAPTING_PART = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt
+_ADAPTING_SHARE = 0.1  # of pairs in which an opponent differed first, from which on opponents adapt
 _MAX_INTERIM_RESULTS = 60  # in the plot; limits the time to compute their intervals
 
 
@@ -96,17 +96,18 @@ class RefusedComparison(ReportModel):
 def make_compare_report(
     comparison: Comparison, standings: RunStandings, run: str, record_of: Callable[[int], Record], error: str | None
 ) -> CompareReport:
-    """Return the report. run: the folder. record_of: returns a match's record. error: why it stopped early, or None."""
+    """Return the report. run: the folder. record_of: returns a match's record. error: why it stopped early, or None.
+
+    Raises RecordError if the engine doesn't reproduce a record, and what `record_of` raises.
+    """
     config, evidence, pairs = comparison.config, comparison.evidence, comparison.pairs
-    last = evidence.result()
-    differing = find_divergences(pairs, record_of)
-    step = -(-evidence.blocks // _MAX_INTERIM_RESULTS) or 1
-    shown = [*range(step, evidence.blocks, step), evidence.blocks] if evidence.blocks else []
+    result = evidence.result()
+    divergences = find_divergences(pairs, record_of)
     sides = [_make_side(comparison, standings, side) for side in (OLD, NEW)]
     return CompareReport(
         error=error,
-        verdict=last.verdict or "not known",
-        verdict_text=last.verdict_text,
+        verdict=result.verdict or "not known",
+        verdict_text=result.verdict_text,
         old=sides[OLD],
         new=sides[NEW],
         opponents=[bot.name for bot in config.bots[2:]],
@@ -115,24 +116,31 @@ def make_compare_report(
         seed=config.seed,
         seats=config.seats,
         min_effect=config.min_effect,
-        difference=round_estimate(last.difference, last.low, last.high),
-        pairing_gain=last.pairing_gain,
+        difference=round_estimate(result.difference, result.low, result.high),
+        pairing_gain=result.pairing_gain,
         blocks=evidence.blocks,
         pairs=len(pairs),
-        discordant_pairs=last.discordant_pairs,
+        discordant_pairs=result.discordant_pairs,
         max_pairs=comparison.blocks * config.match_games,
-        blocks_left=None if last.verdict is not None else evidence.blocks_left(),
-        interim_results=[
-            InterimResult(blocks=blocks, difference=round_estimate(*evidence.estimate(blocks))) for blocks in shown
-        ],
-        identical_pairs=differing.identical_pairs,
-        diverged_by_opponent=dict(differing.diverged_by_opponent),
-        opponent_contribution=differing.opponent_contribution,
+        blocks_left=None if result.verdict is not None else evidence.blocks_left(),
+        interim_results=_list_interim_results(evidence),
+        identical_pairs=divergences.identical_pairs,
+        diverged_by_opponent=dict(divergences.diverged_by_opponent),
+        opponent_contribution=divergences.opponent_contribution,
         by_opponent=[
             _make_opponent_difference(bot, gains, config.match_games) for bot, gains in comparison.by_opponent()
         ],
-        divergences=list(differing.groups),
+        divergences=list(divergences.groups),
     )
+
+
+def _list_interim_results(evidence: Evidence) -> list[InterimResult]:
+    """Return the results after about _MAX_INTERIM_RESULTS numbers of blocks, the last one after all; [] before them."""
+    if not evidence.blocks:
+        return []
+    step = -(-evidence.blocks // _MAX_INTERIM_RESULTS)
+    counts = (*range(step, evidence.blocks, step), evidence.blocks)
+    return [InterimResult(blocks=count, difference=round_estimate(*evidence.estimate(count))) for count in counts]
 
 
 def describe_progress(comparison: Comparison) -> str:
@@ -140,11 +148,11 @@ def describe_progress(comparison: Comparison) -> str:
     evidence = comparison.evidence
     if not evidence.blocks:
         return "playing the first block"
-    last = evidence.result()
-    interval = format_points_interval(last.low, last.high)
-    text = f"{last.pairs} pairs: NEW {format_points(last.difference)} points ({interval}); "
-    if comparison.ended:
-        return text + last.verdict_text
+    result = evidence.result()
+    interval = format_points_interval(result.low, result.high)
+    text = f"{result.pairs} pairs: NEW {format_points(result.difference)} points ({interval}); "
+    if comparison.has_ended:
+        return text + result.verdict_text
     return f"{text}undecided: about {blocks_left(comparison) * comparison.config.match_games} more"
 
 
@@ -158,9 +166,9 @@ def describe_resolution(comparison: Comparison) -> str:
     """Return which differences the planned pairs can decide, and what smaller ones need."""
     config = comparison.config
     points = 100 * comparison.evidence.resolution(comparison.blocks, config.match_games)
-    least, half = float(f"{points:.2g}"), float(f"{points / 2:.2g}")
-    needed = f"{pairs_needed(half / 100, config.match_games):,} pairs and --min-effect {half:g}"
-    return f"differences under {least:g} points may stay undecided: {half:g} points need about {needed}"
+    min_points, half_points = float(f"{points:.2g}"), float(f"{points / 2:.2g}")
+    need = f"{pairs_needed(half_points / 100, config.match_games):,} pairs and --min-effect {half_points:g}"
+    return f"differences under {min_points:g} points may stay undecided: {half_points:g} points need about {need}"
 
 
 def summarize_report(comparison: Comparison, report: CompareReport) -> list[str]:
@@ -188,9 +196,9 @@ def remarks(report: CompareReport) -> list[str]:
     if report.diverged_by_opponent:
         count = sum(report.diverged_by_opponent.values())
         opponents = ", ".join(f"{escape_control(bot)} {pairs}" for bot, pairs in report.diverged_by_opponent.items())
-        adapt = "your opponents adapt: " if count >= _ADAPTING_PART * report.pairs else ""
+        cause = "your opponents adapt: " if count >= _ADAPTING_SHARE * report.pairs else ""
         lines.append(
-            f"{adapt}in {count} of {report.pairs} pairs an opponent was the first to differ ({opponents}), which adds "
+            f"{cause}in {count} of {report.pairs} pairs an opponent was the first to differ ({opponents}), which adds "
             f"{format_points(report.opponent_contribution)} points: it remembered earlier games of the match, its "
             "random numbers don't come from game_seed, or it had a fault"
         )
@@ -205,13 +213,14 @@ def _make_opponent_difference(bot: str, gains: list[float], pairs: int) -> Oppon
 
 
 def _make_side(comparison: Comparison, standings: RunStandings, side: int) -> ComparedSide:
+    """Return one version, OLD or NEW, with its win rate in the counted pairs, and its faults in the whole run."""
     version = comparison.config.versions[side]
-    wins = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
+    shares = [pair.new if side == NEW else pair.old for pair in comparison.pairs]
     row = next((row for row in standings.rows if row.bot == NAMES[side]), None)
     return ComparedSide(
         argument=version.argument,
         resolved=version.resolved,
-        win_rate=round(sum(wins) / len(wins), 4) if wins else None,
+        win_rate=round(sum(shares) / len(shares), 4) if shares else None,
         faults=0 if row is None else row.faults,
         forfeits=0 if row is None else row.forfeits,
     )
