@@ -26,10 +26,6 @@ PATIENT = ("--start-ms", 20_000, "--limit-ms", 5_000)  # compilers run at the sa
 BOTS = {kit.language: kit.needs for kit in KITS} | {"shell.sh": ("sh",)}
 
 
-def marks_of(sandbox: str) -> list[pytest.MarkDecorator]:
-    return [] if sandbox == "process" else [pytest.mark.clock]
-
-
 def bots_here(place: Place, sandbox: str, needs: Needs) -> list[str]:
     """Make all bots in a user's folder, as `arena new` does; skip where their compilers are missing."""
     if sandbox != "process":
@@ -55,16 +51,18 @@ def ran(place: Place, *arguments: object) -> Ran:
 
 
 @pytest.mark.timeout(LIMIT_S)
-@pytest.mark.parametrize("sandbox", [pytest.param(name, marks=marks_of(name)) for name in SANDBOX_NAMES])
+@pytest.mark.parametrize("sandbox", SANDBOX_NAMES)
 def test_every_starter_is_built_and_passes_its_check(
     sandbox: str, place: Place, needs: Needs, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """It gets all requests of all rulesets, in a box within the default limits; as a plain process it plays too."""
+    """It gets all requests of all rulesets, in a box with the default limits of memory and processes.
+
+    As a plain process it plays, too.
+    """
     bots = bots_here(place, sandbox, needs)
     if sandbox == "process":
         take_built(place, tmp_path_factory)
-    limits = PATIENT if sandbox == "process" else ()
-    output = ran(place, "check", *bots, "--quick", "--sandbox", sandbox, "--json", *limits)
+    output = ran(place, "check", *bots, "--quick", "--sandbox", sandbox, "--json", *PATIENT)
     failed = {bot["bot"]: bot["steps"][-1] for bot in output.json["bots"] if not bot["passed"]}
     assert (output.code, failed) == (0, {}), output.err
     if sandbox == "process":

@@ -96,7 +96,7 @@ def test_the_wheel_is_complete_and_imports(web: Pages, tmp_path: Path) -> None:
 def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) -> None:
     wheel = tmp_path / Path(WHEEL).name
     wheel.write_bytes(web.visitor("anonymous").get(WHEEL).content)
-    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--quiet", "--target"]
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--no-compile", "--quiet", "--target"]
     subprocess.run([*pip, tmp_path / "there", wheel], check=True, timeout=120)
     code = (
         "import sys; sys.path.insert(0, 'there'); from ladder.web import downloads, documents;"
