@@ -436,7 +436,7 @@ def serve(
     log = Journal()
     with open_ladder_or_exit(folder, log=log) as ladder:
         address = ServerAddress(host, port, tls_cert, tls_key, ladder.settings.web.base_url)
-        address.check(insecure)
+        address.require_secure(insecure)
         if not no_runner:
             require_sandbox(ladder)
 

@@ -1,13 +1,12 @@
 """Create the web application with all routes and error pages."""
 
-from typing import Any
-
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.bots import BotError
 from ladder.checkup import hide_folders
@@ -99,17 +98,17 @@ def make_app(ladder: Ladder, url: str, public: bool | None = None) -> FastAPI:
 
 def _require_guarded_routes() -> None:
     """Raise ValueError as `make_app` does."""
-    names: set[str] = set()
-    unguarded = []
-    for route in (route for router in ROUTERS for route in router.routes):
-        methods = set(getattr(route, "methods", None) or ())
-        if not isinstance(route, AuthorizedRoute) and methods - {"GET", "HEAD"}:
-            unguarded.append(str(getattr(route, "path", route)))
-        if isinstance(route, APIRoute):
-            names.update(route_name(method, route.path) for method in methods)
+    routes = [route for router in ROUTERS for route in router.routes]
+    unguarded = [
+        str(getattr(route, "path", route))
+        for route in routes
+        if not isinstance(route, AuthorizedRoute) and set(getattr(route, "methods", None) or ()) - {"GET", "HEAD"}
+    ]
     if unguarded:
         raise ValueError(f"these routes must be of AuthorizedRoute: {', '.join(sorted(unguarded))}")
-    names.update(f"WS {route.path}" for route in sockets_router.routes if isinstance(route, APIWebSocketRoute))
+    pages = [route for route in routes if isinstance(route, APIRoute)]
+    names = {route_name(method, page.path) for page in pages for method in page.methods or ()}
+    names |= {f"WS {route.path}" for route in routes if isinstance(route, APIWebSocketRoute)}
     if names != set(ROUTES):
         raise ValueError(f"routes and ROUTES differ: {sorted(names ^ set(ROUTES))}")
 
@@ -132,35 +131,39 @@ def _add_exception_handlers(app: FastAPI) -> None:
 class _SecurityHeaders:
     """Middleware that adds SECURITY_HEADERS to each response, unless the response sets them itself."""
 
-    def __init__(self, app: Any, secure: bool) -> None:
+    def __init__(self, app: ASGIApp, secure: bool) -> None:
         self.app = app
         headers = SECURITY_HEADERS | (HTTPS_HEADERS if secure else {})
         self.headers = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        async def with_headers(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                names = {name for name, _ in message["headers"]}
-                ours = [header for header in self.headers if header[0] not in names]
-                message = {**message, "headers": [*message["headers"], *ours]}
-            await send(message)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] != "http.response.start":
+                await send(message)
+                return
+            own_names = {name for name, _ in message["headers"]}
+            added = [header for header in self.headers if header[0] not in own_names]
+            await send({**message, "headers": [*message["headers"], *added]})
 
-        await self.app(scope, receive, with_headers)
+        await self.app(scope, receive, send_with_headers)
 
 
 def _make_error_response(
     http: Request, status: int, message: str, request: RequestContext | None = None, retry_s: int | None = None
 ) -> Response:
-    """Return an error as JSON or as a page, as the client wants. retry_s: after which to try again."""
-    request = request or current_context(http)
-    message = hide_folders(request.ladder, message)
-    headers = {} if retry_s is None else {"Retry-After": str(retry_s)}
+    """Return an error as JSON or as a page, as the client wants, without folders of this machine.
+
+    request: None to find it by `http`. retry_s: after which to try again.
+    """
+    context = request or current_context(http)
+    text = hide_folders(context.ladder, message)
     response: Response
-    if request.wants_json:
-        response = JSONResponse({"error": message}, status)
+    if context.wants_json:
+        response = JSONResponse({"error": text}, status)
     else:
-        response = render_form(request, "error.html", status, lines=message.splitlines(), code=status)
-    response.headers.update(headers)
+        response = render_form(context, "error.html", status, lines=text.splitlines(), code=status)
+    if retry_s is not None:
+        response.headers["Retry-After"] = str(retry_s)
     return response
 
 
@@ -196,8 +199,8 @@ def _on_internal_error(http: Request, problem: Exception) -> Response:
 
 def _on_validation_error(http: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
-    first = problem.errors()[0]
-    return _make_error_response(http, 400, f"{MALFORMED_REQUEST}\n{first['loc'][-1]}: {first['msg']}.")
+    error = problem.errors()[0]
+    return _make_error_response(http, 400, f"{MALFORMED_REQUEST}\n{error['loc'][-1]}: {error['msg']}.")
 
 
 def _on_http_exception(http: Request, problem: Exception) -> Response:

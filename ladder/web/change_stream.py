@@ -4,9 +4,8 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
@@ -18,7 +17,7 @@ change_stream_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=
 
 CHANGE_POLL_S = 1.0  # between two polls of the ladder, for all listeners together
 MIN_MESSAGE_INTERVAL_S = 5.0  # between two messages to one page
-_BEATS = int(MIN_MESSAGE_INTERVAL_S / CHANGE_POLL_S)
+_POLLS = int(MIN_MESSAGE_INTERVAL_S / CHANGE_POLL_S)  # from one message to the next
 PRESENCE_S = 60.0  # between two writes of a user's presence
 MAX_STREAM_S = 600.0  # after which the browser reconnects, and is authorized again
 
@@ -29,7 +28,7 @@ class ChangePoller:
     def __init__(self, state: AppState) -> None:
         self.state = state
         self._listeners = 0
-        self._seen: dict[str, float] = {}  # when a user's presence was last stored, by the monotonic clock
+        self._stored_at: dict[str, float] = {}  # by login: the monotonic time of the last store of the presence
         self._task: asyncio.Task[None] | None = None
         self.change: int | None = None
         self.line: int | None = None  # the lobby's newest
@@ -59,10 +58,12 @@ class ChangePoller:
         Raises DatabaseError if the database can't be reached.
         """
         now = time.monotonic()
-        due = [login for login in self.state.people.names() if now - self._seen.get(login, -PRESENCE_S) >= PRESENCE_S]
-        if due:
-            record_presence(self.state.ladder, due)
-            self._seen |= dict.fromkeys(due, now)
+        logins = [
+            login for login in self.state.people.names() if now - self._stored_at.get(login, -PRESENCE_S) >= PRESENCE_S
+        ]
+        if logins:
+            record_presence(self.state.ladder, logins)
+            self._stored_at |= dict.fromkeys(logins, now)
 
 
 @change_stream_router.get("/changes")
@@ -73,41 +74,45 @@ async def changes(request: CurrentContext, soon: bool = False) -> StreamingRespo
     """
     headers = {"Cache-Control": "no-store"}
     return StreamingResponse(
-        _stream_changes(request, 1 if soon else _BEATS), media_type="text/event-stream", headers=headers
+        _stream_changes(request, 1 if soon else _POLLS), media_type="text/event-stream", headers=headers
     )
 
 
-def watch_of(app: Any) -> ChangePoller:
-    """Return the ChangePoller that all change streams and sockets of an application share."""
-    if not hasattr(app.state, "watch"):
-        app.state.watch = ChangePoller(app.state.shared)
-    watch: ChangePoller = app.state.watch
-    return watch
+def get_change_poller(app: FastAPI) -> ChangePoller:
+    """Return the ChangePoller that all change streams and sockets of an application share; make it at first use."""
+    if not hasattr(app.state, "change_poller"):
+        app.state.change_poller = ChangePoller(app.state.shared)
+    poller: ChangePoller = app.state.change_poller
+    return poller
 
 
-async def _stream_changes(request: RequestContext, beats: int) -> AsyncIterator[str]:
-    with hold_connection(request.state, request.http, request.viewer.login) as held:
-        if not held:
+async def _stream_changes(request: RequestContext, polls: int) -> AsyncIterator[str]:
+    """Yield the messages of an event stream, as `_make_messages`; if there are too many, only the advice to wait."""
+    with hold_connection(request.state, request.http, request.viewer.login) as is_allowed:
+        if not is_allowed:
             yield "retry: 60000\n\n"
             return
-        async for word in _change_messages(watch_of(request.http.app), beats):
-            yield word
+        async for message in _make_messages(get_change_poller(request.http.app), polls):
+            yield message
 
 
-async def _change_messages(watch: ChangePoller, beats: int) -> AsyncIterator[str]:
-    """Yield the lines of an event stream: a change of the list, at most one in `beats` polls, and new lines of chat."""
-    with watch:
+async def _make_messages(poller: ChangePoller, polls: int) -> AsyncIterator[str]:
+    """Yield the messages of an event stream: a change, at most one in `polls` polls, and new lines of chat.
+
+    The stream ends after MAX_STREAM_S, or when the server shuts down.
+    """
+    with poller:
         yield "retry: 5000\n\n"
-        seen, line = watch.change, watch.line
-        for beat in range(1, int(MAX_STREAM_S / CHANGE_POLL_S)):
+        reported_change, reported_line = poller.change, poller.line
+        for number in range(1, int(MAX_STREAM_S / CHANGE_POLL_S)):
             with suppress(TimeoutError):
-                await asyncio.wait_for(watch.state.ending.wait(), CHANGE_POLL_S)
+                await asyncio.wait_for(poller.state.ending.wait(), CHANGE_POLL_S)
                 return
-            if watch.line != line:
+            if poller.line != reported_line:
                 yield "event: chat\ndata: changed\n\n"
-                line = watch.line
-            if beat % beats == 0 and watch.change != seen:
-                yield "data: changed\n\n" if seen is not None else ":\n\n"
-                seen = watch.change
-            elif beat % (4 * _BEATS) == 0:
+                reported_line = poller.line
+            if number % polls == 0 and poller.change != reported_change:
+                yield "data: changed\n\n" if reported_change is not None else ":\n\n"
+                reported_change = poller.change
+            elif number % (4 * _POLLS) == 0:
                 yield ":\n\n"  # keeps proxies from closing the stream, and detects browsers that have left

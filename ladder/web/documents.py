@@ -52,7 +52,8 @@ def show_document(path: str, request: CurrentContext) -> Response:
     if file is None:
         raise HTTPError(404, "This document doesn't exist.", request)
     if file.suffix == ".md":
-        return render_form(request, "document.html", document=rendered(path), menu=rendered(INDEX_DOCUMENT).links)
+        menu = render_document(INDEX_DOCUMENT).links
+        return render_form(request, "document.html", document=render_document(path), menu=menu)
     return Response(file.read_bytes(), media_type=_MEDIA_TYPES.get(file.suffix, "text/plain; charset=utf-8"))
 
 
@@ -68,17 +69,17 @@ def download(name: str) -> Response:
 
 
 @cache
-def rendered(path: str) -> Document:
+def render_document(path: str) -> Document:
     """Return the document of a path in list_document_files(). Links to files that aren't served become plain text."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(list_document_files()[path].read_text(encoding="utf-8"))
-    title, heading, anchors = "", "", Counter[str]()
+    title, heading, anchor_counts = "", "", Counter[str]()
     links: list[tuple[str, str, str]] = []
     for index, token in enumerate(tokens):
         if token.type == "heading_open":
-            heading = _plain_text(tokens[index + 1].children or [])
+            heading = _join_text(tokens[index + 1].children or [])
             title = title or heading
-            token.attrs["id"] = _make_anchor(heading, anchors)
+            token.attrs["id"] = _make_anchor(heading, anchor_counts)
         elif "style" in token.attrs:  # the content security policy allows no inline styles
             token.attrs = {"class": "number"} if "right" in str(token.attrs["style"]) else {}
         elif token.type == "table_open":
@@ -105,10 +106,10 @@ def _rewrite_links(path: str, heading: str, tokens: list[Token]) -> Iterator[tup
             token.attrs["href"] = address or ""
             token.hidden = tokens[end].hidden = address is None
             if address is not None and address.startswith("/"):
-                yield heading, _plain_text(tokens[start:end]), address
+                yield heading, _join_text(tokens[start:end]), address
 
 
-def _plain_text(tokens: list[Token]) -> str:
+def _join_text(tokens: list[Token]) -> str:
     return "".join(token.content for token in tokens if token.type in ("text", "code_inline"))
 
 
@@ -118,5 +119,7 @@ def _resolve_link(document: str, link: str) -> str | None:
     if parts.scheme or not parts.path:
         return link
     target = normpath(join(dirname(document), parts.path))
-    target = next((name for name in (target, f"{target}/README.md") if name in list_document_files()), "")
-    return f"/docs/{target}{'#' if parts.fragment else ''}{parts.fragment}" if target else None
+    served_name = next((name for name in (target, f"{target}/README.md") if name in list_document_files()), None)
+    if served_name is None:
+        return None
+    return f"/docs/{served_name}#{parts.fragment}" if parts.fragment else f"/docs/{served_name}"

@@ -47,15 +47,15 @@ def _list_files(folder: Path) -> dict[str, Path]:
     In a checkout only the files that git tracks are listed: others may be private.
     """
     tracked = _list_tracked_files()
-    found = {}
+    listed = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        hidden = any(part.startswith(".") for part in name.parts)
-        made = _BUILD_FOLDERS & set(name.parts) or name.suffix in _BUILD_SUFFIXES
-        inside = tracked is None or path in tracked or not path.is_relative_to(_package_folder("arena").parent)
-        if path.is_file() and not path.is_symlink() and not (made or hidden) and inside:
-            found[name.as_posix()] = path
-    return found
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        is_build_output = _BUILD_FOLDERS & set(name.parts) or name.suffix in _BUILD_SUFFIXES
+        is_public = tracked is None or path in tracked or not path.is_relative_to(_package_folder("arena").parent)
+        if path.is_file() and not path.is_symlink() and is_public and not (is_build_output or is_hidden):
+            listed[name.as_posix()] = path
+    return listed
 
 
 def _package_folder(package: str) -> Path:
@@ -67,11 +67,11 @@ def list_document_files() -> dict[str, Path]:
     """Return the documents and the files that they may link to, by their paths in the repository."""
     installed = _package_folder("arena") / "documents"
     base = installed if installed.is_dir() else installed.parents[1]
-    found = {name: base / name for name in _ROOT_DOCUMENTS}
+    documents = {name: base / name for name in _ROOT_DOCUMENTS}
     folders = {"docs": base / "docs", "protocol": _package_folder("protocol"), "sample_bots": sample_folder()}
     for name, folder in folders.items():
-        found |= {f"{name}/{path}": file for path, file in _list_files(folder).items()}
-    return found
+        documents |= {f"{name}/{path}": file for path, file in _list_files(folder).items()}
+    return documents
 
 
 @cache
@@ -85,17 +85,21 @@ def wheel_name() -> str | None:
 
 @cache
 def build_wheel() -> bytes:
-    """Return the arena's wheel as bytes: its packages, documents, sample bots and metadata."""
+    """Return the arena's wheel as bytes: its packages, documents, sample bots and metadata.
+
+    Raises PackageNotFoundError if the arena isn't installed.
+    """
     paths = _list_wheel_files()
     contents = {name: (path.read_bytes(), bool(path.stat().st_mode & 0o100)) for name, path in paths.items()}
-    info = ""  # the folder of the metadata
+    metadata_folder = ""
     for file in distribution("coup-arena").files or ():
         if file.parts[0].endswith(".dist-info") and file.name in _METADATA:
-            info = file.parts[0]
+            metadata_folder = file.parts[0]
             contents[str(file)] = (file.read_binary(), False)
-    contents[f"{info}/WHEEL"] = (_WHEEL, False)
+    contents[f"{metadata_folder}/WHEEL"] = (_WHEEL, False)
     rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, (data, _) in sorted(contents.items())]
-    contents[f"{info}/RECORD"] = ("".join([*rows, f"{info}/RECORD,,\n"]).encode(), False)
+    record = f"{metadata_folder}/RECORD"
+    contents[record] = ("".join([*rows, f"{record},,\n"]).encode(), False)
     return _make_zip(contents)
 
 
@@ -117,8 +121,9 @@ def _list_wheel_files() -> dict[str, Path]:
 def build_starter_zip(language: str) -> bytes:
     """Return a zip archive, as bytes, of the folder that `arena new mybot` makes for a language."""
     with scratch_folder() as folder:
-        made = new_bot(folder / "mybot", language).folder
-        return _make_zip({f"mybot/{name}": (path.read_bytes(), False) for name, path in _list_files(made).items()})
+        bot_folder = new_bot(folder / "mybot", language).folder
+        files_by_name = _list_files(bot_folder)
+        return _make_zip({f"mybot/{name}": (path.read_bytes(), False) for name, path in files_by_name.items()})
 
 
 def _digest(data: bytes) -> str:
@@ -127,10 +132,10 @@ def _digest(data: bytes) -> str:
 
 def _make_zip(contents: Mapping[str, tuple[bytes, bool]]) -> bytes:
     """Return a zip archive, as bytes, of files by name: (contents, whether the file is executable)."""
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, (data, program) in sorted(contents.items()):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, (data, is_executable) in sorted(contents.items()):
             entry = zipfile.ZipInfo(name, _FIXED_TIME)
-            entry.external_attr = (0o100755 if program else 0o100644) << 16
+            entry.external_attr = (0o100755 if is_executable else 0o100644) << 16
             archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
-    return whole.getvalue()
+    return buffer.getvalue()

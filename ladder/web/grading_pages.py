@@ -51,12 +51,12 @@ def own(
     """Return the viewer's grade: the newest released one and the current one."""
     kind, name = ("final", final) if final is not None else ("deadline", deadline)
     release = grading.find_newest_release(context.connection, kind, name)
-    handed = None if release is None else grading.get_published_grades(context.connection, release, context.viewer)
+    published = None if release is None else grading.get_published_grades(context.connection, release, context.viewer)
     try:
-        return replace(make_grades_page(ladder, context, final, deadline), published=handed)
+        return replace(make_grades_page(ladder, context, final, deadline), published=published)
     except LadderError:  # it may contain what only the machine's owner should know
-        if handed is not None:  # of a deadline that was removed
-            return grading.GradesPage(None, (), (), handed)
+        if published is not None:  # of a deadline that was removed
+            return grading.GradesPage(None, (), (), published)
         raise LadderError("These grades don't exist.\nIf you expect them, ask the staff.") from None
 
 
@@ -73,13 +73,16 @@ def download_grades(
     """Return the grades as a CSV file, complete or for import into Canvas or Moodle; for Canvas' API as JSON."""
     with request.ladder.reading(request.viewer) as context:
         page = make_grades_page(request.ladder, context, final, deadline, release)
-    grades = page.grades if page.published is None else page.published.grades
+    if page.published is not None:
+        grades: grading.Grades | None = page.published.grades
+        name = f"grades-{page.published.release.name}"
+    else:
+        grades, name = page.grades, "grades"
     if grades is None:
         raise LadderError("No baselines are configured, so there are no points.\nAdd [[baselines]] to ladder.toml.")
-    name = "grades" if page.published is None else f"grades-{page.published.release.name}"
-    kind, media = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
-    headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{kind}"', "Cache-Control": "no-store"}
-    return Response(grading.format_gradebook(grades, form) + "\n", media_type=media, headers=headers)
+    suffix, media_type = ("json", "application/json") if form == "canvas-api" else ("csv", "text/csv; charset=utf-8")
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{form}.{suffix}"', "Cache-Control": "no-store"}
+    return Response(grading.format_gradebook(grades, form) + "\n", media_type=media_type, headers=headers)
 
 
 @grades_router.post("/admin/grades", include_in_schema=False)
@@ -96,30 +99,25 @@ def release(
     """Show what a release of a revealed final or of a deadline would be; with the moment of that page, release it."""
     with request.ladder.reading(request.viewer) as context:
         _require_revealed(final or None, _list_revealed_finals(context))
-    entry = (name, request.actor, reason.strip() or None)
+    arguments = (request.ladder, name, request.actor, reason.strip() or None)
+    final_name, deadline_name = final or None, deadline or None
     if end is None or audit is None:
-        draft, at = grading.preview_release(request.ladder, *entry, final=final or None, deadline=deadline or None)
+        draft, moment = grading.preview_release(*arguments, final=final_name, deadline=deadline_name)
         fields = [("name", name), ("final", final), ("deadline", deadline), ("reason", reason)]
-        fields += [("end", str(at.end_sequence)), ("audit", str(at.audit_id))]
-        what = f'The grades of the {draft.release.scope} are released as "{name}", and users see theirs at once'
-        return render_form(request, "confirm.html", 409, changes=[what, *draft.summarize()], fields=fields)
-    grading.release_grades(
-        request.ladder,
-        *entry,
-        final=final or None,
-        deadline=deadline or None,
-        incomplete=True,
-        moment=HistoryPoint(end, audit),
-    )
+        fields += [("end", str(moment.end_sequence)), ("audit", str(moment.audit_id))]
+        effect = f'The grades of the {draft.release.scope} are released as "{name}", and users see theirs at once'
+        return render_form(request, "confirm.html", 409, changes=[effect, *draft.summarize()], fields=fields)
+    moment = HistoryPoint(end, audit)
+    grading.release_grades(*arguments, final=final_name, deadline=deadline_name, incomplete=True, moment=moment)
     return RedirectResponse(f"/admin/grades?release={name}", 303)
 
 
 def _list_revealed_finals(context: ViewContext) -> tuple[str, ...]:
-    return tuple(each.name for each in grading.list_finals(context).items if each.key is not None)
+    return tuple(final.name for final in grading.list_finals(context).items if final.key is not None)
 
 
-def _require_revealed(final: OptionalName, finals: tuple[str, ...]) -> None:
-    if final is not None and final not in finals:
+def _require_revealed(final: OptionalName, revealed_finals: tuple[str, ...]) -> None:
+    if final is not None and final not in revealed_finals:
         raise LadderError(f"The final \"{final}\" isn't revealed, or doesn't exist.")
 
 
@@ -128,30 +126,39 @@ def make_grades_page(
 ) -> grading.GradesPage:
     """Return the grades that the viewer may see, of revealed finals only.
 
-    Raises LadderError if one of the three names doesn't exist, or `final` and `deadline` are combined.
+    If a release is named, return its grades, not the current ones. Raises LadderError if one of the three names doesn't
+    exist, `final` and `deadline` are combined, or, for staff, ladder.toml isn't valid.
     """
     settings = ladder.settings if context.viewer.staff else ladder.last_settings
     finals = _list_revealed_finals(context)
-    deadlines = tuple(each.name for each in settings.deadlines)
-    releases = grading.list_release_summaries(context.connection, context.viewer)
+    page = grading.GradesPage(
+        grades=None,
+        deadlines=tuple(deadline.name for deadline in settings.deadlines),
+        finals=finals,
+        releases=grading.list_release_summaries(context.connection, context.viewer),
+    )
     if release is not None:
-        published = grading.get_published_grades(context.connection, release, context.viewer)
-        return grading.GradesPage(None, deadlines, finals, published, releases)
+        return replace(page, published=grading.get_published_grades(context.connection, release, context.viewer))
     if not settings.baselines:
-        return grading.GradesPage(None, deadlines, finals, None, releases)
+        return page
     _require_revealed(final, finals)
     if final is not None and deadline is not None:
         raise LadderError("A final and a deadline can't be combined.\nChoose one of them.")
-    grades, computed_at = _get_cached_grades(ladder, context, settings, final, deadline)
-    visible = tuple(grade for grade in grades.grades if context.viewer.can("grades:read", grade.user.login))
-    until, problem = None, None
-    if deadline is not None:
-        due = settings.deadline(deadline)
-        until = due.measured_until
-        if context.viewer.staff:
-            problem = find_check_problem(context.connection, settings, due, context.now, "LADDER")
-    grades = replace(grades, grades=visible)
-    return grading.GradesPage(grades, deadlines, finals, None, releases, computed_at, until, problem)
+    all_grades, computed_at = _get_cached_grades(ladder, context, settings, final, deadline)
+    visible = tuple(grade for grade in all_grades.grades if context.viewer.can("grades:read", grade.user.login))
+    current_page = replace(page, grades=replace(all_grades, grades=visible), computed_at=computed_at)
+    return current_page if deadline is None else _add_deadline(context, settings, current_page, deadline)
+
+
+def _add_deadline(
+    context: ViewContext, settings: LadderSettings, page: grading.GradesPage, name: str
+) -> grading.GradesPage:
+    """Return the page of a deadline's grades with the end of its measured hours, and what hinders staff's release."""
+    deadline = settings.deadline(name)
+    problem = None
+    if context.viewer.staff:
+        problem = find_check_problem(context.connection, settings, deadline, context.now, "LADDER")
+    return replace(page, measured_until=deadline.measured_until, release_problem=problem)
 
 
 def _get_cached_grades(
@@ -161,8 +168,8 @@ def _get_cached_grades(
 
     Raises LadderError if the final or the deadline doesn't exist.
     """
-    decisions = last_audit_id(context.connection)  # also those of staff apply at once
-    key = (ladder.path, settings, final, deadline, decisions, context.now // GRADES_FRESH_S)
+    audit_id = last_audit_id(context.connection)  # decisions of staff apply at once
+    key = (ladder.path, settings, final, deadline, audit_id, context.now // GRADES_FRESH_S)
     with _grades_lock:
         if key not in _cached_grades:
             _cached_grades[key] = grading.get_grades(ladder, "staff", final, deadline), context.now
@@ -206,8 +213,8 @@ def published(request: CurrentContext, name: str) -> Response:
         if all(final.name != name for final in grading.list_finals(context).items):
             raise HTTPError(404, "This final doesn't exist.", request)
     text = grading.get_commitment_file(request.ladder, name).read_text(encoding="utf-8")
-    file = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
-    return Response(text, media_type="text/plain; charset=utf-8", headers=file)
+    headers = {"Content-Disposition": f'attachment; filename="final-{name}.txt"'}
+    return Response(text, media_type="text/plain; charset=utf-8", headers=headers)
 
 
 @finals_router.get("/admin/finals/new", include_in_schema=False)
@@ -247,8 +254,8 @@ def add_final(
     shown: the games and the deadline of the preview on the form's page; if others are given, show their preview first.
     """
     if shown and shown != f"{games} {deadline}":
-        given = {"deadline": deadline, "games": games, "name": name, "extra_rounds": extra_rounds, "changed": "yes"}
-        query = urlencode(given | ({"is_open": "true"} if is_open else {}))
+        fields = {"deadline": deadline, "games": games, "name": name, "extra_rounds": extra_rounds, "changed": "yes"}
+        query = urlencode(fields | ({"is_open": "true"} if is_open else {}))
         return RedirectResponse(f"/admin/finals/new?{query}", 303)
     state = grading.create_final(
         request.ladder,

@@ -11,10 +11,11 @@ import secrets
 import signal
 import time
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ladder.health import HealthMonitor, LadderHealth, LadderMetrics
 
@@ -38,10 +39,13 @@ async def healthz() -> Response:
 async def readyz(http: Request, require: Required = []) -> Response:  # noqa: B006  # FastAPI copies the default
     """Return 200 if pages can be served, else 503: the database answers, and the `require`d processes are alive."""
     health: LadderHealth = await asyncio.to_thread(http.app.state.shared.metrics.monitor.health)
-    parts = {"database": health.problem is None, "runner": health.runners, "table_server": health.table_servers}
-    ready = all(parts[name] for name in ("database", *require))
-    found = {name: "ok" if value else "unreachable" if name == "database" else "none" for name, value in parts.items()}
-    return JSONResponse({"ready": ready, **found}, 200 if ready else 503, {"Cache-Control": "no-store"})
+    states = {
+        "database": "ok" if health.problem is None else "unreachable",
+        "runner": "ok" if health.runners else "none",
+        "table_server": "ok" if health.table_servers else "none",
+    }
+    is_ready = all(states[name] == "ok" for name in ("database", *require))
+    return JSONResponse({"ready": is_ready, **states}, 200 if is_ready else 503, {"Cache-Control": "no-store"})
 
 
 class PagesMetrics:
@@ -58,55 +62,59 @@ class PagesMetrics:
             "coup_pages_requests", "Requests to this web server, by the class of their status.", ["status"],
             registry=registry,
         )  # fmt: skip
-        for first in "2345":
-            self.requests.labels(f"{first}xx")
+        for digit in "2345":
+            self.requests.labels(f"{digit}xx")
         self.seconds = Summary("coup_pages_response_seconds", "Time from a request to its response.", registry=registry)
-        since = Gauge(
+        start_time = Gauge(
             "coup_pages_start_time_seconds", "Start of this web server, in seconds since 1970.", registry=registry
         )
-        since.set_to_current_time()
+        start_time.set_to_current_time()
 
 
 class RequestLog:
     """Middleware that gives each request an id, counts it, and logs it if it fails or is slow; probes aside."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Pass a request on; count and time it, and give its response an id that the log has, too."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; count and time it, and give its response an id that the log has, too.
+
+        The time begins with the last part of the request, since a slow upload isn't a slow response.
+        """
         if scope["type"] != "http" or scope["path"] in PROBES:  # else an outage would be a line for each probe
             await self.app(scope, receive, send)
             return
         id = scope.setdefault("state", {})["request_id"] = secrets.token_hex(6)
-        began = time.monotonic()
-        answered = False
+        received_at = time.monotonic()
+        has_response = False
 
-        async def timed_receive() -> Any:
-            nonlocal began
+        async def timed_receive() -> Message:
+            nonlocal received_at
             message = await receive()
-            began = time.monotonic()  # a slow upload isn't a slow response
+            received_at = time.monotonic()
             return message
 
-        async def counted_send(message: Any) -> None:
-            nonlocal answered
-            if message["type"] == "http.response.start":
-                answered = True
-                _count(scope, message["status"], time.monotonic() - began)
-                message = {**message, "headers": [*message["headers"], (b"x-request-id", id.encode())]}
-            await send(message)
+        async def counted_send(message: Message) -> None:
+            nonlocal has_response
+            if message["type"] != "http.response.start":
+                await send(message)
+                return
+            has_response = True
+            _count_request(scope, message["status"], time.monotonic() - received_at)
+            await send({**message, "headers": [*message["headers"], (b"x-request-id", id.encode())]})
 
         try:
             await self.app(scope, timed_receive, counted_send)
         except Exception as error:
-            if not answered:  # an outer middleware sends the error page
+            if not has_response:  # an outer middleware sends the error page
                 scope["state"]["failure"] = type(error).__name__
-                _count(scope, 500, time.monotonic() - began)
+                _count_request(scope, 500, time.monotonic() - received_at)
             raise
 
 
-def _count(scope: Any, status: int, seconds: float) -> None:
-    """Count a request; log it if it failed or was slow."""
+def _count_request(scope: Scope, status: int, seconds: float) -> None:
+    """Count a request; log it if it failed or was slow. seconds: from its last part to its response."""
     metrics: PagesMetrics = scope["app"].state.shared.metrics
     metrics.requests.labels(f"{status // 100}xx").inc()
     metrics.seconds.observe(seconds)
@@ -119,18 +127,18 @@ def _count(scope: Any, status: int, seconds: float) -> None:
     log.log(logging.ERROR if status == 500 else logging.WARNING, text, extra={"ids": ids})
 
 
-def watch(monitor: HealthMonitor, ended: Callable[[], bool]) -> None:
-    """Report when the database becomes unreachable and when it is back: the loop of a thread, until `ended`.
+def watch_database(monitor: HealthMonitor, has_ended: Callable[[], bool]) -> None:
+    """Report when the database becomes unreachable and when it is back: the loop of a thread, until `has_ended()`.
 
     If another version has upgraded the database, send this process SIGTERM.
     """
-    before = None
-    while not ended():
+    old_problem = None
+    while not has_ended():
         problem = monitor.health().problem
         if monitor.outdated is not None:
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        if (problem is None) != (before is None):
+        if (problem is None) != (old_problem is None):
             monitor.ladder.database.hear(problem)
-        before = problem
+        old_problem = problem
         time.sleep(WATCH_S)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -147,8 +148,8 @@ def match(ladder: Ladder, context: ViewContext, id: RowId) -> match_pages.MatchP
 @matches_router.get("/matches/{id}/replay", include_in_schema=False)
 def replay(request: CurrentContext, id: RowId, public: bool = False) -> Response:
     """Return the replay of a match as an HTML page, redacted for the viewer. public: for all, even if staff asks."""
-    asked = replace(request, viewer=PUBLIC_VIEWER) if public else request
-    return static_document(asked, lambda context: _replay_html(context, id))
+    viewer = PUBLIC_VIEWER if public else request.viewer
+    return static_document(replace(request, viewer=viewer), lambda context: _replay_html(context, id))
 
 
 @matches_router.get("/api/matches/{id}/replay", response_model=match_pages.MatchReplay)
@@ -191,11 +192,11 @@ def static_file(tag: str, name: str, accept_encoding: Annotated[str, Header()] =
     """Return a file that pages load, cached forever: its address changes with each build."""
     if name not in static_files():
         raise HTTPError(404, "This file doesn't exist.")
-    data, kind = static_files()[name]
+    data, media_type = static_files()[name]
     headers = {**CACHE_FOREVER, "Vary": "Accept-Encoding"}
     if "gzip" in accept_encoding:
-        data, headers["Content-Encoding"] = _compress(data), "gzip"
-    return Response(data, media_type=kind, headers=headers)
+        return Response(_compress(data), media_type=media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(data, media_type=media_type, headers=headers)
 
 
 @cache
@@ -206,17 +207,26 @@ def _compress(data: bytes) -> bytes:
 @home_router.get("/playground/{name:path}", include_in_schema=False, dependencies=[Depends(authorize)])
 def playground_file(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
     """Return a file of the playground, from disk; names with a hash are cached forever. Pages have their own policy."""
-    folder, name = find_build(), name or "index.html"
-    kind = PLAYGROUND_TYPES.get(name.rpartition(".")[2])
-    if folder is None or kind is None or not re.fullmatch(r"\w[\w.-]*", name) or not (folder / name).is_file():
+    file = _find_playground_file(name or "index.html")
+    if file is None:
         raise HTTPError(404, "This file doesn't exist.")
-    is_hashed = re.search(r"\.[0-9a-f]{12}\.", name) is not None
+    media_type = PLAYGROUND_TYPES[file.suffix.removeprefix(".")]
+    is_hashed = re.search(r"\.[0-9a-f]{12}\.", file.name) is not None
     headers = {**(CACHE_FOREVER if is_hashed else {"Cache-Control": "no-cache"}), "Vary": "Accept-Encoding"}
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
-    packed = folder / f"{name}.br"
-    if re.search(r"\bbr\b", accept_encoding) and packed.is_file():
-        return FileResponse(packed, media_type=kind, headers={**headers, "Content-Encoding": "br"})
-    return FileResponse(folder / name, media_type=kind, headers=headers)
+    compressed = file.with_name(f"{file.name}.br")
+    if re.search(r"\bbr\b", accept_encoding) and compressed.is_file():
+        return FileResponse(compressed, media_type=media_type, headers={**headers, "Content-Encoding": "br"})
+    return FileResponse(file, media_type=media_type, headers=headers)
+
+
+def _find_playground_file(name: str) -> Path | None:
+    """Return a file of the built playground; None without a build, for other names and types."""
+    folder = find_build()
+    is_served = re.fullmatch(r"\w[\w.-]*", name) is not None and name.rpartition(".")[2] in PLAYGROUND_TYPES
+    if folder is None or not is_served or not (folder / name).is_file():
+        return None
+    return folder / name
 
 
 @home_router.get("/openapi.json", include_in_schema=False, dependencies=[Depends(authorize)])

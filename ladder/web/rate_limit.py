@@ -23,46 +23,49 @@ class RateLimiter:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._left: dict[tuple[str, str], tuple[float, float]] = {}  # (kind, name) -> (tries left, at this time)
+        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # (kind, name) -> (tries left, at this time)
 
-    def wait_s(self, kind: str, name: str) -> int:
-        """Count a try (of TRIES_PER_MINUTE); return 0 if it is allowed, else the seconds until the next one is."""
-        most, now = TRIES_PER_MINUTE[kind], self._clock()
-        each_s = 3600 / PER_HOUR.get(kind, 60 * most)
+    def count_try(self, kind: str, name: str) -> int:
+        """Count a try of a kind of TRIES_PER_MINUTE; return 0 if it is allowed, else the seconds to wait for the next.
+
+        A try that isn't allowed costs nothing.
+        """
+        max_tries, now = float(TRIES_PER_MINUTE[kind]), self._clock()
+        refill_s = 3600 / PER_HOUR.get(kind, 60 * max_tries)  # for one try
         with self._lock:
-            left, at = self._left.pop((kind, name), (float(most), now))
-            left = min(float(most), left + (now - at) / each_s)
-            allowed = left >= 1
-            self._left[kind, name] = (left - allowed, now)
-            while len(self._left) > _MAX_REMEMBERED:
-                del self._left[next(iter(self._left))]  # the name with the oldest try
-        return 0 if allowed else 1 + int((1 - left) * each_s)
+            old_tries, updated_at = self._buckets.pop((kind, name), (max_tries, now))
+            tries = min(max_tries, old_tries + (now - updated_at) / refill_s)
+            is_allowed = tries >= 1
+            self._buckets[kind, name] = (tries - is_allowed, now)
+            while len(self._buckets) > _MAX_REMEMBERED:
+                del self._buckets[next(iter(self._buckets))]  # the name with the oldest try
+        return 0 if is_allowed else 1 + int((1 - tries) * refill_s)
 
 
 class ConcurrencyLimiter:
-    """Limits concurrent operations: `most` in total, `of_one` by each name."""
+    """Limits concurrent operations: `max_total` of all names, `max_per_name` of each."""
 
-    def __init__(self, most: int, of_one: int) -> None:
-        self._most = most
-        self._of_one = of_one
-        self._held: Counter[str] = Counter()
+    def __init__(self, max_total: int, max_per_name: int) -> None:
+        self._max_total = max_total
+        self._max_per_name = max_per_name
+        self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def names(self) -> list[str]:
         """Return the names with an operation at present."""
         with self._lock:
-            return list(self._held)
+            return list(self._counts)
 
     @contextmanager
     def held(self, name: str) -> Iterator[bool]:
         """Count an operation during the context if the limits allow it; yield whether they do."""
         with self._lock:
-            free = self._held.total() < self._most and self._held[name] < self._of_one
-            self._held[name] += free
+            is_allowed = self._counts.total() < self._max_total and self._counts[name] < self._max_per_name
+            self._counts[name] += is_allowed
         try:
-            yield free
+            yield is_allowed
         finally:
             with self._lock:
-                self._held[name] -= free
-                if not self._held[name]:
-                    del self._held[name]
+                self._counts[name] -= is_allowed
+                if not self._counts[name]:
+                    del self._counts[name]

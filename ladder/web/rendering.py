@@ -76,10 +76,10 @@ class PageContent:
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Return the files that pages load, by name: (contents, media type)."""
-    named = {path.name: path.read_bytes() for path in (_WEB_FOLDER / "static").iterdir()}
-    named["web.css"] = f"{style_sheets('ways')}\n".encode() + named["web.css"]
-    named |= {name: (files("arena.replay") / "static" / name).read_bytes() for name in ("icon.svg", "cards.svg")}
-    return {name: (data, _MEDIA_TYPES[name.rpartition(".")[2]]) for name, data in named.items()}
+    contents = {path.name: path.read_bytes() for path in (_WEB_FOLDER / "static").iterdir()}
+    contents["web.css"] = f"{style_sheets('ways')}\n".encode() + contents["web.css"]
+    contents |= {name: (files("arena.replay") / "static" / name).read_bytes() for name in ("icon.svg", "cards.svg")}
+    return {name: (data, _MEDIA_TYPES[name.rpartition(".")[2]]) for name, data in contents.items()}
 
 
 @cache
@@ -151,9 +151,9 @@ def _finalize(value: object) -> object:
 def escape_lines(text: str | bytes | Sequence[str]) -> Markup:
     """Return the lines of a text, such as standard error, or of several texts, with control characters escaped."""
     if isinstance(text, bytes):
-        text = text.decode(errors="backslashreplace")
+        return escape_lines(text.decode(errors="backslashreplace"))
     texts = [text] if isinstance(text, str) else text
-    return Markup("\n").join(escape_control(line) for text in texts for line in text.splitlines())
+    return Markup("\n").join(escape_control(line) for item in texts for line in item.splitlines())
 
 
 def render_page(
@@ -165,63 +165,69 @@ def render_page(
     fresh_s: the page also changes with time, and is rendered again after this many seconds.
     """
 
-    def draw(found: Any, context: ViewContext) -> PageContent:
-        return _render_content(replace(request, viewer=context.viewer), template, found=found, context=context)
+    def render(view: Any, context: ViewContext) -> PageContent:
+        return _render_content(replace(request, viewer=context.viewer), template, found=view, context=context)
 
-    content, headers = _render_cached(request, make, draw, shared=shared, fresh_s=fresh_s)
-    return _not_modified(headers) if content is None else _render_layout(request, content, headers)
+    content, headers = _render_cached(request, make, render, shared=shared, fresh_s=fresh_s)
+    return _make_not_modified(headers) if content is None else _render_layout(request, content, headers)
 
 
 def json_response(request: RequestContext, shape: Any, make: ViewFunction, *, fresh_s: float | None = None) -> Response:
     """Return the value of type `shape` that `make` returns, as JSON; `fresh_s` and errors as in `render_page`."""
     text, headers = _render_cached(
-        request, make, lambda found, context: _adapter(shape).dump_json(found), fresh_s=fresh_s
+        request, make, lambda view, context: _get_adapter(shape).dump_json(view), fresh_s=fresh_s
     )
-    return _not_modified(headers) if text is None else Response(text, media_type="application/json", headers=headers)
+    if text is None:
+        return _make_not_modified(headers)
+    return Response(text, media_type="application/json", headers=headers)
 
 
 @cache
-def _adapter(shape: Any) -> TypeAdapter[Any]:
+def _get_adapter(shape: Any) -> TypeAdapter[Any]:
     return TypeAdapter(shape)
 
 
 def static_document(request: RequestContext, make: ViewFunction) -> Response:
-    """Return a complete HTML document that `make` returns and that never changes; pages of this site may frame it."""
-    text, headers = _render_cached(request, make, lambda found, context: found, lasts=True)
+    """Return a complete HTML document that `make` returns and that never changes; pages of this site may frame it.
+
+    Raises HTTPError 404 if it returns None.
+    """
+    text, headers = _render_cached(request, make, lambda view, context: view, is_permanent=True)
     headers["Content-Security-Policy"] = "frame-ancestors 'self'"
-    return _not_modified(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
+    return _make_not_modified(headers) if text is None else Response(text, 200, headers, "text/html; charset=utf-8")
 
 
 def _render_cached(
     request: RequestContext,
     make: ViewFunction,
-    draw: Callable[[Any, ViewContext], T],
+    render: Callable[[Any, ViewContext], T],
     *,
     shared: bool = False,
     fresh_s: float | None = None,
-    lasts: bool = False,
+    is_permanent: bool = False,
 ) -> tuple[T | None, dict[str, str]]:
-    """Return the rendered value, None if the client's ETag is current, and the headers.
+    """Return what `render` returns for the value of `make`, None if the client's ETag is current, and the headers.
 
-    shared, fresh_s: as in `render_page`. lasts: the value never changes, so the ladder's revision isn't a part of its
-    ETag. Raises HTTPError if the page doesn't exist for this viewer.
+    shared, fresh_s: as in `render_page`. is_permanent: the value never changes, so the ladder's revision isn't a part
+    of its ETag. Raises HTTPError if the page doesn't exist for this viewer.
     """
     viewer = PUBLIC_VIEWER if shared and not request.viewer.staff else request.viewer
+    shared_pages = request.state.shared_pages
     with request.ladder.reading(viewer) as context:
-        revision = None if lasts else context.revision
+        revision = None if is_permanent else context.revision
         period = None if fresh_s is None else int(context.now / fresh_s)
-        key = (request.target, _viewer_key(viewer), revision, period)
-        tag = _etag((key, _viewer_key(request.viewer), _assets_version(), request.ladder.name, request.state.banner))
-        headers = {"ETag": tag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
-        if request.http.headers.get("if-none-match") == tag:
+        key = (request.target, _make_viewer_key(viewer), revision, period)
+        viewer_key = _make_viewer_key(request.viewer)
+        etag = _make_etag((key, viewer_key, _assets_version(), request.ladder.name, request.state.banner))
+        headers = {"ETag": etag, "Cache-Control": "no-store" if _is_personal(request) else "private, no-cache"}
+        if request.http.headers.get("if-none-match") == etag:
             return None, headers
-        shared_pages = request.state.drawn
         if shared and key in shared_pages:
             return shared_pages[key], headers
         view = make(context)
         if view is None:
             raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
-        rendered = draw(view, context)
+        rendered = render(view, context)
     if shared:
         shared_pages[key] = rendered
         while len(shared_pages) > _MAX_SHARED_PAGES:
@@ -231,37 +237,42 @@ def _render_cached(
 
 def _is_personal(request: RequestContext) -> bool:
     """Return whether a page has personal data, so that browsers must not store it."""
-    page = request.http.url.path.removeprefix("/api")
-    home = page in ("", "/") and request.viewer.login is not None
-    return home or page.startswith(("/account", "/grades", "/admin"))
+    path = request.http.url.path.removeprefix("/api")
+    is_own_home = path in ("", "/") and request.viewer.login is not None
+    return is_own_home or path.startswith(("/account", "/grades", "/admin"))
 
 
-def _not_modified(headers: dict[str, str]) -> Response:
+def _make_not_modified(headers: dict[str, str]) -> Response:
     return Response(status_code=304, headers=headers)
 
 
-def render_form(request: RequestContext, template: str, status: int = 200, **words: Any) -> Response:
-    """Return a page that must not be stored: a form, a secret, an error. `words`: the variables of its template."""
-    return _render_layout(request, _render_content(request, template, **words), {"Cache-Control": "no-store"}, status)
+def render_form(request: RequestContext, template: str, status: int = 200, **variables: Any) -> Response:
+    """Return a page that must not be stored: a form, a secret, an error. variables: those of its template."""
+    content = _render_content(request, template, **variables)
+    return _render_layout(request, content, {"Cache-Control": "no-store"}, status)
 
 
-def _render_content(request: RequestContext, template: str, **words: Any) -> PageContent:
+def _render_content(request: RequestContext, template: str, **variables: Any) -> PageContent:
     """Return a page's content from its template and variables."""
-    module: Any = _make_environment().get_template(template).make_module({"request": request, **words})
+    module: Any = _make_environment().get_template(template).make_module({"request": request, **variables})
     return PageContent(module.title, _TABLE.sub(_label_cells, str(module)), getattr(module, "live", None))
 
 
 def _label_cells(table: re.Match[str]) -> str:
-    """Return a table that scrolls, and whose cells have the headings of their columns: a phone shows it as a list."""
-    headings = [escape(Markup(heading).striptags()) for heading in _HEADING.findall(table[2])]
+    """Return a table that scrolls, and whose cells have the headings of their columns: a phone shows it as a list.
 
-    def label(row: str) -> str:
+    table: a match of _TABLE.
+    """
+    label, head, body = table.groups()
+    headings = [escape(Markup(heading).striptags()) for heading in _HEADING.findall(head)]
+
+    def label_row(row: str) -> str:
         names = iter(headings)
         return re.sub(r"<td\b", lambda _: f'<td data-label="{next(names, "")}"', row)
 
-    rows = "<tr".join(map(label, table[3].split("<tr")))
-    region = f'<div class="scroll" tabindex="0" role="region" {table[1]}>'
-    return f'{region}\n<table class="listed">{table[2]}{rows}</table></div>'
+    rows = "<tr".join(map(label_row, body.split("<tr")))
+    region = f'<div class="scroll" tabindex="0" role="region" {label}>'
+    return f'{region}\n<table class="listed">{head}{rows}</table></div>'
 
 
 def _render_layout(
@@ -272,12 +283,12 @@ def _render_layout(
     return Response(text, status, headers, "text/html; charset=utf-8")
 
 
-def _viewer_key(viewer: Viewer) -> str:
+def _make_viewer_key(viewer: Viewer) -> str:
     return "staff" if viewer == STAFF_VIEWER else f"{viewer.login}/{viewer.staff}/{sorted(viewer.mates)}"
 
 
-def _etag(of: object) -> str:
-    return f'"{hashlib.sha256(repr(of).encode()).hexdigest()[:20]}"'
+def _make_etag(key: object) -> str:
+    return f'"{hashlib.sha256(repr(key).encode()).hexdigest()[:20]}"'
 
 
 def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = "") -> Markup:
@@ -289,16 +300,16 @@ def format_time(timestamp: float | None, show: Literal["", "exact", "both"] = ""
     if timestamp is None:
         return Markup("-")
     text = time.strftime("%Y-%m-%d %H:%M", time.gmtime(timestamp))
-    machine = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(timestamp))
-    return Markup('<time datetime="{}"{}>{} UTC</time>').format(
-        machine, Markup(f' data-show="{show}"' if show else ""), text
-    )
+    machine_text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(timestamp))
+    attribute = Markup(f' data-show="{show}"' if show else "")
+    return Markup('<time datetime="{}"{}>{} UTC</time>').format(machine_text, attribute, text)
 
 
 def _format_duration(seconds: float) -> str:
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * size or (unit == "min" and seconds >= size):
-            return f"{seconds / size:.0f} {unit}"
+    """Return a duration in the largest unit of which there are two, or in minutes from the first one on."""
+    for min_s, unit_s, unit in ((172_800, 86_400, "d"), (7_200, 3_600, "h"), (60, 60, "min")):
+        if seconds >= min_s:
+            return f"{seconds / unit_s:.0f} {unit}"
     return f"{seconds:.0f} s"
 
 
@@ -321,12 +332,12 @@ def render_qr_code(text: str) -> Markup:
 
 def scale_ratings(days: Sequence[DailyRating], end: str) -> list[tuple[float, float]]:
     """Return (x, rating) for each day, with x from 0 (the first day) to 1; `end`: "value", "low" or "high"."""
-    values = [getattr(day.rating, end) for day in days]
-    last = max(1, len(days) - 1)
-    return [
-        (place / last, day.rating.value if value is None else value)
-        for place, (day, value) in enumerate(zip(days, values, strict=True))
-    ]
+    last_index = max(1, len(days) - 1)
+    points = []
+    for index, day in enumerate(days):
+        value = getattr(day.rating, end)
+        points.append((index / last_index, day.rating.value if value is None else value))
+    return points
 
 
 def sparkline_points(points: Sequence[tuple[float, float]], width: int, height: int, low: float, high: float) -> str:
@@ -369,30 +380,35 @@ def page_and_json(
 
     def declare(make: F) -> F:
         """Declare both routes of a view, whose arguments after the ladder and the context become those of the query."""
-        _, _, *words = inspect.signature(make).parameters.values()
-        words = [word.replace(kind=word.KEYWORD_ONLY) for word in words]
-        request = inspect.Parameter(
-            "request", inspect.Parameter.KEYWORD_ONLY, annotation=RequestContext, default=Depends(authorize)
-        )
-        kind = inspect.get_annotations(make)["return"]
+        shape = inspect.get_annotations(make)["return"]
 
-        def html_endpoint(*, request: RequestContext, **given: Any) -> Response:
+        def html_endpoint(*, request: RequestContext, **arguments: Any) -> Response:
             return render_page(
                 request,
                 template,
-                partial(make, request.ladder, **given),
+                partial(make, request.ladder, **arguments),
                 shared=shared and not (personal and request.viewer.login),
                 fresh_s=fresh_s,
             )
 
-        def json_endpoint(*, request: RequestContext, **given: Any) -> Response:
-            return json_response(request, kind, partial(make, request.ladder, **given), fresh_s=fresh_s)
+        def json_endpoint(*, request: RequestContext, **arguments: Any) -> Response:
+            return json_response(request, shape, partial(make, request.ladder, **arguments), fresh_s=fresh_s)
 
         for function in (html_endpoint, json_endpoint):
-            function.__signature__ = inspect.Signature([*words, request])  # type: ignore[attr-defined]
+            function.__signature__ = _make_endpoint_signature(make)  # type: ignore[attr-defined]
             function.__doc__, function.__name__ = make.__doc__, make.__name__
         router.get(path, include_in_schema=False)(html_endpoint)
-        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": kind}})(json_endpoint)
+        router.get(f"/api{path}".rstrip("/"), response_model=None, responses={200: {"model": shape}})(json_endpoint)
         return make
 
     return declare
+
+
+def _make_endpoint_signature(make: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature of a view's endpoint for FastAPI: the request in place of the ladder and the context."""
+    _, _, *parameters = inspect.signature(make).parameters.values()
+    keywords = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
+    request = inspect.Parameter(
+        "request", inspect.Parameter.KEYWORD_ONLY, annotation=RequestContext, default=Depends(authorize)
+    )
+    return inspect.Signature([*keywords, request])

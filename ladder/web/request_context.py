@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
@@ -44,6 +44,7 @@ CREATING_ROUTES = {  # routes whose forms create something each time
     "POST /tables/quick",
     "POST /tables/{id}/slots/{slot}/token",
 }
+GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 RowId = Annotated[int, Le(2**31 - 1)]  # a database row's number
 
 
@@ -59,15 +60,15 @@ class AppState:
     metrics: PagesMetrics
     said_public: bool | None = None
     limits: RateLimiter = field(default_factory=RateLimiter)
-    drawn: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all
-    posted: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # responses by form
+    shared_pages: dict[Any, Any] = field(default_factory=dict)  # rendered pages that are the same for all
+    responses: dict[Any, asyncio.Task[Response]] = field(default_factory=dict)  # by form
     imports: dict[str | None, UserImport] = field(default_factory=dict)  # the last one of each session
     ending: asyncio.Event = field(default_factory=asyncio.Event)  # set when the server shuts down
-    uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, of_one=3))
-    people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=30))  # by user
-    addresses: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, of_one=300))
-    bodies: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(400, of_one=100))  # by address
-    reviews: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2, of_one=1))
+    uploads: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(64, max_per_name=3))
+    people: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, max_per_name=30))  # by user
+    addresses: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2_000, max_per_name=300))
+    bodies: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(400, max_per_name=100))  # by address
+    reviews: ConcurrencyLimiter = field(default_factory=lambda: ConcurrencyLimiter(2, max_per_name=1))
     readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(2))  # each takes up to 300 MB
 
     @property
@@ -87,8 +88,8 @@ class AppState:
     @property
     def printed(self) -> str | None:
         """Return the URL that pages show for programs, None for a static export or a wildcard address."""
-        wild = urlsplit(self.url).hostname in ("0.0.0.0", "::")
-        return None if wild or self.said_public is not None else self.url
+        is_wildcard = urlsplit(self.url).hostname in ("0.0.0.0", "::")
+        return None if is_wildcard or self.said_public is not None else self.url
 
     @property
     def public(self) -> bool:
@@ -153,11 +154,16 @@ class RequestContext:
 
     def set_session_cookie(self, response: Response, issued: IssuedSecret) -> Response:
         """Set the cookie with a session's secret on a response, and return it."""
-        lasts, secure = int(CREDENTIAL_LIFETIMES_S["session"]), self.state.secure  # the session itself may end sooner
-        response.set_cookie(
-            self.state.cookie, issued.secret, max_age=lasts, secure=secure, httponly=True, samesite="lax"
-        )
+        self._set_cookie(response, self.state.cookie, issued.secret, int(CREDENTIAL_LIFETIMES_S["session"]))
         return response
+
+    def set_guest_cookie(self, response: Response, table: int, secret: str) -> None:
+        """Set the cookie that identifies a guest at a table on a response, for GUEST_COOKIE_S."""
+        self._set_cookie(response, self.state.guest_cookie(table), secret, GUEST_COOKIE_S)
+
+    def _set_cookie(self, response: Response, name: str, secret: str, lifetime_s: int) -> None:
+        secure = self.state.secure
+        response.set_cookie(name, secret, max_age=lifetime_s, secure=secure, httponly=True, samesite="lax")
 
     def delete_session_cookie(self, response: Response) -> Response:
         """Delete the session cookie on a response, and return it."""
@@ -197,39 +203,45 @@ class AuthorizedRoute(APIRoute):
 
         async def handle_authorized(http: Request) -> Response:
             """Authorize a POST before its body is read, limit its rate, and answer a repeated one as the first time."""
-            if http.method == "POST":
-                http.state.request = request = await run_in_threadpool(authorize, http)
-                wait = request.state.limits.wait_s("form", request.sender)
-                if wait:
-                    raise HTTPError(429, f"Too many requests. Try again in {wait} s.", request, wait)
-                body = b"" if self.body_field is None else await _read_body(http, request)
-                form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
-                kind = http.headers.get("content-type", "").partition(";")[0].strip().lower()
-                if body and kind not in (_FORMS if form else ("application/json",)):
-                    raise HTTPError(
-                        415,
-                        f"The content type isn't supported. Send {_FORMS[0] if form else 'application/json'}.",
-                        request,
-                    )
-                if request.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
-                    return await _deduplicate(request, hashlib.sha256(body).digest(), handle(http))
+            if http.method != "POST":
+                return await handle(http)
+            http.state.request = request = await run_in_threadpool(authorize, http)
+            wait_s = request.state.limits.count_try("form", request.sender)
+            if wait_s:
+                raise HTTPError(429, f"Too many requests. Try again in {wait_s} s.", request, wait_s)
+            body = b"" if self.body_field is None else await _read_body(http, request)
+            if body:
+                self._require_content_type(http, request)
+            if request.session is not None and route_name("POST", self.path) in CREATING_ROUTES:
+                return await _deduplicate(request, hashlib.sha256(body).digest(), handle(http))
             return await handle(http)
 
         return handle_authorized
 
+    def _require_content_type(self, http: Request, request: RequestContext) -> None:
+        """Raise HTTPError unless a body has the content type of the route's parameters: a form, else JSON."""
+        has_form = self.body_field is not None and isinstance(self.body_field.field_info, params.Form)
+        allowed_types = _FORMS if has_form else ("application/json",)
+        content_type = http.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type not in allowed_types:
+            raise HTTPError(415, f"The content type isn't supported. Send {allowed_types[0]}.", request)
 
-async def _deduplicate(request: RequestContext, form: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
-    """Return the response to a form. A repeated form gets the first one's response, unless that one failed."""
-    posted, key = request.state.posted, (request.session, request.target, form)
-    if key in posted:
+
+async def _deduplicate(request: RequestContext, digest: bytes, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Return the response to a form, by its digest, from `answer`.
+
+    A form repeated within DOUBLE_SUBMIT_S gets the first one's response, unless that one failed.
+    """
+    responses, key = request.state.responses, (request.session, request.target, digest)
+    if key in responses:
         answer.close()
     else:
-        posted[key] = asyncio.create_task(answer)
-        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, posted.pop, key, None)
+        responses[key] = asyncio.create_task(answer)
+        asyncio.get_running_loop().call_later(DOUBLE_SUBMIT_S, responses.pop, key, None)
     try:
-        return await posted[key]
+        return await responses[key]
     except Exception:
-        posted.pop(key, None)
+        responses.pop(key, None)
         raise
 
 
@@ -250,8 +262,8 @@ async def _read_body(http: Request, request: RequestContext) -> bytes:
 @contextmanager
 def hold_body(request: RequestContext) -> Iterator[None]:
     """Count a body that is being received. Raises HTTPError if its address, or all, have too many unfinished ones."""
-    with request.state.bodies.held(client_network(request.http)) as free:
-        if not free:
+    with request.state.bodies.held(client_network(request.http)) as is_allowed:
+        if not is_allowed:
             raise HTTPError(429, "Too many unfinished requests from this address. Try again in 5 s.", request, 5)
         yield
 
@@ -272,9 +284,9 @@ def authorize(http: Request) -> RequestContext:
         return request
     if viewer.login is None:
         raise _make_sign_in_error(request, http.method)
-    message = "Only the ladder's staff has access."
-    if viewer.token:
-        message = "Tokens have no access here: sign in." if viewer.can_write else "This token can only read."
+    if not viewer.token:
+        raise HTTPError(403, "Only the ladder's staff has access.", request)
+    message = "Tokens have no access here: sign in." if viewer.can_write else "This token can only read."
     raise HTTPError(403, message, request)
 
 
@@ -316,8 +328,8 @@ def safe_redirect_path(path: str | None) -> str:
         parts = urlsplit(printable)
     except ValueError:  # "//["
         return "/"
-    outside = parts.scheme or parts.netloc or not parts.path.startswith("/") or printable[1:2] in ("/", "\\")
-    return "/" if outside else printable
+    has_host = parts.scheme or parts.netloc or printable[1:2] in ("/", "\\")
+    return "/" if has_host or not parts.path.startswith("/") else printable
 
 
 def current_context(http: Request) -> RequestContext:
@@ -337,12 +349,12 @@ def client_network(http: HTTPConnection) -> str:
 @contextmanager
 def hold_connection(state: AppState, http: HTTPConnection, person: str | None) -> Iterator[bool]:
     """Hold a place for a socket or stream, by address and, if known, by user; yield whether one was free."""
-    with state.addresses.held(client_network(http)) as free:
-        if not free or person is None:
-            yield free
+    with state.addresses.held(client_network(http)) as is_address_allowed:
+        if not is_address_allowed or person is None:
+            yield is_address_allowed
             return
-        with state.people.held(person) as free:
-            yield free
+        with state.people.held(person) as is_person_allowed:
+            yield is_person_allowed
 
 
 def find_bearer_token(http: HTTPConnection) -> str | None:
@@ -352,28 +364,32 @@ def find_bearer_token(http: HTTPConnection) -> str | None:
 
 
 def _make_context(http: HTTPConnection, method: str) -> RequestContext:
-    """Return the context of a request, with the viewer of its token or cookie. Raises HTTPError if it is cross-site."""
+    """Return the context of a request, with the viewer of its token, else of its cookie, else the public.
+
+    method: "WS" for a WebSocket. Raises HTTPError for an invalid token, or a request with a cookie from another site.
+    An invalid cookie is the context's `rejection_reason`.
+    """
     request = RequestContext(http, http.app.state.shared)
     token = find_bearer_token(http)
     if token is not None:
-        return _authenticate(request, token, "token", lambda reason: HTTPError(401, reason, request))
-    session = http.cookies.get(request.state.cookie)
+        return _authenticate_token(request, token)
     if method not in ("GET", "HEAD") and _is_cross_site(http, request.state):
         raise HTTPError(403, "This form came from another site. Open the page here, and send it again.", request)
-    return request if session is None else _authenticate(request, session, "session", None)
-
-
-def _authenticate(
-    request: RequestContext, secret: str, kind: str, refuse: Callable[[str], HTTPError] | None
-) -> RequestContext:
-    """Return the context of a secret's viewer. For a wrong secret raise `refuse(reason)`, else return the public's."""
+    session = http.cookies.get(request.state.cookie)
+    if session is None:
+        return request
     try:
-        viewer = authenticate_secret(request.ladder, secret, kind)
+        return replace(request, viewer=authenticate_secret(request.ladder, session, "session"), session=session)
     except AuthenticationError as error:
-        if refuse is not None:
-            raise refuse(f"{begin_sentence(str(error))}.") from None
-        return RequestContext(request.http, request.state, rejection_reason=str(error))
-    return RequestContext(request.http, request.state, viewer, secret if kind == "session" else None)
+        return replace(request, rejection_reason=str(error))
+
+
+def _authenticate_token(request: RequestContext, token: str) -> RequestContext:
+    """Return the context of a token's viewer. Raises HTTPError if it isn't valid."""
+    try:
+        return replace(request, viewer=authenticate_secret(request.ladder, token, "token"))
+    except AuthenticationError as error:
+        raise HTTPError(401, f"{begin_sentence(str(error))}.", request) from None
 
 
 def _is_cross_site(http: HTTPConnection, state: AppState) -> bool:
@@ -399,13 +415,11 @@ def _reason(request: CurrentContext, reason: Annotated[str, Form()] = "") -> str
 
 
 Reason = Annotated[str, Depends(_reason)]
-
-
 Confirmed = Annotated[bool, Form()]
 
 
-def redirect_after(request: RequestContext, new: bool, now: str, to: str) -> Response:
-    """Redirect to `to` after a decision. Raises HTTPError if it changed nothing (not `new`); `now` names the state."""
-    if not new:
-        raise HTTPError(409, f"{now} already: no change.", request)
-    return RedirectResponse(to, 303)
+def redirect_after(request: RequestContext, changed: bool, state: str, address: str) -> Response:
+    """Redirect to an address after a decision. Raises HTTPError with the state if nothing `changed`."""
+    if not changed:
+        raise HTTPError(409, f"{state} already: no change.", request)
+    return RedirectResponse(address, 303)

@@ -1,6 +1,7 @@
 """Run the web server with uvicorn: only on this machine, unless connections are encrypted or it is forced."""
 
 import socket
+from asyncio import Transport
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from arena import is_loopback
@@ -20,7 +22,7 @@ from ladder.health import serve_metrics
 from ladder.ladder import Ladder
 from ladder.settings import LadderError
 from ladder.web.app import make_app
-from ladder.web.health import watch
+from ladder.web.health import watch_database
 from ladder.web.rendering import compile_templates
 from ladder.web.request_context import AppState
 
@@ -44,7 +46,7 @@ class ServerAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.behind or f"{'https' if self.certificate else 'http'}://{host}:{self.port}"
 
-    def check(self, insecure: bool) -> None:
+    def require_secure(self, insecure: bool) -> None:
         """Raise LadderError if the address is reachable from other hosts without encryption, unless `insecure`."""
         if not (insecure or self.certificate or is_loopback(self.host)):
             raise LadderError(
@@ -54,44 +56,50 @@ class ServerAddress:
 
 
 def serve_web(
-    ladder: Ladder, address: ServerAddress, begun: Callable[[str], object], metrics: str | None = None
+    ladder: Ladder, address: ServerAddress, on_start: Callable[[str], object], metrics: str | None = None
 ) -> None:
     """Serve until SIGINT or SIGTERM. Raises LadderError if the address can't be used, SchemaError after an upgrade.
 
-    begun: called with the public URL once the server listens. metrics: the address of metrics, see `parse_address`.
+    on_start: called with the public URL once the server listens. metrics: the address of metrics, see `parse_address`.
     """
-    with _open_socket(address) as listening:
-        address = replace(address, port=listening.getsockname()[1])
-        config = uvicorn.Config(
-            make_app(ladder, address.url),
-            ssl_certfile=address.certificate,
-            ssl_keyfile=address.key,
-            log_config=None,  # URLs may contain a link's secret
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=3,
-            timeout_keep_alive=IDLE_CONNECTION_S,
-            limit_concurrency=max(100, raise_open_files() - 200),  # leaves files for the database and uploads
-            http=_DeadlineProtocol,
-            h11_max_incomplete_event_size=32 << 10,
-            ws_max_size=MAX_FRAME_BYTES,
-            ws_ping_interval=PING_S,
-            ws_ping_timeout=PING_S,
-            ws_per_message_deflate=False,  # it would use 300 kB of memory per socket
-        )
+    with _open_socket(address) as listener:
+        bound_address = replace(address, port=listener.getsockname()[1])
+        app = make_app(ladder, bound_address.url)
+        server = _StreamEndingServer(_configure(app, bound_address))
         if remove_dead_scratch():  # uploads that a killed server left
             cleanup_all_stale()
-        Thread(target=_warm_up, args=(config.app,), daemon=True).start()
-        server = _StreamEndingServer(config)
-        shared: AppState = config.app.state.shared  # type: ignore[union-attr]  # our application
-        Thread(target=watch, args=(shared.metrics.monitor, lambda: server.should_exit), daemon=True).start()
+        Thread(target=_warm_up, args=(app,), daemon=True).start()
+        shared: AppState = app.state.shared
+        monitor = shared.metrics.monitor
+        Thread(target=watch_database, args=(monitor, lambda: server.should_exit), daemon=True).start()
         with nullcontext() if metrics is None else serve_metrics(shared.metrics.registry, metrics):
-            begun(address.url)
+            on_start(bound_address.url)
             try:
-                server.run(sockets=[listening])
+                server.run(sockets=[listener])
             finally:
-                if shared.metrics.monitor.outdated is not None:
-                    raise shared.metrics.monitor.outdated
+                if monitor.outdated is not None:
+                    raise monitor.outdated
+
+
+def _configure(app: FastAPI, address: ServerAddress) -> uvicorn.Config:
+    """Return uvicorn's configuration, and raise this process's limit of open files."""
+    return uvicorn.Config(
+        app,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.key,
+        log_config=None,  # URLs may contain a link's secret
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=IDLE_CONNECTION_S,
+        limit_concurrency=max(100, raise_open_files() - 200),  # leaves files for the database and uploads
+        http=_DeadlineProtocol,
+        h11_max_incomplete_event_size=32 << 10,
+        ws_max_size=MAX_FRAME_BYTES,
+        ws_ping_interval=PING_S,
+        ws_ping_timeout=PING_S,
+        ws_per_message_deflate=False,  # it would use 300 kB of memory per socket
+    )
 
 
 def raise_open_files() -> int:
@@ -101,7 +109,7 @@ def raise_open_files() -> int:
     return getrlimit(RLIMIT_NOFILE)[0]
 
 
-def _warm_up(app: Any) -> None:
+def _warm_up(app: FastAPI) -> None:
     """Prepare routes and templates, so that the first view of each page doesn't wait for them."""
     app.openapi()
     compile_templates()
@@ -110,7 +118,7 @@ def _warm_up(app: Any) -> None:
 class _DeadlineProtocol(H11Protocol):
     """Close a connection unless each request, also the first, is complete within IDLE_CONNECTION_S."""
 
-    def connection_made(self, transport: Any) -> None:
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]  # uvicorn serves only these
         super().connection_made(transport)
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
 
@@ -137,7 +145,7 @@ def _open_socket(address: ServerAddress) -> socket.socket:
     try:
         return socket.create_server((address.host, address.port), family=family, backlog=512)
     except OSError as error:
-        what = error.strerror or str(error)
+        cause = error.strerror or str(error)
         raise LadderError(
-            f"{address.host} port {address.port}: {what}.\nName another: --port N (0 for any that is free)"
+            f"{address.host} port {address.port}: {cause}.\nName another: --port N (0 for any that is free)"
         ) from None

@@ -29,6 +29,7 @@ from ladder.clock import DAY_S
 from ladder.home import AccountPage, view_account
 from ladder.ladder import Ladder
 from ladder.settings import LadderError, OpenIDSettings
+from ladder.store import Credential
 from ladder.team_invitations import accept_invitation, form_team, invite_to_team, leave_own_team, preview_invitation
 from ladder.view_context import ViewContext
 from ladder.web.rendering import page_and_json, render_form
@@ -67,15 +68,16 @@ def sign_in_with_password(
 ) -> Response:
     """Sign in with a login and its password, and redirect to `then`."""
     count_try(request, "sign in")
-    login = users.find_login(request.ladder, login.strip())
-    count_try(request, "password", login)
-    return sign_in(request, then, lambda: users.sign_in_by_password(request.ladder, login, password), login)
+    known_login = users.find_login(request.ladder, login.strip())
+    count_try(request, "password", known_login)
+    return sign_in(request, then, lambda: users.sign_in_by_password(request.ladder, known_login, password), known_login)
 
 
 @sign_in_router.get("/join")
 def join(request: CurrentContext, link: str = "") -> Response:
     """Show the sign-up form of a link to join."""
-    return render_form(request, "join.html", link=link, asks=_requires_approval(request, link))
+    asks = _get_join_link(request, link).scope == users.APPROVAL_SCOPE
+    return render_form(request, "join.html", link=link, asks=asks)
 
 
 @sign_in_router.post("/join")
@@ -88,16 +90,16 @@ def sign_up(
 ) -> Response:
     """Create an account, sign its user in, and redirect to the home page."""
     count_try(request, "sign in")
-    _requires_approval(request, link)
+    _get_join_link(request, link)
     return _start_session(request, "/", users.create_account(request.ladder, link, login, name, email))
 
 
-def _requires_approval(request: RequestContext, link: str) -> bool:
-    """Return whether accounts created with a link to join need staff's approval. Raises HTTPError for unknown links."""
-    found = users.find_join_link(request.ladder, link)
-    if found is None:
+def _get_join_link(request: RequestContext, link: str) -> Credential:
+    """Return the sign-up link with this secret. Raises HTTPError if it is unknown or has expired."""
+    credential = users.find_join_link(request.ladder, link)
+    if credential is None:
         raise HTTPError(404, "This join link is unknown or has expired. Ask the staff for another one.", request)
-    return found.scope == users.APPROVAL_SCOPE
+    return credential
 
 
 @sign_in_router.post("/sign-out")
@@ -109,11 +111,11 @@ def leave(request: CurrentContext) -> Response:
 
 
 def sign_in(
-    request: RequestContext, then: str, enter: Callable[[], users.IssuedSecret], login: str | None = None
+    request: RequestContext, then: str, authenticate: Callable[[], users.IssuedSecret], login: str | None = None
 ) -> Response:
-    """Sign in by `enter`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
+    """Sign in by `authenticate`, and redirect to `then`. A rejection is logged (for `login`) and raises HTTPError."""
     try:
-        issued = enter()
+        issued = authenticate()
     except users.AuthenticationError as error:
         users.log_failed_sign_in(request.ladder, str(error), login)
         raise HTTPError(403, f"{begin_sentence(str(error))}.", request) from None
@@ -127,15 +129,15 @@ def _start_session(request: RequestContext, then: str, issued: users.IssuedSecre
     return request.set_session_cookie(RedirectResponse(safe_redirect_path(then), 303), issued)
 
 
-def count_try(request: RequestContext, what: str, name: str | None = None) -> None:
+def count_try(request: RequestContext, kind: str, name: str | None = None) -> None:
     """Count a try by user, else by address; with `name` by address and name. Raises HTTPError if there are too many.
 
-    Tries aren't counted by name alone: anybody could use up the tries of its owner.
+    kind: of TRIES_PER_MINUTE. Tries aren't counted by name alone: anybody could use up the tries of its owner.
     """
-    who = request.sender if name is None else f"{client_network(request.http)} {name}"
-    wait = request.state.limits.wait_s(what, who[:100])
-    if wait:
-        raise HTTPError(429, f"Too many attempts. Try again in {wait} s.", request, wait)
+    sender = request.sender if name is None else f"{client_network(request.http)} {name}"
+    wait_s = request.state.limits.count_try(kind, sender[:100])
+    if wait_s:
+        raise HTTPError(429, f"Too many attempts. Try again in {wait_s} s.", request, wait_s)
 
 
 account_router = APIRouter(route_class=AuthorizedRoute)
@@ -247,20 +249,22 @@ _STALE = "This sign-in was started in another browser, or has expired. Start aga
 def start_provider_sign_in(request: CurrentContext, then: str = "/") -> Response:
     """Redirect to the provider, with a signed cookie that holds the state of this sign-in."""
     count_try(request, "sign in")
-    settings, secret = _require_provider(request)
-    kept = {word: secrets.token_urlsafe(32) for word in ("state", "nonce", "verifier")}
+    settings, secret = _get_provider(request)
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     with _make_client(request, settings, secret) as client:
-        to, _ = client.create_authorization_url(
-            _fetch_discovery(request, client, settings)["authorization_endpoint"],
-            state=kept["state"],
-            nonce=kept["nonce"],
-            code_verifier=kept["verifier"],
-        )
-    response = RedirectResponse(to, 303, {"Cache-Control": "no-store"})
-    ends = request.ladder.clock() + MAX_SIGN_IN_S
-    value = _encode_cookie({**kept, "then": safe_redirect_path(then), "ends": ends}, secret)
+        endpoint = _fetch_discovery(request, client, settings)["authorization_endpoint"]
+        address, _ = client.create_authorization_url(endpoint, state=state, nonce=nonce, code_verifier=verifier)
+    response = RedirectResponse(address, 303, {"Cache-Control": "no-store"})
+    values = {
+        "state": state,
+        "nonce": nonce,
+        "verifier": verifier,
+        "then": safe_redirect_path(then),
+        "ends": request.ladder.clock() + MAX_SIGN_IN_S,
+    }
+    cookie, secure = _encode_cookie(values, secret), request.state.secure
     response.set_cookie(
-        _cookie_name(request), value, max_age=MAX_SIGN_IN_S, secure=request.state.secure, httponly=True, samesite="lax"
+        _cookie_name(request), cookie, max_age=MAX_SIGN_IN_S, secure=secure, httponly=True, samesite="lax"
     )
     return response
 
@@ -269,31 +273,31 @@ def start_provider_sign_in(request: CurrentContext, then: str = "/") -> Response
 def finish_provider_sign_in(request: CurrentContext, state: str = "", code: str = "", error: str = "") -> Response:
     """Handle the provider's callback: verify the state, fetch the user's identity, and sign them in."""
     count_try(request, "sign in")
-    settings, secret = _require_provider(request)
-    kept = {} if error else _require_kept_state(request, state, secret)  # a provider may omit the state of a refusal
+    settings, secret = _get_provider(request)
+    # A provider may omit the state of a refusal.
+    cookie_values = {} if error else _get_cookie_values(request, state, secret)
     if error or not code:
         raise HTTPError(403, "The provider rejected the sign-in. Start again on the sign-in page.", request)
-    claims = _fetch_claims(request, settings, secret, code, kept)
+    claims = _fetch_claims(request, settings, secret, code, cookie_values)
     email = str(claims.get("email") or "") if claims.get("email_verified") is True else None
     issuer, subject = str(claims["iss"]), str(claims["sub"])
-    response = sign_in(request, kept["then"], lambda: users.sign_in_by_provider(request.ladder, issuer, subject, email))
+    response = sign_in(
+        request, cookie_values["then"], lambda: users.sign_in_by_provider(request.ladder, issuer, subject, email)
+    )
     response.delete_cookie(_cookie_name(request), secure=request.state.secure, httponly=True, samesite="lax")
     return response
 
 
-def _require_kept_state(request: RequestContext, state: str, secret: str) -> dict[str, Any]:
-    """Return what the browser's cookie keeps of its sign-in. Raises HTTPError unless it is that of this `state`."""
-    kept = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
-    if (
-        kept is None
-        or kept["ends"] < request.ladder.clock()
-        or not hmac.compare_digest(state.encode(), kept["state"].encode())
-    ):
+def _get_cookie_values(request: RequestContext, state: str, secret: str) -> dict[str, Any]:
+    """Return the values of the cookie of this browser's sign-in. Raises HTTPError unless it is that of this `state`."""
+    values = _decode_cookie(request.http.cookies.get(_cookie_name(request), ""), secret)
+    is_valid = values is not None and values["ends"] >= request.ladder.clock()
+    if values is None or not is_valid or not hmac.compare_digest(state.encode(), values["state"].encode()):
         raise HTTPError(403, _STALE, request)
-    return kept
+    return values
 
 
-def _require_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:
+def _get_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:
     """Return the provider's settings of ladder.toml and the client secret. Raises HTTPError if they are missing."""
     settings = request.ladder.last_settings.sign_in
     if settings is None:
@@ -304,7 +308,8 @@ def _require_provider(request: RequestContext) -> tuple[OpenIDSettings, str]:
         raise HTTPError(503, _AWAY, request) from None
 
 
-def _make_client(request: RequestContext, settings: OpenIDSettings, secret: str) -> Any:
+def _make_client(request: RequestContext, settings: OpenIDSettings, secret: str) -> OAuth2Session:
+    """Return a client of the provider, which the caller closes. secret: the client's."""
     client = OAuth2Session(
         settings.client_id,
         secret,
@@ -317,15 +322,15 @@ def _make_client(request: RequestContext, settings: OpenIDSettings, secret: str)
     return client
 
 
-def _fetch_discovery(request: RequestContext, client: Any, settings: OpenIDSettings) -> dict[str, Any]:
+def _fetch_discovery(request: RequestContext, client: OAuth2Session, settings: OpenIDSettings) -> dict[str, Any]:
     """Return the provider's discovery document. Raises HTTPError if it is unavailable or invalid."""
     issuer = settings.issuer.rstrip("/")
     try:
         discovery: dict[str, Any] = _get_json(client, f"{issuer}/.well-known/openid-configuration")
         if str(discovery["issuer"]).rstrip("/") != issuer:
             raise ValueError("another's")
-        for word in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-            if not str(discovery[word]).startswith(("https://", issuer)):
+        for key in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
+            if not str(discovery[key]).startswith(("https://", issuer)):
                 raise ValueError("not encrypted")
     except (RequestException, ValueError, KeyError, TypeError):
         raise HTTPError(503, _AWAY, request, 60) from None
@@ -333,7 +338,7 @@ def _fetch_discovery(request: RequestContext, client: Any, settings: OpenIDSetti
 
 
 def _fetch_claims(
-    request: RequestContext, settings: OpenIDSettings, secret: str, code: str, kept: dict[str, Any]
+    request: RequestContext, settings: OpenIDSettings, secret: str, code: str, cookie_values: dict[str, Any]
 ) -> dict[str, Any]:
     """Exchange the code for an ID token, and return its verified claims, with those of userinfo.
 
@@ -342,18 +347,23 @@ def _fetch_claims(
     with _make_client(request, settings, secret) as client:
         discovery = _fetch_discovery(request, client, settings)
         try:
-            token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=kept["verifier"])
+            token = client.fetch_token(discovery["token_endpoint"], code=code, code_verifier=cookie_values["verifier"])
             keys = KeySet.import_key_set(_get_json(client, discovery["jwks_uri"]))
             claims = jwt.decode(token["id_token"], keys, algorithms=_ALGORITHMS).claims
-            _validate_claims(claims, str(discovery["issuer"]), settings.client_id, kept["nonce"])
-            if "userinfo_endpoint" in discovery and not {"email", "email_verified"} <= claims.keys():
-                more = _get_json(client, discovery["userinfo_endpoint"], signed=True)
-                claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
+            _validate_claims(claims, str(discovery["issuer"]), settings.client_id, cookie_values["nonce"])
+            return _add_userinfo(client, discovery, claims)
         except (OAuthError, ClientError, JoseError, KeyError):
             raise HTTPError(403, _STALE, request) from None
         except (RequestException, ValueError, TypeError):
             raise HTTPError(503, _AWAY, request, 60) from None
-    return claims
+
+
+def _add_userinfo(client: OAuth2Session, discovery: dict[str, Any], claims: dict[str, Any]) -> dict[str, Any]:
+    """Return the claims of an ID token. If it lacks the email, add the claims of userinfo about the same subject."""
+    if "userinfo_endpoint" not in discovery or {"email", "email_verified"} <= claims.keys():
+        return claims
+    userinfo = _get_json(client, discovery["userinfo_endpoint"], signed=True)
+    return {**userinfo, **claims} if userinfo.get("sub") == claims["sub"] else claims
 
 
 def _validate_claims(claims: dict[str, Any], issuer: str, client: str, nonce: str) -> None:
@@ -370,29 +380,30 @@ def _validate_claims(claims: dict[str, Any], issuer: str, client: str, nonce: st
     ).validate(claims)
 
 
-def _get_json(client: Any, url: str, signed: bool = False) -> Any:
-    answered = client.get(url, withhold_token=not signed, timeout=PROVIDER_TIMEOUT_S, allow_redirects=False)
-    answered.raise_for_status()
-    return answered.json()
+def _get_json(client: OAuth2Session, url: str, signed: bool = False) -> Any:
+    """Return the JSON at a URL of the provider. signed: with the token. Raises RequestException, or ValueError."""
+    response = client.get(url, withhold_token=not signed, timeout=PROVIDER_TIMEOUT_S, allow_redirects=False)
+    response.raise_for_status()
+    return response.json()
 
 
 def _cookie_name(request: RequestContext) -> str:
     return "__Host-openid" if request.state.secure else "openid"
 
 
-def _encode_cookie(kept: dict[str, Any], secret: str) -> str:
-    text = base64.urlsafe_b64encode(json.dumps(kept).encode()).decode()
-    return f"{text}.{_signature(text, secret)}"
+def _encode_cookie(values: dict[str, Any], secret: str) -> str:
+    text = base64.urlsafe_b64encode(json.dumps(values).encode()).decode()
+    return f"{text}.{_sign(text, secret)}"
 
 
 def _decode_cookie(value: str, secret: str) -> dict[str, Any] | None:
     """Return the data of a cookie made by `_encode_cookie`, None if its signature is wrong."""
-    text, _, mark = value.partition(".")
-    if not hmac.compare_digest(mark.encode(), _signature(text, secret).encode()):
+    text, _, signature = value.partition(".")
+    if not hmac.compare_digest(signature.encode(), _sign(text, secret).encode()):
         return None
-    data: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
-    return data
+    values: dict[str, Any] = json.loads(base64.urlsafe_b64decode(text))
+    return values
 
 
-def _signature(text: str, secret: str) -> str:
+def _sign(text: str, secret: str) -> str:
     return hmac.new(secret.encode(), b"openid " + text.encode(), hashlib.sha256).hexdigest()

@@ -6,7 +6,7 @@ suspension, withdrawal and merging. Moderation requires a reason, as the command
 import base64
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -39,6 +39,7 @@ from ladder.users import (
     RosterEncodingError,
     UnfinishedTasksError,
     UserImport,
+    UserSummary,
     approve_applicant,
     erase_user,
     import_teams,
@@ -82,12 +83,11 @@ _checkups: dict[Path, tuple[float, tuple[Finding, ...]]] = {}
 def overview(ladder: Ladder, context: ViewContext, check: bool = False) -> dashboards.Dashboard:
     """Return the dashboard. check: it has the findings of `arena ladder doctor`, which runs at most once a minute."""
     finals = list_final_states(ladder, context).items
-    return dashboards.view_dashboard(
-        context, _get_checkup(ladder) if check else None, _settings_problem(ladder), finals
-    )
+    findings = _get_checkup(ladder) if check else None
+    return dashboards.view_dashboard(context, findings, _find_settings_problem(ladder), finals)
 
 
-def _settings_problem(ladder: Ladder) -> str | None:
+def _find_settings_problem(ladder: Ladder) -> str | None:
     """Return why ladder.toml can't be read, as text, None if it can."""
     try:
         _ = ladder.settings
@@ -97,18 +97,20 @@ def _settings_problem(ladder: Ladder) -> str | None:
 
 
 def _get_checkup(ladder: Ladder) -> tuple[Finding, ...]:
+    """Return the findings of `arena ladder doctor`, at most CHECKUP_FRESH_S old, without folders of this machine."""
     now = ladder.clock()
-    at, findings = _checkups.get(ladder.path, (0.0, ()))
-    if not 0 <= now - at < CHECKUP_FRESH_S:
-        findings = tuple(
-            replace(
-                each,
-                message=hide_folders(ladder, each.message),
-                fix_command=each.fix_command and hide_folders(ladder, each.fix_command),
-            )
-            for each in check_ladder(ladder.path)
+    checked_at, cached_findings = _checkups.get(ladder.path, (0.0, ()))
+    if 0 <= now - checked_at < CHECKUP_FRESH_S:
+        return cached_findings
+    findings = tuple(
+        replace(
+            finding,
+            message=hide_folders(ladder, finding.message),
+            fix_command=finding.fix_command and hide_folders(ladder, finding.fix_command),
         )
-        _checkups[ladder.path] = (now, findings)
+        for finding in check_ladder(ladder.path)
+    )
+    _checkups[ladder.path] = (now, findings)
     return findings
 
 
@@ -124,16 +126,26 @@ def acts(
 def download_audit_log(request: CurrentContext, login: str = "", action: str = "") -> Response:
     """Return the audit log of a user and of an action as CSV, newest first, at most MAX_AUDIT_ROWS entries."""
     with request.ladder.reading(request.viewer) as context:
-        found = list_audit_log(context, None, MAX_AUDIT_ROWS, login.strip() or None, action=action or None).items
-    out, columns = io.StringIO(), ("created_at", "actor", "action", "bot", "version", "match", "login", "reason")
-    rows = [[getattr(entry, name) for name in columns] for entry in found]
-    write_csv(out, columns, ([_format_utc(at), *others] for at, *others in rows))
-    headers = {"Content-Disposition": 'attachment; filename="audit-log.csv"', "Cache-Control": "no-store"}
-    return Response(out.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+        entries = list_audit_log(context, None, MAX_AUDIT_ROWS, login.strip() or None, action=action or None).items
+    columns = ("actor", "action", "bot", "version", "match", "login", "reason")
+    rows = (
+        [_format_utc(entry.created_at, "seconds"), *(getattr(entry, name) for name in columns)] for entry in entries
+    )
+    return _make_csv_response("audit-log.csv", ("created_at", *columns), rows)
 
 
-def _format_utc(timestamp: float) -> str:
-    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="seconds")
+def _format_utc(timestamp: float, precision: Literal["seconds", "minutes"]) -> str:
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec=precision)
+
+
+def _make_csv_response(
+    name: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, mark: str = ""
+) -> Response:
+    """Return a CSV file to download, which browsers don't store. mark: the text before the header."""
+    text = io.StringIO()
+    write_csv(text, columns, rows)
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return Response(mark + text.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @page_and_json(admin_router, "/admin/similarity", "similarity.html", fresh_s=1)
@@ -161,14 +173,13 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
     with request.ladder.reading(request.viewer) as context:
         users = dashboards.view_dashboard(context).users
         bots = [bot.bot for bot in list_bots(context, limit=None).items]
+    forms_by_table = groupby(list_setting_forms(current, bots), lambda form: form.table)
     return render_form(
         request,
         "settings.html",
         200 if refused is None else 400,
         refused=refused,
-        tables={
-            table: list(rows) for table, rows in groupby(list_setting_forms(current, bots), lambda form: form.table)
-        },
+        tables={table: list(forms) for table, forms in forms_by_table},
         current=current,
         users=users,
         info=describe_ladder(request.ladder),
@@ -177,15 +188,16 @@ def _render_settings(request: RequestContext, refused: dict[str, Any] | None = N
 
 
 def _differs(field: SettingField, values: Mapping[str, str]) -> bool:
-    """Return whether a form was sent with another value of a setting than the one that is saved."""
+    """Return whether a form was sent with another value of a setting than the one that is saved.
+
+    The form sends the zone of a date-time apart, perhaps by its name, so local times are compared.
+    """
     missing = "false" if field.kind == "boolean" else ""
-    sent, saved = values.get(field.name, missing), field.value or missing
-    if field.kind == "date-time":  # the form sends the zone apart, perhaps by its name: local times are compared
-        sent, saved = sent[: len("2026-12-01T23:59")], saved[: len("2026-12-01T23:59")]
-    return sent != saved
+    compared_chars = len("2026-12-01T23:59") if field.kind == "date-time" else None
+    return values.get(field.name, missing)[:compared_chars] != (field.value or missing)[:compared_chars]
 
 
-async def _form_values(http: Request) -> dict[str, str]:
+async def _read_form_values(http: Request) -> dict[str, str]:
     return {name: value for name, value in (await http.form()).items() if isinstance(value, str)}
 
 
@@ -193,7 +205,7 @@ async def _form_values(http: Request) -> dict[str, str]:
 def change(
     *,
     request: CurrentContext,
-    values: Annotated[dict[str, str], Depends(_form_values)],
+    values: Annotated[dict[str, str], Depends(_read_form_values)],
     table: Annotated[str, Form()],
     sha256: Annotated[str, Form()],
     index: Annotated[int | None, Form()] = None,
@@ -215,16 +227,20 @@ def change(
     except UnconfirmedError:
         raise
     except LadderError as error:
-        forms = {(form.table, form.index): form for form in list_setting_forms(request.ladder.settings)}
-        is_changed, form = sha256 != hash_settings(request.ladder.path), forms.get((table, index))
-        is_same = not is_changed or index is None  # else it may now be another item of the list
-        if form is None or not (is_same or (form.fields[0].value == values.get("name") and not remove)):
+        is_changed = sha256 != hash_settings(request.ladder.path)
+        form = _find_setting_form(request.ladder, table, index)
+        is_same_item = not is_changed or index is None  # else it may now be another item of the list
+        if form is None or not (is_same_item or (form.fields[0].value == values.get("name") and not remove)):
             raise
-        refused = _describe_refusal(
-            form, values, hide_folders(request.ladder, str(error)).partition("\n")[0], is_changed
-        )
-        return _render_settings(request, refused)
+        problem = hide_folders(request.ladder, str(error)).partition("\n")[0]
+        return _render_settings(request, _describe_refusal(form, values, problem, is_changed))
     return RedirectResponse(f"/admin/settings?saved={table}#{table}", 303)
+
+
+def _find_setting_form(ladder: Ladder, table: str, index: int | None) -> SettingForm | None:
+    """Return the form of a table of ladder.toml, or of an item of a list, None if it doesn't exist."""
+    forms = {(form.table, form.index): form for form in list_setting_forms(ladder.settings)}
+    return forms.get((table, index))
 
 
 def _describe_refusal(
@@ -234,14 +250,14 @@ def _describe_refusal(
 
     is_changed: whether the file was changed since the form was made.
     """
-    field = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
-    problem = problem.rpartition(f"{field or SETTINGS_FILE}: ")[2].rstrip(".")
+    name = next((name for name in values if re.search(rf"(^|[ .]){re.escape(name)}: ", problem)), None)
+    text = problem.rpartition(f"{name or SETTINGS_FILE}: ")[2].rstrip(".")
     if is_changed:
-        saved = [f"{each.label}: {each.value or 'none'}" for each in form.fields if _differs(each, values)]
-        problem += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
-    for setting in form.fields:  # a browser's user sees labels, not names
-        problem = problem.replace(f"({setting.name})", f"({setting.label})")
-    return {"table": form.table, "index": form.index, "values": values, "field": field, "problem": problem}
+        saved = [f"{field.label}: {field.value or 'none'}" for field in form.fields if _differs(field, values)]
+        text += f". Saved is now: {', '.join(saved) or 'the same'}. Save again to replace it"
+    for field in form.fields:  # a browser's user sees labels, not names
+        text = text.replace(f"({field.name})", f"({field.label})")
+    return {"table": form.table, "index": form.index, "values": values, "field": name, "problem": text}
 
 
 users_router = APIRouter(route_class=AuthorizedRoute)
@@ -285,25 +301,30 @@ def add(
 ) -> Response:
     """Add or update a user; empty fields stay as they were."""
     values = (name.strip() or None, email.strip() or None, section.strip() or None, pseudonym.strip() or None)
-    taken = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
-    if taken.remarks:
-        return _show_import(request, taken, f"&search={quote(name.strip() or login.strip())}")  # with namesakes
-    return RedirectResponse(_user_url(login.strip()), 303)
+    result = import_users(request.ladder, [make_roster_entry(login.strip(), *values)], request.actor, "one user")
+    if result.remarks:
+        return _show_import(request, result, f"&search={quote(name.strip() or login.strip())}")  # with namesakes
+    return RedirectResponse(_make_user_url(login.strip()), 303)
 
 
 @users_router.post("/admin/users/import", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
 def preview_roster(request: CurrentContext, roster: UploadFile) -> Response:
-    """Show what the import of a roster would change, with a form that imports it."""
-    name, data = roster.filename or "the roster", roster.file.read()
-    if len(data) > MAX_ROSTER_BYTES:
+    """Show what the import of a roster would change, with a form that imports it. It may be in Windows-1252."""
+    name, file = roster.filename or "the roster", roster.file.read()
+    if len(file) > MAX_ROSTER_BYTES:
         raise LadderError(f"{name} is larger than {MAX_ROSTER_BYTES >> 10} KiB.\nImport it in parts.")
     try:
-        people, converted = parse_roster(data, name), False
+        people, data = parse_roster(file, name), file
     except RosterEncodingError as error:
-        data, converted = error.converted, True
-        people = parse_roster(data, name)
-    taken, text = preview_import(request.ladder, people, name), base64.b64encode(data).decode()
-    return render_form(request, "import_preview.html", taken=taken, name=name, data=text, converted=converted)
+        people, data = parse_roster(error.converted, name), error.converted
+    return render_form(
+        request,
+        "import_preview.html",
+        taken=preview_import(request.ladder, people, name),
+        name=name,
+        data=base64.b64encode(data).decode(),
+        converted=data != file,
+    )
 
 
 @users_router.post("/admin/users/import/confirm", include_in_schema=False, max_body_size=4 * MAX_ROSTER_BYTES)
@@ -319,8 +340,8 @@ def import_roster(
     take_over: logins of accounts that were made by a sign-up link, which a line of the roster takes over.
     """
     people = parse_roster(_decode_file(data), name)
-    taken = import_users(request.ladder, people, request.actor, name, partial=partial, take_over=take_over)
-    return _show_import(request, taken, "" if taken.remarks or taken.skipped else "#links")
+    result = import_users(request.ladder, people, request.actor, name, partial=partial, take_over=take_over)
+    return _show_import(request, result, "" if result.remarks or result.skipped else "#links")
 
 
 def _decode_file(data: str) -> bytes:
@@ -331,10 +352,10 @@ def _decode_file(data: str) -> bytes:
         raise LadderError("The file isn't complete.\nUpload it again.") from None
 
 
-def _show_import(request: RequestContext, taken: UserImport, more: str) -> Response:
-    """Redirect to the list of users, which shows the result of this session's last import."""
-    request.state.imports[request.session] = taken
-    return RedirectResponse(f"/admin/users?added={taken.added}&changed={taken.changed}{more}", 303)
+def _show_import(request: RequestContext, result: UserImport, suffix: str) -> Response:
+    """Redirect to the list of users, which shows the result of this session's last import. suffix: of the address."""
+    request.state.imports[request.session] = result
+    return RedirectResponse(f"/admin/users?added={result.added}&changed={result.changed}{suffix}", 303)
 
 
 @users_router.post("/admin/users/teams", include_in_schema=False, max_body_size=2 * MAX_ROSTER_BYTES)
@@ -346,16 +367,17 @@ def import_team_file(
     move: Annotated[bool, Form()] = False,
 ) -> Response:
     """Set the teams of users from a CSV file, or a converted one in base64. If a line is wrong, change nothing."""
-    name = name if teams is None else teams.filename or name
+    file_name = name if teams is None else teams.filename or name
     file = _decode_file(data) if teams is None else teams.file.read()
     try:
-        new = import_teams(request.ladder, file, name, request.actor, move)
+        changes = import_teams(request.ladder, file, file_name, request.actor, move)
     except RosterEncodingError as error:
-        changes = [f"{name} isn't UTF-8, and is read as Windows-1252, as Excel saves CSV. Check the accented letters:"]
-        changes += [line for line in error.converted.decode().splitlines() if not line.isascii()]
-        fields = [("name", name), ("data", base64.b64encode(error.converted).decode()), ("move", move)]
-        return render_form(request, "confirm.html", 409, changes=changes, fields=fields)
-    return redirect_after(request, new.changed, f"all users in {name} are in their teams", "/admin/users?teams=set")
+        note = f"{file_name} isn't UTF-8, and is read as Windows-1252, as Excel saves CSV. Check the accented letters:"
+        lines = [line for line in error.converted.decode().splitlines() if not line.isascii()]
+        fields = [("name", file_name), ("data", base64.b64encode(error.converted).decode()), ("move", move)]
+        return render_form(request, "confirm.html", 409, changes=[note, *lines], fields=fields)
+    state = f"all users in {file_name} are in their teams"
+    return redirect_after(request, changes.changed, state, "/admin/users?teams=set")
 
 
 @users_router.post("/admin/users/{login:path}/team", include_in_schema=False)
@@ -368,20 +390,24 @@ def team(
     confirmed: Confirmed = False,
 ) -> Response:
     """Move a user to a team, or out of any team if none is named."""
-    if team.strip():
-        since_s = parse_time(request.ladder.settings, since) if since else None
-        ends = ((each.at.timestamp(), each.name) for each in request.ladder.settings.deadlines)
-        over = ", ".join(name for end, name in ends if since_s is not None and since_s <= end < request.ladder.clock())
-        if over and not confirmed:
-            raise UnconfirmedError(
-                [f"Grades of {login} and of the team {team} at deadlines that are over change: {over}"]
-            )
-        changes = join_teams(request.ladder, {login: team}, request.actor, reason, move=True, since=since_s)
-        membership = f"in the team {team}"
-    else:
-        changes = leave_teams(request.ladder, [login], request.actor, reason)
-        membership = "in no team"
-    return redirect_after(request, changes.changed, f"{login} is {membership}", _user_url(login))
+    if not team.strip():
+        left = leave_teams(request.ladder, [login], request.actor, reason)
+        return redirect_after(request, left.changed, f"{login} is in no team", _make_user_url(login))
+    joined_at = parse_time(request.ladder.settings, since) if since else None
+    deadlines = ", ".join(_list_closed_deadlines(request.ladder, joined_at))
+    if deadlines and not confirmed:
+        effect = f"Grades of {login} and of the team {team} at deadlines that are over change: {deadlines}"
+        raise UnconfirmedError([effect])
+    changes = join_teams(request.ladder, {login: team}, request.actor, reason, move=True, since=joined_at)
+    return redirect_after(request, changes.changed, f"{login} is in the team {team}", _make_user_url(login))
+
+
+def _list_closed_deadlines(ladder: Ladder, since: float | None) -> list[str]:
+    """Return the names of the deadlines from this Unix time until now; none for None."""
+    if since is None:
+        return []
+    now = ladder.clock()
+    return [deadline.name for deadline in ladder.settings.deadlines if since <= deadline.at.timestamp() < now]
 
 
 @users_router.post("/admin/users/links", include_in_schema=False)
@@ -397,57 +423,66 @@ def links(
     Links are shown only this once. Without a login, staff and suspended, withdrawn or unapproved users get none.
     """
     with request.ladder.reading(request.viewer) as context:
-        owners = list_users(context).items
-    if login:
-        chosen = [owner for owner in owners if owner.login == login and not owner.is_locked_out]
-    else:
-        able = (owner for owner in owners if not (owner.staff or owner.is_locked_out))
-        chosen = [owner for owner in able if section in ("", owner.section)]
-    if not chosen:
-        raise LadderError(
-            f"{escape_control(login)} can't sign in, so a link is of no use.\nSee the user's page."
-            if login
-            else "No user of this section needs a link.\nImport the roster, or choose another section."
-        )
-    logins = [owner.login or "" for owner in chosen]
-    cards = list(
-        zip(chosen, issue_secrets(request.ladder, logins, "link", request.actor, lasts_s=days * DAY_S), strict=True)
-    )
+        users = [_get_link_user(context, login)] if login else _list_link_users(context, section)
+    logins = [user.login or "" for user in users]
+    issued = issue_secrets(request.ladder, logins, "link", request.actor, lasts_s=days * DAY_S)
+    cards = list(zip(users, issued, strict=True))
     address = f"{request.state.url}/sign-in?link="
     if shape == "cards":
         return render_form(request, "sign_in_links.html", cards=cards, address=address)
-    out = io.StringIO()
     rows = (
         (
-            owner.login,
-            owner.name,
-            owner.email,
-            owner.section,
+            user.login,
+            user.name,
+            user.email,
+            user.section,
             address + link.secret,
-            datetime.fromtimestamp(link.expires_at, UTC).isoformat(timespec="minutes"),
+            _format_utc(link.expires_at, "minutes"),
         )
-        for owner, link in cards
+        for user, link in cards
     )
-    write_csv(out, CARD_COLUMNS, rows)
-    headers = {"Content-Disposition": 'attachment; filename="links.csv"', "Cache-Control": "no-store"}
-    text = "\ufeff" + out.getvalue()  # with its mark, Excel and Word read UTF-8
-    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+    return _make_csv_response("links.csv", CARD_COLUMNS, rows, mark="\ufeff")  # by it, Excel and Word read UTF-8
+
+
+def _get_link_user(context: ViewContext, login: str) -> UserSummary:
+    """Return the user of a login. Raises LadderError if the login is unknown, or the user can't sign in."""
+    user = next((user for user in list_users(context).items if user.login == login), None)
+    if user is None:
+        raise LadderError(f'the ladder has no user "{escape_control(login)}".\nSee the list of users.')
+    if user.is_locked_out:
+        raise LadderError(f"{escape_control(login)} can't sign in, so a link is of no use.\nSee the user's page.")
+    return user
+
+
+def _list_link_users(context: ViewContext, section: str) -> list[UserSummary]:
+    """Return the users of a section, "" for all, without staff and users that can't sign in.
+
+    Raises LadderError if no user is left.
+    """
+    users = [
+        user
+        for user in list_users(context).items
+        if section in ("", user.section) and not (user.staff or user.is_locked_out)
+    ]
+    if not users:
+        raise LadderError("No user of this section needs a link.\nImport the roster, or choose another section.")
+    return users
 
 
 @users_router.post("/admin/users/{login:path}/suspend", include_in_schema=False)
 def suspend(request: CurrentContext, login: str, reason: Reason, suspended: Annotated[bool, Form()] = True) -> Response:
     """Suspend a user, or lift the suspension."""
-    new = set_suspended(request.ladder, login, suspended, request.actor, reason)
-    return redirect_after(request, new, f"{login} is {'' if suspended else 'not '}suspended", _user_url(login))
+    changed = set_suspended(request.ladder, login, suspended, request.actor, reason)
+    state = f"{login} is {'' if suspended else 'not '}suspended"
+    return redirect_after(request, changed, state, _make_user_url(login))
 
 
 @users_router.post("/admin/users/{login:path}/leave", include_in_schema=False)
 def leave(request: CurrentContext, login: str, reason: Reason, withdrawn: Annotated[bool, Form()] = True) -> Response:
     """Withdraw a user from the course, or reinstate them."""
-    new = set_withdrawn(request.ladder, login, withdrawn, request.actor, reason)
-    return redirect_after(
-        request, new, f"{login} is {'withdrawn from' if withdrawn else 'in'} the course", _user_url(login)
-    )
+    changed = set_withdrawn(request.ladder, login, withdrawn, request.actor, reason)
+    state = f"{login} is {'withdrawn from' if withdrawn else 'in'} the course"
+    return redirect_after(request, changed, state, _make_user_url(login))
 
 
 @users_router.post("/admin/users/{login:path}/erase", include_in_schema=False)
@@ -462,12 +497,12 @@ def erase(
     if typed.strip() != login:
         raise LadderError(f"\"{typed.strip()}\" isn't this user's login.\nNothing was erased.")
     try:
-        login = erase_user(request.ladder, login, request.actor, reason, later=confirmed)
+        new_login = erase_user(request.ladder, login, request.actor, reason, later=confirmed)
     except UnfinishedTasksError as error:
         problem = str(error).partition("\n")[0]
-        later = f"{login} will be withdrawn, and the dashboard will say when the data can be erased"
-        raise UnconfirmedError([f"Nothing can be erased now: {problem}", later]) from None
-    return RedirectResponse(_user_url(login), 303)
+        effect = f"{login} will be withdrawn, and the dashboard will say when the data can be erased"
+        raise UnconfirmedError([f"Nothing can be erased now: {problem}", effect]) from None
+    return RedirectResponse(_make_user_url(new_login), 303)
 
 
 @users_router.post("/admin/users/join", include_in_schema=False)
@@ -475,28 +510,24 @@ def make_join_link(
     request: CurrentContext, days: Annotated[float, Form(ge=0.01, le=3650)] = 14, ask: Annotated[bool, Form()] = False
 ) -> Response:
     """Create a link to sign up with, and show it, only this once."""
-    made = issue_secret(
-        request.ladder, STAFF_USER.login, "join", request.actor, APPROVAL_SCOPE if ask else "join", lasts_s=days * DAY_S
-    )
-    return render_form(
-        request, "join_link.html", made=made, asks=ask, address=f"{request.state.url}/join?link={made.secret}"
-    )
+    scope = APPROVAL_SCOPE if ask else "join"
+    link = issue_secret(request.ladder, STAFF_USER.login, "join", request.actor, scope, lasts_s=days * DAY_S)
+    address = f"{request.state.url}/join?link={link.secret}"
+    return render_form(request, "join_link.html", made=link, asks=ask, address=address)
 
 
 @users_router.post("/admin/users/{login:path}/approve", include_in_schema=False)
 def approve(request: CurrentContext, login: str) -> Response:
     """Approve an account that awaits approval."""
-    return redirect_after(
-        request, approve_applicant(request.ladder, login, request.actor), f"{login} is approved", _user_url(login)
-    )
+    changed = approve_applicant(request.ladder, login, request.actor)
+    return redirect_after(request, changed, f"{login} is approved", _make_user_url(login))
 
 
 @users_router.post("/admin/users/{login:path}/refuse", include_in_schema=False)
 def reject(request: CurrentContext, login: str, reason: Reason) -> Response:
     """Remove an account that awaits approval."""
-    return redirect_after(
-        request, refuse_applicant(request.ladder, login, request.actor, reason), f"{login} is removed", "/admin"
-    )
+    changed = refuse_applicant(request.ladder, login, request.actor, reason)
+    return redirect_after(request, changed, f"{login} is removed", "/admin")
 
 
 @users_router.post("/admin/users/{login:path}/merge", include_in_schema=False)
@@ -504,16 +535,18 @@ def merge(
     request: CurrentContext, login: str, reason: Reason, into: Annotated[str, Form()] = "", confirmed: Confirmed = False
 ) -> Response:
     """Merge the user `login` into the user `into`, after a page that names both."""
+    remaining = into.strip()
     with request.ladder.reading(request.viewer) as context:
-        users = {each.login: each for each in list_users(context).items}
-    both = [users[name] for name in (login, into.strip()) if name in users]
-    if len(both) == 2 and not confirmed:
-        old, kept = (
-            ", ".join(filter(None, (each.login, each.name, each.student_id, each.email, each.section))) for each in both
-        )
-        raise UnconfirmedError([f"{old} becomes part of {kept}, for good"])
-    new = merge_users(request.ladder, login, into.strip(), request.actor, reason)
-    return redirect_after(request, new, f"{login} is merged into {into.strip()}", _user_url(into.strip()))
+        users = {user.login: user for user in list_users(context).items}
+    if login in users and remaining in users and not confirmed:
+        old, new = (_describe_user(users[name]) for name in (login, remaining))
+        raise UnconfirmedError([f"{old} becomes part of {new}, for good"])
+    changed = merge_users(request.ladder, login, remaining, request.actor, reason)
+    return redirect_after(request, changed, f"{login} is merged into {remaining}", _make_user_url(remaining))
+
+
+def _describe_user(user: UserSummary) -> str:
+    return ", ".join(filter(None, (user.login, user.name, user.student_id, user.email, user.section)))
 
 
 @users_router.post("/admin/users/{login:path}/extend", include_in_schema=False)
@@ -531,32 +564,30 @@ def set_extension(
 ) -> Response:
     """Extend a deadline for a user by `days`, or `until` a time, or withdraw the extension."""
     if undo:
-        new = withdraw_extension(request.ladder, login, deadline, request.actor, reason, confirmed)
-    else:
-        new = extend_deadline(
-            request.ladder,
-            login,
-            name=deadline,
-            until=until or None,
-            days=days,
-            late_days=late_days,
-            actor=request.actor,
-            reason=reason,
-            confirmed=confirmed,
-        )
-    return redirect_after(
-        request, new, f"{login} has {'no extension' if undo else 'this extension'} for {deadline}", _user_url(login)
+        changed = withdraw_extension(request.ladder, login, deadline, request.actor, reason, confirmed)
+        return redirect_after(request, changed, f"{login} has no extension for {deadline}", _make_user_url(login))
+    changed = extend_deadline(
+        request.ladder,
+        login,
+        name=deadline,
+        until=until or None,
+        days=days,
+        late_days=late_days,
+        actor=request.actor,
+        reason=reason,
+        confirmed=confirmed,
     )
+    return redirect_after(request, changed, f"{login} has this extension for {deadline}", _make_user_url(login))
 
 
 @users_router.post("/admin/credentials/{id}/revoke", include_in_schema=False)
 def revoke(request: CurrentContext, id: RowId, reason: Reason, login: Annotated[str, Form()] = "") -> Response:
     """Revoke a link, a session or a token."""
-    new = revoke_credential(request.ladder, id, request.actor, reason)
-    return redirect_after(request, new, f"credential {id} is revoked", _user_url(login))
+    changed = revoke_credential(request.ladder, id, request.actor, reason)
+    return redirect_after(request, changed, f"credential {id} is revoked", _make_user_url(login))
 
 
-def _user_url(login: str) -> str:
+def _make_user_url(login: str) -> str:
     return f"/admin/users/{quote(login, safe='')}"
 
 
@@ -566,26 +597,26 @@ moderation_router = APIRouter(route_class=AuthorizedRoute, include_in_schema=Fal
 @moderation_router.post("/bots/{name}/activate")
 def activate(request: CurrentContext, name: str, reason: Reason, version: Annotated[RowId, Form()]) -> Response:
     """Make an accepted version of a bot the active one."""
-    new = activate_version(request.ladder, name, version, actor=request.actor, reason=reason)
-    return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
+    changed = activate_version(request.ladder, name, version, actor=request.actor, reason=reason)
+    return redirect_after(request, changed, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/bots/{name}/disable")
 def disable(request: CurrentContext, name: str, reason: Reason) -> Response:
     """Disable a bot until staff activates a version."""
-    new = disable_bot(request.ladder, name, request.actor, reason)
-    return redirect_after(request, new, f"{name} is disabled", f"/bots/{quote(name, safe='')}")
+    changed = disable_bot(request.ladder, name, request.actor, reason)
+    return redirect_after(request, changed, f"{name} is disabled", f"/bots/{quote(name, safe='')}")
 
 
 @moderation_router.post("/matches/{id}/void")
 def void(request: CurrentContext, id: RowId, reason: Reason, is_rated: Annotated[bool, Form()] = False) -> Response:
     """Take a match out of the ratings, or put it back."""
-    new = set_void(request.ladder, id, not is_rated, request.actor, reason)
-    return redirect_after(request, new, f"match {id} {'counts' if is_rated else 'is void'}", f"/matches/{id}")
+    changed = set_void(request.ladder, id, not is_rated, request.actor, reason)
+    return redirect_after(request, changed, f"match {id} {'counts' if is_rated else 'is void'}", f"/matches/{id}")
 
 
 @moderation_router.post("/admin/freeze")
 def freeze(request: CurrentContext, reason: Reason, frozen: Annotated[bool, Form()] = True) -> Response:
     """Stop or resume starting rated matches."""
-    new = set_frozen(request.ladder, frozen, request.actor, reason)
-    return redirect_after(request, new, f"the ladder is {'' if frozen else 'not '}frozen", "/admin")
+    changed = set_frozen(request.ladder, frozen, request.actor, reason)
+    return redirect_after(request, changed, f"the ladder is {'' if frozen else 'not '}frozen", "/admin")

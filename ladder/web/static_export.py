@@ -8,10 +8,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp, Message
 
 from ladder.ladder import Ladder
 from ladder.match_pages import list_matches
@@ -36,15 +36,16 @@ def export_static_site(ladder: Ladder, folder: Path, matches: int = MAX_EXPORTED
     """
     app = make_app(ladder, "http://localhost", public=True)
     with ladder.reading(PUBLIC_VIEWER) as context:
-        newest = {f"/matches/{match.id}" for match in list_matches(context, limit=matches).items}
-    pages, files = _crawl(app, newest)
-    file_names = {address: _page_file(address) for address in pages}
-    file_names |= {address: unquote(urlsplit(address).path).strip("/") for address in files}
-    for address, text in pages.items():
-        files[address] = _LINK.sub(partial(_relative_link, file_names, address), text).encode()
-    for address, data in files.items():
+        match_pages = {f"/matches/{match.id}" for match in list_matches(context, limit=matches).items}
+    pages, other_files = _crawl(app, match_pages)
+    file_names = {address: _name_page_file(address) for address in pages}
+    file_names |= {address: unquote(urlsplit(address).path).strip("/") for address in other_files}
+    for address, data in other_files.items():
         _write_atomically(folder / file_names[address], data)
-    return len({file_names[address] for address in files})  # two spellings of an address are one page
+    for address, text in pages.items():
+        relative_text = _LINK.sub(partial(_make_link_relative, file_names, address), text)
+        _write_atomically(folder / file_names[address], relative_text.encode())
+    return len(set(file_names.values()))  # two spellings of an address are one page
 
 
 def _crawl(app: FastAPI, match_pages: Collection[str]) -> tuple[dict[str, str], dict[str, bytes]]:
@@ -52,7 +53,7 @@ def _crawl(app: FastAPI, match_pages: Collection[str]) -> tuple[dict[str, str], 
 
     match_pages: the addresses of the only matches that are followed.
     """
-    seen, unvisited = set(_START_PAGES), list(_START_PAGES)
+    known, unvisited = set(_START_PAGES), list(_START_PAGES)
     pages: dict[str, str] = {}
     files: dict[str, bytes] = {}
     while unvisited:
@@ -66,30 +67,33 @@ def _crawl(app: FastAPI, match_pages: Collection[str]) -> tuple[dict[str, str], 
         pages[address] = _FORM.sub("", body.decode())
         for link in _find_links(pages[address]):
             is_excluded = link not in match_pages and re.fullmatch(r"/matches/\d+", link)
-            if link not in seen and not is_excluded:
-                seen.add(link)
+            if link not in known and not is_excluded:
+                known.add(link)
                 unvisited.append(link)
     return pages, files
 
 
-async def _get(app: Any, address: str) -> tuple[int, str, bytes]:
+async def _get(app: ASGIApp, address: str) -> tuple[int, str, bytes]:
     """Return the status, content type and body of the app's response to a GET request without a user."""
-    parts, sent = urlsplit(address), []
+    parts = urlsplit(address)
     scope = {
         "type": "http", "method": "GET", "path": unquote(parts.path), "raw_path": parts.path.encode(),
         "query_string": parts.query.encode(), "headers": [(b"host", b"localhost")], "http_version": "1.1",
         "scheme": "http", "server": ("localhost", 80), "client": ("localhost", 0), "asgi": {"version": "3.0"},
     }  # fmt: skip
 
-    async def receive() -> dict[str, Any]:
+    messages: list[Message] = []
+
+    async def receive() -> Message:
         return {"type": "http.request", "body": b"", "more_body": False}
 
-    async def send(message: Any) -> None:
-        sent.append(message)
+    async def send(message: Message) -> None:
+        messages.append(message)
 
     await app(scope, receive, send)
-    kind = dict(sent[0]["headers"]).get(b"content-type", b"").decode()
-    return sent[0]["status"], kind, b"".join(message.get("body", b"") for message in sent[1:])
+    start, *parts_of_body = messages
+    content_type = dict(start["headers"]).get(b"content-type", b"").decode()
+    return start["status"], content_type, b"".join(message.get("body", b"") for message in parts_of_body)
 
 
 def _find_links(text: str) -> Iterator[str]:
@@ -100,28 +104,36 @@ def _find_links(text: str) -> Iterator[str]:
             yield address
 
 
-def _relative_link(file_names: Mapping[str, str], address: str, match: re.Match[str]) -> str:
-    """Return an attribute with its link made relative to the page at `address`; "" if the target isn't exported."""
-    name, target = match[1], html.unescape(match[2])
+def _make_link_relative(file_names: Mapping[str, str], address: str, match: re.Match[str]) -> str:
+    """Return an attribute with its link made relative to the page at `address`; "" if the target isn't exported.
+
+    file_names: the exported files by address. match: of _LINK.
+    """
+    attribute, target = match[1], html.unescape(match[2])
     path, hash_, fragment = target.partition("#")
-    if name in ("action", "hx-get") or path not in file_names:
+    if attribute in ("action", "hx-get") or path not in file_names:
         return ""
-    to = os.path.relpath(file_names[path], PurePosixPath(file_names[address]).parent)
-    return f'{name}="{html.escape(to + hash_ + fragment)}"'
+    relative_path = os.path.relpath(file_names[path], PurePosixPath(file_names[address]).parent)
+    return f'{attribute}="{html.escape(relative_path + hash_ + fragment)}"'
 
 
-def _page_file(address: str) -> str:
+def _name_page_file(address: str) -> str:
     """Return a page's file: index.html in the folder of its path, with one more level for a query (marked by "=")."""
     parts = urlsplit(address)
-    folders = [_safe_name(unquote(part)) for part in parts.path.split("/") if part]
-    return "/".join([*folders, *([_safe_name(parts.query, "=")] if parts.query else []), "index.html"])
+    folders = [_make_safe_name(unquote(part)) for part in parts.path.split("/") if part]
+    if parts.query:
+        folders.append(_make_safe_name(parts.query, "="))
+    return "/".join([*folders, "index.html"])
 
 
-def _safe_name(part: str, extra: str = "") -> str:
-    """Return a folder name that is safe in URLs: other characters become "~" and their code; long names are hashed."""
-    safe = re.sub(rf"[^\w@{extra}-]", lambda found: f"~{ord(found[0]):x}", part)
-    whole = safe.encode()
-    return safe if len(whole) <= _MAX_NAME_BYTES else f"{safe[:40]}~~{hashlib.sha256(whole).hexdigest()[:32]}"
+def _make_safe_name(text: str, extra: str = "") -> str:
+    """Return a folder name that is safe in URLs: other characters become "~" and their code; long names are hashed.
+
+    extra: a character that is also safe.
+    """
+    name = re.sub(rf"[^\w@{extra}-]", lambda match: f"~{ord(match[0]):x}", text)
+    data = name.encode()
+    return name if len(data) <= _MAX_NAME_BYTES else f"{name[:40]}~~{hashlib.sha256(data).hexdigest()[:32]}"
 
 
 def _write_atomically(path: Path, data: bytes) -> None:

@@ -48,9 +48,9 @@ def challenge(
     count: Annotated[int, Form(ge=1, le=10)] = 1,
 ) -> Response:
     """Queue challenges, and redirect to the first. Each of `opponents` may be several names, separated by commas."""
-    named = [each.strip() for each in ",".join(opponents).split(",") if each.strip()]
-    asked = queue_challenges(request.ladder, name, named, request.actor, count)
-    return RedirectResponse(f"/matches/{asked.matches[0]}", 303)
+    names = [opponent.strip() for opponent in ",".join(opponents).split(",") if opponent.strip()]
+    queued = queue_challenges(request.ladder, name, names, request.actor, count)
+    return RedirectResponse(f"/matches/{queued.matches[0]}", 303)
 
 
 @my_bots_router.post("/bots/{name}/active-version")
@@ -58,8 +58,8 @@ def set_active_version(
     request: CurrentContext, name: str, version: Annotated[int, Form(ge=1, le=2**31 - 1)]
 ) -> Response:
     """Make another accepted version of the user's own bot the active one."""
-    new = activation.choose_version(request.ladder, name, version, request.actor)
-    return redirect_after(request, new, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
+    changed = activation.choose_version(request.ladder, name, version, request.actor)
+    return redirect_after(request, changed, f"{name}@{version} is active", f"/bots/{quote(name, safe='')}")
 
 
 @my_bots_router.get("/bots/{name}/{number}/files.tar")
@@ -70,8 +70,8 @@ def download_files(request: CurrentContext, name: str, number: int) -> Response:
         data = bots.find_version_archive(context, name, number)
     if data is None:
         raise HTTPError(404, "This page doesn't exist, or you don't have access to it.", request)
-    named = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
-    headers = {"Content-Disposition": named, "Cache-Control": "private, no-store"}
+    disposition = f"attachment; filename*=UTF-8''{quote(f'{name}-{number}.tar', safe='')}"
+    headers = {"Content-Disposition": disposition, "Cache-Control": "private, no-store"}
     return Response(data, media_type="application/x-tar", headers=headers)
 
 
@@ -108,47 +108,56 @@ async def receive_submission(request: RequestContext) -> bots.AcceptedSubmission
 
 
 async def _receive_and_submit(request: RequestContext, stream: AsyncIterator[bytes]) -> bots.AcceptedSubmission:
-    """Receive an upload into a scratch folder, and submit it. Staff may name the owner and the time of receipt."""
-    viewer, state = request.viewer, request.state
-    assert viewer.login is not None, "who sends a bot has signed in"
+    """Receive an upload into a scratch folder, and submit it, with the errors of `receive_submission`."""
+    login = request.actor
     count_try(request, "upload")
-    with state.uploads.held(viewer.login) as held:
-        if not held:
+    with request.state.uploads.held(login) as is_allowed:
+        if not is_allowed:
             raise HTTPError(
                 503, "The server is receiving too many uploads. Try again in a moment.", request, RETRY_AFTER_S
             )
         async with contextmanager_in_threadpool(scratch_folder()) as scratch:
             form = await _receive_form(request, stream, scratch / "bot")
-            owner, at = (form.said("owner"), form.said("at")) if viewer.staff else (viewer.login, "")
-            if not owner:
-                raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
-            received = parse_time(request.ladder.settings, at) if at else None
-            submit = partial(bots.submit_bot, name=form.said("name") or None, received=received, by=viewer.login)
-            async with state.readers:
-                return await run_in_threadpool(submit, request.ladder, form.path, owner, after_pseudonym=viewer.staff)
+            return await _submit_form(request, form)
+
+
+async def _submit_form(request: RequestContext, form: "_UploadedForm") -> bots.AcceptedSubmission:
+    """Submit the files of a received form. For staff its fields name the owner and the time of receipt.
+
+    Raises HTTPError if staff names no owner, and the errors of `submit_bot`.
+    """
+    is_staff, login = request.viewer.staff, request.actor
+    owner, time = (form.get_field("owner"), form.get_field("at")) if is_staff else (login, "")
+    if not owner:
+        raise HTTPError(400, STAFF_HAS_NO_BOTS, request)
+    received = parse_time(request.ladder.settings, time) if time else None
+    submit = partial(bots.submit_bot, name=form.get_field("name") or None, received=received, by=login)
+    async with request.state.readers:
+        return await run_in_threadpool(submit, request.ladder, form.path, owner, after_pseudonym=is_staff)
 
 
 async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], folder: Path) -> "_UploadedForm":
-    """Write the files of a request's form to a new folder, and return the form. Raises HTTPError, OSError."""
-    kind, words = parse_options_header(request.http.headers.get("content-type"))
-    megabytes = request.ladder.settings.quotas.max_upload_mb
-    most = (megabytes << 20) + _MAX_FIELD_BYTES
-    large = HTTPError(413, f"The upload is larger than the allowed {megabytes} MB.", request)
+    """Write the files of a request's form to a new folder, and return the form.
+
+    Raises HTTPError if it is no form with files, too large, too slow or cut off, OSError if a file can't be written.
+    """
+    content_type, options = parse_options_header(request.http.headers.get("content-type"))
+    if content_type != b"multipart/form-data" or not options.get(b"boundary"):
+        raise HTTPError(400, NO_FILE, request)
+    max_mb = request.ladder.settings.quotas.max_upload_mb
+    _require_size(request, int(request.http.headers.get("content-length", 0)), max_mb)
+    folder.mkdir()
     try:
-        if kind != b"multipart/form-data" or not words.get(b"boundary"):
-            raise HTTPError(400, NO_FILE, request)
-        if int(request.http.headers.get("content-length", 0)) > most:
-            raise large
-        folder.mkdir()
-        with closing(_UploadedForm(words[b"boundary"], folder, request)) as form:
+        with closing(_UploadedForm(options[b"boundary"], folder, request)) as form:
             with hold_body(request):
                 async with asyncio.timeout(UPLOAD_TIMEOUT_S):
+                    received_bytes = 0
                     async for piece in stream:
-                        most -= len(piece)
-                        if most < 0:
-                            raise large
+                        received_bytes += len(piece)
+                        _require_size(request, received_bytes, max_mb)
                         await run_in_threadpool(form.write, piece)
-            form.check()
+            form.require_complete()
+            form.set_modes()
             return form
     except FormParserError:
         raise HTTPError(400, NO_FILE, request) from None
@@ -156,6 +165,12 @@ async def _receive_form(request: RequestContext, stream: AsyncIterator[bytes], f
         raise HTTPError(400, "The upload is incomplete. Send it again.", request) from None
     except TimeoutError:
         raise HTTPError(408, f"The upload took more than {UPLOAD_TIMEOUT_S:.0f} s.", request) from None
+
+
+def _require_size(request: RequestContext, size_bytes: int, max_mb: int) -> None:
+    """Raise HTTPError if a form is larger than its files and fields may be. max_mb: of the files."""
+    if size_bytes > (max_mb << 20) + _MAX_FIELD_BYTES:
+        raise HTTPError(413, f"The upload is larger than the allowed {max_mb} MB.", request)
 
 
 async def _drain(request: RequestContext, stream: AsyncIterator[bytes]) -> None:
@@ -175,14 +190,16 @@ class _UploadedForm:
     def __init__(self, boundary: bytes, folder: Path, request: RequestContext) -> None:
         self._folder = folder
         self._request = request
-        self._header_name, self._header_value = b"", b""  # of the present header, so far
-        self._part_headers: dict[bytes, bytes] = {}  # of the present part, by name in lower case
-        self._open_file: IO[bytes] | None = None  # of the present part; None outside of files
-        self._field: bytes | None = None  # of the present part; None outside of fields
-        self._paths: list[Path] = []  # of all files
-        self._ended = False  # whether the final boundary was read
+        # Of the whole form, so far:
         self._part_count = 0
-        self._values: dict[bytes, bytes] = {}  # of _KNOWN_FIELDS, by field
+        self._paths: list[Path] = []  # of the files
+        self._field_values: dict[bytes, bytes] = {}  # by the fields of _KNOWN_FIELDS
+        self._is_complete = False  # whether the final boundary was read
+        # Of the present part:
+        self._header_name, self._header_value = b"", b""  # of the present header, so far
+        self._part_headers: dict[bytes, bytes] = {}  # by name in lower case
+        self._open_file: IO[bytes] | None = None  # None outside of files
+        self._field: bytes | None = None  # the name; None outside of fields
         self._parser = MultipartParser(
             boundary,
             {
@@ -198,7 +215,7 @@ class _UploadedForm:
 
     def write(self, piece: bytes) -> None:
         """Parse the next piece. Raises FormParserError, HTTPError, OSError."""
-        if not self._ended:  # data after the form's end is ignored
+        if not self._is_complete:  # data after the form's end is ignored
             self._parser.write(piece)
 
     def close(self) -> None:
@@ -207,10 +224,13 @@ class _UploadedForm:
         if file is not None:
             file.close()
 
-    def check(self) -> None:
-        """Raise HTTPError unless the form is complete and has a file; set the modes of its files."""
-        if not (self._ended and self._paths):
+    def require_complete(self) -> None:
+        """Raise HTTPError unless the form is complete and has a file."""
+        if not (self._is_complete and self._paths):
             raise HTTPError(400, NO_FILE, self._request)
+
+    def set_modes(self) -> None:
+        """Make the files that begin as programs executable, and all files readable."""
         for path in self._paths:
             with path.open("rb") as file:
                 path.chmod(0o755 if file.read(5).startswith(PROGRAM_STARTS) else 0o644)
@@ -218,12 +238,12 @@ class _UploadedForm:
     @property
     def path(self) -> Path:
         """Return the only file, or the folder if there are several files or subfolders."""
-        [*others, last] = self._paths
-        return last if not others and last.parent == self._folder else self._folder
+        has_one_file = len(self._paths) == 1 and self._paths[0].parent == self._folder
+        return self._paths[0] if has_one_file else self._folder
 
-    def said(self, field: str) -> str:
+    def get_field(self, name: str) -> str:
         """Return the value of a field, stripped; "" if it is missing."""
-        return self._values.get(field.encode(), b"").decode(errors="replace").strip()
+        return self._field_values.get(name.encode(), b"").decode(errors="replace").strip()
 
     def _on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._header_name += data[start:end]
@@ -236,20 +256,25 @@ class _UploadedForm:
         self._header_name, self._header_value = b"", b""
 
     def _on_headers_finished(self) -> None:
+        """Begin the part of these headers: a field or a file. Raises HTTPError for too many parts or a wrong path."""
         self._part_count += 1  # parts without files take time, too
         if self._part_count > _MAX_FILES:
             raise HTTPError(413, f"The upload has more than {_MAX_FILES} files.", self._request)
-        _, words = parse_options_header(self._part_headers.get(b"content-disposition"))
+        _, options = parse_options_header(self._part_headers.get(b"content-disposition"))
         self._part_headers = {}
-        self._field = words.get(b"name") if b"filename" not in words else None
-        if words.get(b"filename"):  # "" if no file was chosen
-            self._create_file(words[b"filename"])
+        self._field = options.get(b"name") if b"filename" not in options else None
+        if options.get(b"filename"):  # "" if no file was chosen
+            self._create_file(options[b"filename"])
 
     def _create_file(self, filename: bytes) -> None:
-        """Create the file of a path within the folder, and open it for writing. Raises HTTPError for other paths."""
+        """Create the file of a path within the folder, and open it for writing.
+
+        Raises HTTPError if the path is outside of the folder, too long, used or no UTF-8; OSError on a full disk.
+        """
         parts = filename.split(b"/")
-        stays = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
-        if not stays or len(parts) > _MAX_FOLDER_DEPTH or max(map(len, parts)) > _MAX_PATH_PART_BYTES:
+        is_inside = all(part not in (b"", b".", b"..") and b"\0" not in part for part in parts)
+        is_short = len(parts) <= _MAX_FOLDER_DEPTH and max(map(len, parts)) <= _MAX_PATH_PART_BYTES
+        if not (is_inside and is_short):
             raise HTTPError(400, "The path of a file is outside of its folder or too long.", self._request)
         try:
             path = self._folder.joinpath(*(part.decode() for part in parts))
@@ -263,10 +288,11 @@ class _UploadedForm:
         if self._open_file is not None:
             self._open_file.write(memoryview(data)[start:end])
         elif self._field in _KNOWN_FIELDS:
-            self._values[self._field] = (self._values.get(self._field, b"") + data[start:end])[:_MAX_NAME_BYTES]
+            value = self._field_values.get(self._field, b"") + data[start:end]
+            self._field_values[self._field] = value[:_MAX_NAME_BYTES]
 
     def _on_end(self) -> None:
-        self._ended = True
+        self._is_complete = True
 
 
 submit_router = APIRouter(route_class=AuthorizedRoute)
@@ -283,13 +309,14 @@ def show_form(ladder: Ladder, context: ViewContext) -> bots.RemainingQuota:
 @submit_router.post("/submit", include_in_schema=False, max_body_size=BOUNDED)
 async def send(request: CurrentContext) -> Response:
     """Submit a bot, and redirect to its checks."""
-    taken = await receive_submission(request)
-    return RedirectResponse(f"/bots/{quote(taken.name, safe='')}/{taken.number}#checks", 303)
+    submission = await receive_submission(request)
+    return RedirectResponse(f"/bots/{quote(submission.name, safe='')}/{submission.number}#checks", 303)
 
 
 @submit_router.post("/api/submissions", max_body_size=BOUNDED)
 async def send_plain(request: CurrentContext) -> Response:
     """Submit a bot, and return its version: status 201, or 200 if the newest version has the same files."""
-    taken = await receive_submission(request)
-    names = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")
-    return JSONResponse({word: getattr(taken, word) for word in names}, 200 if taken.duplicate else 201)
+    submission = await receive_submission(request)
+    fields = ("version_ref", "name", "number", "duplicate", "late_for", "remaining", "disabled_reason")
+    values = {field: getattr(submission, field) for field in fields}
+    return JSONResponse(values, 200 if submission.duplicate else 201)

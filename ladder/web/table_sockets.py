@@ -16,7 +16,7 @@ from ladder.permissions import Viewer
 from ladder.store import CLOSED, DatabaseError, RunnerRecord
 from ladder.tables import TableAccess, find_program_access, find_table_access, find_table_server
 from ladder.web import request_context
-from ladder.web.change_stream import CHANGE_POLL_S, watch_of
+from ladder.web.change_stream import CHANGE_POLL_S, get_change_poller
 from ladder.web.tables import may_watch
 
 sockets_router = APIRouter(route_class=request_context.AuthorizedRoute)
@@ -43,10 +43,13 @@ async def program(
 
 
 async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int | None = None) -> None:
-    """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page."""
+    """Find the viewer's slot, and relay the socket to the table's server; deny it with the status of a page.
+
+    after: as in `program`.
+    """
     state: request_context.AppState = socket.app.state.shared
     try:
-        access = await run_in_threadpool(_find_access, socket, id, is_program)
+        access = await run_in_threadpool(_get_access, socket, id, is_program)
         runner = await run_in_threadpool(find_table_server, state.ladder, access.session)
         viewer = await run_in_threadpool(_find_viewer, socket)
     except request_context.HTTPError as error:
@@ -56,64 +59,66 @@ async def _serve_socket(socket: WebSocket, id: int, is_program: bool, after: int
         await socket.send_denial_response(JSONResponse({"error": "the database doesn't answer"}, 503))
         return
     person = viewer.login or (None if access.slot is None else f"{id}/{access.slot}")
-    with request_context.hold_connection(state, socket, person) as held:
-        if held:
-            login = None if viewer.token else viewer.login
-            await _relay_socket(socket, access, runner, login, is_program, after)
+    with request_context.hold_connection(state, socket, person) as is_allowed:
+        if is_allowed:
+            hello = _make_hello(access, runner, None if viewer.token else viewer.login, is_program, after)
+            await _relay_socket(socket, access, None if runner is None else runner.port, hello)
         else:
             await socket.send_denial_response(JSONResponse({"error": TOO_MANY_TABS}, 429))
 
 
-async def _relay_socket(
-    socket: WebSocket,
-    access: TableAccess,
-    runner: RunnerRecord | None,
-    login: str | None,
-    is_program: bool,
-    after: int | None,
-) -> None:
-    """Relay frames between a browser or program and the table's server until either ends or access is revoked."""
+def _make_hello(
+    access: TableAccess, runner: RunnerRecord | None, login: str | None, is_program: bool, after: int | None
+) -> RelayHello:
+    """Return the first message to a table's server, with a socket's slot and user. runner: None without one."""
+    return RelayHello(
+        secret="" if runner is None else runner.secret or "",
+        table=access.session.id,
+        place=access.slot,
+        name=next((slot.name for slot in access.session.slots if slot.number == access.slot), None),
+        login=login,
+        program=is_program,
+        after=after,
+    )
+
+
+async def _relay_socket(socket: WebSocket, access: TableAccess, port: int | None, hello: RelayHello) -> None:
+    """Relay frames between a browser or program and the table's server until either ends or access is revoked.
+
+    port: of the table's server, None if none is alive. Then, and if the table has ended, the socket is closed.
+    """
     channel = WebChannel(socket)
     await channel.open()
     if access.session.status == CLOSED:
         await channel.close(UNKNOWN, f"this table has ended: {access.session.end_reason}"[:MAX_REASON_CHARS])
-    elif runner is None or runner.port is None:
+        return
+    if port is None:
         await channel.close(UNREACHABLE, "the table server doesn't answer")
-    else:
-        name = next((slot.name for slot in access.session.slots if slot.number == access.slot), None)
-        hello = RelayHello(
-            secret=runner.secret or "",
-            table=access.session.id,
-            place=access.slot,
-            name=name,
-            login=login,
-            program=is_program,
-            after=after,
-        )
-        relaying = asyncio.create_task(relay_frames(channel, runner.port, hello))
-        revoked = asyncio.create_task(_wait_until_revoked(socket, access, is_program))
-        try:
-            await asyncio.wait([relaying, revoked], return_when=asyncio.FIRST_COMPLETED)
-            if not relaying.done():
-                await channel.close(*revoked.result())
-        finally:
-            relaying.cancel()
-            revoked.cancel()
-            await asyncio.gather(relaying, revoked, return_exceptions=True)
+        return
+    relaying = asyncio.create_task(relay_frames(channel, port, hello))
+    revocation = asyncio.create_task(_wait_until_revoked(socket, access, hello.program))
+    try:
+        await asyncio.wait([relaying, revocation], return_when=asyncio.FIRST_COMPLETED)
+        if not relaying.done():
+            await channel.close(*revocation.result())
+    finally:
+        relaying.cancel()
+        revocation.cancel()
+        await asyncio.gather(relaying, revocation, return_exceptions=True)
 
 
 async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program: bool) -> tuple[int, str]:
     """Wait until a socket's access to its slot is revoked; return the close code and the reason."""
-    with watch_of(socket.app) as watch:
-        checked_change, unchecked_polls = watch.change, 0
+    with get_change_poller(socket.app) as poller:
+        checked_change, unchecked_polls = poller.change, 0
         while True:
             await asyncio.sleep(CHANGE_POLL_S)
             unchecked_polls += 1
-            if watch.change == checked_change and unchecked_polls < MAX_UNCHECKED_POLLS:
+            if poller.change == checked_change and unchecked_polls < MAX_UNCHECKED_POLLS:
                 continue
-            checked_change, unchecked_polls = watch.change, 0
+            checked_change, unchecked_polls = poller.change, 0
             try:
-                current = await run_in_threadpool(_find_access, socket, access.session.id, is_program)
+                current = await run_in_threadpool(_get_access, socket, access.session.id, is_program)
             except request_context.HTTPError as error:
                 return WITHDRAWN, error.message.splitlines()[0]
             except DatabaseError:  # unknown for now: the match continues
@@ -124,25 +129,35 @@ async def _wait_until_revoked(socket: WebSocket, access: TableAccess, is_program
                 return WATCH, "your seat was given up"
 
 
-def _find_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
-    """Return the access of a socket to a table. Raises HTTPError, DatabaseError."""
+def _get_access(socket: WebSocket, id: int, is_program: bool) -> TableAccess:
+    """Return the access of a socket to a table.
+
+    Raises HTTPError if it has none, DatabaseError if the database can't be used.
+    """
+    return _get_program_access(socket, id) if is_program else _get_viewer_access(socket, id)
+
+
+def _get_program_access(socket: WebSocket, id: int) -> TableAccess:
+    """Return the access of a program to a table by its token. Raises HTTPError without a valid one."""
     state: request_context.AppState = socket.app.state.shared
     token = request_context.find_bearer_token(socket)
-    if is_program:
-        access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
-        if access is None:
-            raise request_context.HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
-        return access
+    access = None if token is None else find_program_access(state.ladder, id, _find_viewer(socket), token)
+    if access is None:
+        raise request_context.HTTPError(401, "Send the token of a remote bot: Authorization: Bearer TOKEN")
+    return access
+
+
+def _get_viewer_access(socket: WebSocket, id: int) -> TableAccess:
+    """Return the access of a browser to a table, as a player or spectator. Raises HTTPError if it has none."""
+    state: request_context.AppState = socket.app.state.shared
     request = request_context.authorize_websocket(socket)
     access = find_table_access(state.ladder, id, request.viewer, socket.cookies.get(state.guest_cookie(id)))
     if access is None:
         raise request_context.HTTPError(404, "This table doesn't exist.")
     if not may_watch(request, access):
-        raise request_context.HTTPError(
-            403 if request.viewer.login else 401,
-            request.rejection_reason
-            or "You have no access to this table. Ask the user that opened it for an invitation link.",
-        )
+        reason = "You have no access to this table. Ask the user that opened it for an invitation link."
+        status = 403 if request.viewer.login else 401
+        raise request_context.HTTPError(status, request.rejection_reason or reason)
     return access
 
 

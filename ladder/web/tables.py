@@ -59,7 +59,6 @@ tables_router = APIRouter(route_class=AuthorizedRoute)
 
 TABLES_PER_PAGE = 30
 _NO_TABLE = "This table doesn't exist, or you need its invitation link."
-GUEST_COOKIE_S = 86_400  # after which a guest loses their slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,15 @@ def open_plain(request: CurrentContext, wanted: OpenTableRequest) -> CreatedTabl
     """Open a table. Its tokens are shown only this once."""
     count_try(request, "table")
     opened = open_session(request.ladder, wanted, request.actor)
-    id, page = opened.session.id, f"/tables/{opened.session.id}"
+    page = f"/tables/{opened.session.id}"
     programs = tuple(_make_program_invites(request, opened))
-    invitation = _invitation_link(request, opened.session)
-    return CreatedTable(id, page, f"{page}/program" if programs else None, invitation, programs)
+    return CreatedTable(
+        id=opened.session.id,
+        page=page,
+        program=f"{page}/program" if programs else None,
+        invitation=_make_invitation_link(request, opened.session),
+        programs=programs,
+    )
 
 
 @tables_router.post("/api/tables/{id}/close", status_code=204)
@@ -181,8 +185,8 @@ def write_line(request: CurrentContext, text: Annotated[str, Form(max_length=2_0
 @tables_router.post("/tables/chat/{line}", include_in_schema=False)
 def moderate(request: CurrentContext, line: RowId, reason: Reason, action: Annotated[ChatAction, Form()]) -> Response:
     """Delete a line of chat, or mute or unmute its writer."""
-    new = moderate_chat(request.ladder, line, action, request.actor, reason)
-    return redirect_after(request, new, f"this applies to line {line}", "/tables/chat")
+    changed = moderate_chat(request.ladder, line, action, request.actor, reason)
+    return redirect_after(request, changed, f"this applies to line {line}", "/tables/chat")
 
 
 @page_and_json(tables_router, "/tables/{id}", "table.html", fresh_s=1)
@@ -198,15 +202,25 @@ def show_invitation(request: CurrentContext, id: RowId, link: str = "") -> Respo
 
 
 def _render_invitation(request: RequestContext, id: int, link: str, name: str = "", problem: str = "") -> Response:
-    """Return the page of an invitation link; after a rejected request, with its name and the problem."""
-    guests = request.ladder.last_settings.tables.allow_guests
+    """Return the page of an invitation link; after a rejected request, with its name and the problem.
+
+    Raises HTTPError 404 without the table or the right link.
+    """
     _require_invitation(request, id, link)
     access = find_table_access(request.ladder, id, request.viewer, None)
     if access is None:
         raise HTTPError(404, _NO_TABLE, request)
-    values = {"session": access.session, "link": link, "guests": guests, "name": name, "problem": problem}
-    inviter = name_inviter(access.session)
-    return render_form(request, "join_table.html", 400 if problem else 200, inviter=inviter, **values)
+    return render_form(
+        request,
+        "join_table.html",
+        400 if problem else 200,
+        inviter=name_inviter(access.session),
+        session=access.session,
+        link=link,
+        guests=request.ladder.last_settings.tables.allow_guests,
+        name=name,
+        problem=problem,
+    )
 
 
 @tables_router.post("/tables/{id}/join", include_in_schema=False)
@@ -240,14 +254,7 @@ def _redirect_to_place(request: RequestContext, id: int, secret: str | None) -> 
     """Redirect to a table, with a guest's new secret as a cookie."""
     response = RedirectResponse(f"/tables/{id}/play", 303)
     if secret is not None:
-        response.set_cookie(
-            request.state.guest_cookie(id),
-            secret,
-            GUEST_COOKIE_S,
-            secure=request.state.secure,
-            httponly=True,
-            samesite="lax",
-        )
+        request.set_guest_cookie(response, id, secret)
     return response
 
 
@@ -261,33 +268,38 @@ def play(request: CurrentContext, id: RowId, link: Annotated[str, Query(max_leng
     access = find_table_access(request.ladder, id, request.viewer, guest_secret)
     if access is None:
         raise HTTPError(404, "This table doesn't exist.", request)
-    session = access.session
-    if session.status == CLOSED or not may_watch(request, access):
+    if access.session.status == CLOSED or not may_watch(request, access):
         return RedirectResponse(f"/tables/{id}", 303)
+    headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
+    return Response(_make_play_page(request, access, link), 200, headers, "text/html; charset=utf-8")
+
+
+def _make_play_page(request: RequestContext, access: TableAccess, link: str) -> str:
+    """Return the page on which to play at or watch a table, with what the viewer may do there. link: as in `play`."""
+    session = access.session
+    address = f"/tables/{session.id}"
     rules = get_rules(request.ladder, session.rules)
-    manages = _manages(request, session)
-    code = _invitation_code(request, session) if session.is_public or manages else link
-    invites = manages or (access.slot is not None and is_opened_by_guest(session))
-    text = table_page(
+    is_opener = _is_opener(request, session)
+    code = _get_invitation_code(request, session) if session.is_public or is_opener else link
+    can_invite = is_opener or (access.slot is not None and is_opened_by_guest(session))
+    return table_page(
         rules.name,
         make_rules_object(rules),
-        f"/tables/{id}/socket",
-        home=(f"/tables/{id}", f"table {id}"),
+        f"{address}/socket",
+        home=(address, f"table {session.id}"),
         banner=request.state.banner,
-        join=f"/tables/{id}/join?link={quote(code)}" if code else None,
-        invitation=_make_invitation(request, session) if invites else None,
+        join=f"{address}/join?link={quote(code)}" if code else None,
+        invitation=_make_invitation(request, session) if can_invite else None,
         reviews=request.viewer.login is not None,  # no replay shows a guest's cards
-        rulesets=[asdict(ruleset) for ruleset in list_rulesets(request.ladder)] if manages else None,
+        rulesets=[asdict(ruleset) for ruleset in list_rulesets(request.ladder)] if is_opener else None,
     )
-    headers = {"Content-Security-Policy": "frame-ancestors 'none'", "Cache-Control": "private, no-store"}
-    return Response(text, 200, headers, "text/html; charset=utf-8")
 
 
 @tables_router.get("/rules/{name}", include_in_schema=False)
 def rules(request: CurrentContext, name: str) -> Response:
     """Show the rules of a preset, or of the ladder."""
-    shown = make_rules_object(get_rules(request.ladder, name))
-    return static_document(request, lambda context: rules_page(shown, ("/tables", "Tables")))
+    rules_object = make_rules_object(get_rules(request.ladder, name))
+    return static_document(request, lambda context: rules_page(rules_object, ("/tables", "Tables")))
 
 
 @tables_router.get("/learn", include_in_schema=False)
@@ -306,11 +318,12 @@ def puzzles(request: CurrentContext) -> Response:
 def replace_token(request: CurrentContext, id: RowId, slot: RowId) -> Response:
     """Replace the token of a remote bot's slot, and show the new one, only this once."""
     count_try(request, "table")
-    secret = renew_program_token(request.ladder, id, slot, request.viewer)
+    token = renew_program_token(request.ladder, id, slot, request.viewer)
     access = find_table_access(request.ladder, id, request.viewer, None)
-    assert access is not None
-    invites = _make_program_invites(request, OpenedSession(access.session, {slot: secret}))
-    return render_form(request, "program_token.html", id=id, invite=next(each for each in invites if each.token))
+    assert access is not None, "a table with a token exists"
+    invites = _make_program_invites(request, OpenedSession(access.session, {slot: token}))
+    [renewed] = [invite for invite in invites if invite.slot == slot]
+    return render_form(request, "program_token.html", id=id, invite=renewed)
 
 
 @tables_router.post("/tables/{id}/invitation", include_in_schema=False)
@@ -324,8 +337,8 @@ def replace_invitation(request: CurrentContext, id: RowId) -> Response:
 @tables_router.post("/tables/{id}/close", include_in_schema=False)
 def close(request: CurrentContext, id: RowId) -> Response:
     """End a table."""
-    new = close_session(request.ladder, id, request.viewer)
-    return redirect_after(request, new, f"table {id} has ended", f"/tables/{id}")
+    changed = close_session(request.ladder, id, request.viewer)
+    return redirect_after(request, changed, f"table {id} has ended", f"/tables/{id}")
 
 
 @tables_router.get("/tables/{id}/matches/{number}/replay", include_in_schema=False)
@@ -348,29 +361,33 @@ def replay_as_json(request: CurrentContext, id: RowId, number: RowId) -> Respons
 def _replay_html(
     context: ViewContext, id: int, number: int, review: dict[str, Any] | None = None, player: int | None = None
 ) -> str | None:
-    """Return the page of a match. player: the index of the reviewed player, whom the page addresses."""
-    shown = view_table_replay(context, id, number)
-    if shown is None or shown.replay is None:
+    """Return the page of a match, None without its replay. player: the index of the reviewed player, who is "you"."""
+    view = view_table_replay(context, id, number)
+    if view is None or view.replay is None:
         return None
     if player is not None:
-        shown.replay["bots"][player] = "you"
+        view.replay["bots"][player] = "you"
     title = f"Table {id}, match {number + 1}"
-    return replay_page([shown.replay], title, review=review, home=(f"/tables/{id}/play", "Back to the table"))
+    return replay_page([view.replay], title, review=review, home=(f"/tables/{id}/play", "Back to the table"))
 
 
 def _render_review(request: RequestContext, id: int, number: int) -> Response:
-    """Return a match's replay with a review of the viewer's own games. A user has one review at a time."""
+    """Return a match's replay with a review of the viewer's own games. A user has one review at a time.
+
+    Raises HTTPError if the viewer didn't play, or other reviews run.
+    """
     count_try(request, "review")
     with request.ladder.reading(request.viewer) as context:
-        own = find_own_record(context, id, number)
-    if own is None:
+        record_and_player = find_own_record(context, id, number)
+    if record_and_player is None:
         raise HTTPError(404, "You didn't play in this match, or its record isn't kept.", request)
-    with request.state.reviews.held(request.sender) as free:
-        if not free:
+    record, player = record_and_player
+    with request.state.reviews.held(request.sender) as is_allowed:
+        if not is_allowed:
             raise HTTPError(429, "Other games are being reviewed. Try again in a minute.", request, 60)
-        review = review_in_process(*own)
+        review = review_in_process(record, player)
     with request.ladder.reading(request.viewer) as context:
-        text = _replay_html(context, id, number, review, own[1])
+        text = _replay_html(context, id, number, review, player)
     headers = {"Content-Security-Policy": "frame-ancestors 'self'", "Cache-Control": "private, no-store"}
     return Response(text, 200, headers, "text/html; charset=utf-8")
 
@@ -382,28 +399,28 @@ def _make_program_invites(request: RequestContext, opened: OpenedSession) -> lis
     return [ProgramInvite(slot.number, slot.name, socket, opened.secrets.get(slot.number)) for slot in slots]
 
 
-def _manages(request: RequestContext, session: TableSession) -> bool:
-    """Return whether the viewer has opened a table."""
+def _is_opener(request: RequestContext, session: TableSession) -> bool:
+    """Return whether the viewer has opened a table, and may change it."""
     return request.viewer.can_write and request.viewer.login == session.login
 
 
 def may_watch(request: RequestContext, access: TableAccess) -> bool:
     """Return whether a viewer may see a table's matches: a player, the opener, or a spectator."""
-    spectates = access.session.allow_spectators and request.can_read
-    return access.slot is not None or spectates or _manages(request, access.session)
+    can_spectate = access.session.allow_spectators and request.can_read
+    return access.slot is not None or can_spectate or _is_opener(request, access.session)
 
 
-def _invitation_code(request: RequestContext, session: TableSession) -> str:
+def _get_invitation_code(request: RequestContext, session: TableSession) -> str:
     return request.ladder.invitation_code(session.id, session.renewals)
 
 
-def _invitation_link(request: RequestContext, session: TableSession) -> str:
-    return f"{request.state.url}/tables/{session.id}/join?link={_invitation_code(request, session)}"
+def _make_invitation_link(request: RequestContext, session: TableSession) -> str:
+    return f"{request.state.url}/tables/{session.id}/join?link={_get_invitation_code(request, session)}"
 
 
 def _make_invitation(request: RequestContext, session: TableSession) -> dict[str, str]:
     """Return the invitation link of a table, and its QR code as the address of an image."""
     import segno  # for one page only
 
-    link = _invitation_link(request, session)
+    link = _make_invitation_link(request, session)
     return {"link": link, "code": segno.make(link, micro=False).svg_data_uri(border=4, omitsize=True, light="#fff")}

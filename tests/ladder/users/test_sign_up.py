@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+from sqlalchemy import Connection
 
 from ladder import users
 from ladder.bots import submit_bot, submit_folder
@@ -19,6 +21,7 @@ from tests.cli_workspace import QUICK_BOT
 from tests.ladder.classes import Clock, add_settings, make_ladder
 from tests.ladder.classes import hand_in as submit_accepted
 
+T = TypeVar("T")
 DAY_S = 86_400.0
 
 
@@ -272,16 +275,21 @@ def test_so_many_wait_at_a_time_and_no_more(ladder: Ladder) -> None:
     waiting(ladder)
 
 
-def test_a_sign_up_whose_reply_was_lost_is_repeated_after_the_link_has_expired(
-    ladder: Ladder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class ForgetfulDatabase(Database):
+    """A database that repeats each write two weeks later, as if the reply to the first one was lost."""
+
+    ladder: Ladder
+
+    def write(self, act: Callable[[Connection], T]) -> T:
+        super().write(act)
+        self.ladder.clock = Clock(1e6 + 14.1 * DAY_S)
+        return super().write(act)
+
+
+def test_a_sign_up_whose_reply_was_lost_is_repeated_after_the_link_has_expired(ladder: Ladder) -> None:
     ladder.clock = Clock(1e6)
-    secret, once = link(ladder), Database._retry_outages
-
-    def twice(self: Database, attempt: Callable[[], object]) -> object:
-        once(self, attempt)
-        ladder.clock = Clock(1e6 + 14.1 * DAY_S)
-        return once(self, attempt)
-
-    monkeypatch.setattr(Database, "_retry_outages", twice)
-    assert users.create_account(ladder, secret, "cyd", "Cyd", "").login == "cyd"
+    secret = link(ladder)
+    with closing(ForgetfulDatabase(ladder.database.url)) as database:
+        database.ladder = Ladder(ladder.path, database, ladder.play, b"key")
+        database.ladder.clock = Clock(1e6)
+        assert users.create_account(database.ladder, secret, "cyd", "Cyd", "").login == "cyd"

@@ -244,6 +244,7 @@ def test_links_for_a_section_are_a_card_or_a_row_each(web: Pages, staff: TestCli
     assert (cards.count("sign-in?link="), "=Kay" in cards) == (1, True)
     assert "Only this computer can open these links" in cards
     assert "No user of this section needs a link" in post(staff, "/admin/users/links", 400, section="Z")
+    assert "the ladder has no user" in post(staff, "/admin/users/links", 400, login="zed")
 
 
 def test_the_code_of_an_invitation_can_fill_a_slide(staff: TestClient) -> None:

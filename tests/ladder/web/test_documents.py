@@ -101,7 +101,7 @@ def test_an_installed_wheel_serves_the_same_wheel(web: Pages, tmp_path: Path) ->
     code = (
         "import sys; sys.path.insert(0, 'there'); from ladder.web import downloads, documents;"
         "assert downloads.__file__.startswith(sys.argv[1]);"
-        "assert 'Rules' in documents.rendered('docs/reference/rules.md').title;"
+        "assert 'Rules' in documents.render_document('docs/reference/rules.md').title;"
         "sys.stdout.buffer.write(downloads.build_wheel())"
     )
     ran = subprocess.run(

@@ -337,9 +337,9 @@ def test_guesses_at_one_password_from_one_address_are_a_hundred_in_an_hour(web: 
     limits = type(web.client.app.state.shared.limits)(lambda: now[0])  # type: ignore[attr-defined]
     allowed = 0
     for now[0] in range(3600):
-        allowed += not limits.wait_s("password", "192.0.2.7 ada")
+        allowed += not limits.count_try("password", "192.0.2.7 ada")
     assert 90 <= allowed <= 100
-    assert [limits.wait_s("sign in", "192.0.2.7") for _ in range(21)][-1] == 4
+    assert [limits.count_try("sign in", "192.0.2.7") for _ in range(21)][-1] == 4
 
 
 def stop_clock(web: Pages) -> Any:
@@ -353,7 +353,7 @@ def test_forms_are_counted_before_they_are_parsed(web: Pages) -> None:
     """They are counted by user, or else by address: an unreadable form is an attempt, too."""
     visitor, state = web.visitor("anonymous"), stop_clock(web)
     assert visitor.post("/sign-in", data={}).status_code == 400
-    while not state.limits.wait_s("form", "testclient"):
+    while not state.limits.count_try("form", "testclient"):
         pass
     assert visitor.post("/sign-in", data={}).status_code == 429
     assert web.visitor("ada").post("/account/tokens", data={}).status_code == 400
@@ -477,7 +477,7 @@ def test_only_routes_that_read_a_stream_run_on_the_event_loop(web: Pages) -> Non
 
 def test_a_host_with_many_addresses_is_one(web: Pages) -> None:
     state = stop_clock(web)
-    while not state.limits.wait_s("form", "2001:db8::/64"):
+    while not state.limits.count_try("form", "2001:db8::/64"):
         pass
     for host, status in (("2001:db8::1:2:3:4", 429), ("2001:db8:0:1::1", 400), ("fe80::1%lo", 400)):
         visitor = TestClient(web.client.app, base_url=URL, client=(host, 1))
