@@ -5,5 +5,5 @@ package must not know click, and prints nothing.
 """
 
 from arena.study.config import Condition, Place, StudyConfig, bot_arguments, make_study_config
-from arena.study.measures import MEASURES, Cases, Key, Measure, Measured, compare_all, correct, measure_all
+from arena.study.measures import MEASURES, Cases, Key, Measure, Measured, compare_all, correct_by_holm, measure_all
 from arena.study.tables import Reaction, Row

@@ -5,9 +5,10 @@ conditions. In the design `mixed`, a deal has the tables of one round of the sch
 design `anchors`, it has a table for each player with the same anchors, so that two players meet the same opponents.
 Matches are numbered deal by deal, so that an early end leaves whole deals."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from arena.bots import Bot, BotError
@@ -73,7 +74,7 @@ class StudyConfig(RunConfig):
         return derive_key(self.key, f"deal|{match // self.plan().matches_per_round}")
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of a match between these bots: one game of a rotation."""
+        """Return the spec of a match between these bots: one game of its rotation, under its condition's rules."""
         place, spec = self.place_of(match), super().spec(match, bots)
         settings = replace(self.settings, rules=place.condition.rules)
         return replace(spec, settings=settings, seatings=spec.seatings[place.rotation : place.rotation + 1])
@@ -102,62 +103,55 @@ class StudyConfig(RunConfig):
 
     @cached_property
     def _plan(self) -> MatchPlan:
-        played = (
+        """The matches in order: by deal, condition, table and rotation. Raises ValueError if there is no such plan."""
+        bots_by_match = (
             tuple(condition.bots[bot] for bot in table)
             for tables in self._tables
             for condition in self.conditions
             for table in tables
             for _ in range(self.seats)
         )
-        tables = tuple(PlannedMatch(match, bots) for match, bots in enumerate(played))
-        return MatchPlan(len(self._tables), len(tables) // len(self._tables), 1, tables)
+        matches = tuple(PlannedMatch(match, bots) for match, bots in enumerate(bots_by_match))
+        return MatchPlan(len(self._tables), len(matches) // len(self._tables), 1, matches)
 
     @cached_property
     def _tables(self) -> list[list[tuple[int, ...]]]:
-        """Return the tables of each deal, as indices of players, then of anchors."""
-        players, anchors = len(self.players), len(self.anchors)
-        if self.design == "anchors":
-            if anchors < self.seats - 1:
-                raise ValueError(
-                    f"{self.seats} seats need at least {self.seats - 1} anchor{'s' * (self.seats > 2)}, not {anchors}"
-                )
-            shuffle = keyed_shuffle(self.key, "anchors")
-            met = [
-                shuffle(range(players, players + anchors), str(deal))[: self.seats - 1]
-                for deal in range(-(-self.games // self.seats))
-            ]
-            return [[(player, *others) for player in range(players)] for others in met]
-        shuffle = keyed_shuffle(self.key, "schedule")
-        total = -(-self.games * (players + anchors) // self.seats)
-        plan = plan_matches(players + anchors, self.seats, total, self.seats, shuffle)
-        tables = [table.bots for table in plan.tables]
-        return [tables[at : at + plan.matches_per_round] for at in range(0, len(tables), plan.matches_per_round)]
+        """The tables of each deal, as indices of players, then of anchors. Raises ValueError if there is no plan."""
+        return self._draw_anchor_tables() if self.design == "anchors" else self._schedule_mixed_tables()
+
+    def _draw_anchor_tables(self) -> list[list[tuple[int, ...]]]:
+        """Return for each deal a table of each player, with the same drawn anchors.
+
+        Raises ValueError if there are fewer anchors than a player needs.
+        """
+        players, anchors, opponents = len(self.players), len(self.anchors), self.seats - 1
+        if anchors < opponents:
+            raise ValueError(
+                f"{self.seats} seats need at least {opponents} anchor{'s' * (opponents > 1)}, not {anchors}"
+            )
+        shuffle, deals = keyed_shuffle(self.key, "anchors"), -(-self.games // self.seats)
+        drawn = [shuffle(range(players, players + anchors), str(deal))[:opponents] for deal in range(deals)]
+        return [[(player, *anchors_of_deal) for player in range(players)] for anchors_of_deal in drawn]
+
+    def _schedule_mixed_tables(self) -> list[list[tuple[int, ...]]]:
+        """Return the rounds of a schedule of players and anchors. Raises ValueError if there is none."""
+        participants = len(self.players) + len(self.anchors)
+        games = -(-self.games * participants // self.seats)
+        plan = plan_matches(participants, self.seats, games, self.seats, keyed_shuffle(self.key, "schedule"))
+        tables, per_round = [table.bots for table in plan.tables], plan.matches_per_round
+        return [tables[start : start + per_round] for start in range(0, len(tables), per_round)]
 
 
 def make_study_config(
     study: "StudyFile", bots: tuple[Bot, ...], settings: MatchSettings, sandbox: SandboxChoice, key: bytes
 ) -> StudyConfig:
-    """Return the config of a study. Raises BotError if there is no such plan.
+    """Return the config of a study. Raises BotError if there is no such plan, RulesetError for unknown rules.
 
     bots: those of `bot_arguments`, in the same order. key: decides all deals, 32 bytes.
     """
-    players, anchors = len(study.players), len(study.anchors)
-    names = [bot.name for bot in bots[: players + anchors]]
-    further = iter(range(players + anchors, len(bots)))
-    conditions = []
-    for name, table in study.conditions.items():
-        used = list(range(players + anchors))
-        for player in table.players:
-            if player not in names[:players]:
-                player_names = ", ".join(names[:players])
-                raise BotError(
-                    f"conditions.{name}.players: no player is called {player}.\nThe players are {player_names}."
-                )
-            used[names.index(player)] = next(further)
-        rules = load_ruleset(table.rules)
-        if problem := rules.problem(study.seats):
-            raise BotError(f"conditions.{name}: {problem}")
-        conditions.append(Condition(name, rules, tuple(used)))
+    players = len(study.players)
+    names = [bot.name for bot in bots[: players + len(study.anchors)]]
+    conditions = tuple(_make_conditions(study, names))
     config = StudyConfig(
         bots=bots,
         seats=study.seats,
@@ -170,7 +164,7 @@ def make_study_config(
         design=study.design,
         players=tuple(names[:players]),
         anchors=tuple(names[players:]),
-        conditions=tuple(conditions),
+        conditions=conditions,
     )
     try:
         config.plan()
@@ -179,7 +173,28 @@ def make_study_config(
     return config
 
 
+def _make_conditions(study: "StudyFile", names: Sequence[str]) -> Iterator[Condition]:
+    """Yield the conditions in the file's order. names: of the players, then of the anchors.
+
+    Raises BotError for an unknown player, or rules that don't allow these seats, RulesetError for unknown rules.
+    """
+    players = names[: len(study.players)]
+    substitutes = count(len(names))  # in the order of `bot_arguments`
+    for name, table in study.conditions.items():
+        bots = list(range(len(names)))
+        for player in table.players:
+            if player not in players:
+                raise BotError(
+                    f"conditions.{name}.players: no player is called {player}.\nThe players are {', '.join(players)}."
+                )
+            bots[players.index(player)] = next(substitutes)
+        rules = load_ruleset(table.rules)
+        if problem := rules.problem(study.seats):
+            raise BotError(f"conditions.{name}: {problem}")
+        yield Condition(name, rules, tuple(bots))
+
+
 def bot_arguments(study: "StudyFile") -> tuple[str, ...]:
     """Return the arguments of all bots of a study: players, anchors, then those that play in a condition."""
-    further = (path for table in study.conditions.values() for path in table.players.values())
-    return (*study.players, *study.anchors, *further)
+    substitutes = (path for table in study.conditions.values() for path in table.players.values())
+    return (*study.players, *study.anchors, *substitutes)

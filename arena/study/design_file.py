@@ -46,21 +46,10 @@ class StudyFile(_Table):
 
 def read_study_file(file: Path) -> StudyFile:
     """Return the content of a study's file, with all paths made absolute. Raises BotError, with problem and fix."""
-    where, folder = escape_control(file), file.absolute().parent
-    try:
-        study = StudyFile.model_validate(read_toml(file, "games = 48"))
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_input=False)[0]
-        part = escape_control(".".join(map(str, problem["loc"])))
-        fields = ", ".join(StudyFile.model_fields)
-        raise BotError(f"{where}: {part}: {escape_control(problem['msg'])}.\nThe fields are {fields}.") from None
-    except ValueError as problem:
-        raise BotError(f"{where}: {problem}") from None
-    except OSError as problem:
-        raise BotError(f"{where} can't be read: {problem.strerror}.\nName a study's file.") from None
+    study, folder = _parse_study_file(file), file.absolute().parent
     conditions = {
         name: ConditionTable(
-            rules=str(folder / table.rules) if table.rules.endswith(".toml") or "/" in table.rules else table.rules,
+            rules=_absolute_rules(table.rules, folder),
             players={player: _absolute(path, folder) for player, path in table.players.items()},
         )
         for name, table in study.conditions.items()
@@ -73,6 +62,28 @@ def read_study_file(file: Path) -> StudyFile:
             "budget": study.budget and str(folder / study.budget),
         }
     )
+
+
+def _parse_study_file(file: Path) -> StudyFile:
+    """Return the content of a study's file as it stands. Raises BotError, with problem and fix."""
+    file_name = escape_control(file)
+    try:
+        return StudyFile.model_validate(read_toml(file, "games = 48"))
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        field = escape_control(".".join(map(str, problem["loc"])))
+        fields = ", ".join(StudyFile.model_fields)
+        raise BotError(f"{file_name}: {field}: {escape_control(problem['msg'])}.\nThe fields are {fields}.") from None
+    except ValueError as error:
+        raise BotError(f"{file_name}: {error}") from None
+    except OSError as error:
+        raise BotError(f"{file_name} can't be read: {error.strerror}.\nName a study's file.") from None
+
+
+def _absolute_rules(name_or_path: str, folder: Path) -> str:
+    """Return rules with an absolute path unless they are a preset, by the distinction of `arena.run.load_ruleset`."""
+    is_file = name_or_path.endswith(".toml") or "/" in name_or_path
+    return str(folder / name_or_path) if is_file else name_or_path
 
 
 def _absolute(argument: str, folder: Path) -> str:

@@ -15,7 +15,9 @@ from arena.study import measures
 from arena.study.config import StudyConfig
 from arena.study.report import Study
 
-_CALLS, _PROMPT, _OUTPUT, _SECONDS = 30, 2500, 400, 10  # a game; then tokens and seconds of a call
+# Assumptions where no pilot says more.
+_CALLS_PER_GAME = 30
+_PROMPT_TOKENS, _OUTPUT_TOKENS, _SECONDS = 2500, 400, 10  # of a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +77,12 @@ class StudyPlan:
 def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | None = None) -> StudyPlan:
     """Return the plan of a study that plays `jobs` games at once.
 
-    Raises BotError if a model's settings aren't valid, or the pilot has no complete deal of one of the players.
+    Raises BotError if a model's settings aren't valid, or the pilot has no complete deal of any player.
     """
-    plan, cases = config.plan(), measures.Cases()
+    plan, pilot_cases = config.plan(), measures.Cases()
     for game in pilot.games if pilot else ():
-        cases.add_game(game)
-    models = _forecast_models(config, budget, _measure_pilot(pilot, cases, config.players), pilot)
+        pilot_cases.add_game(game)
+    models = _forecast_models(config, budget, _measure_pilot(pilot, pilot_cases, config.players), pilot)
     uses = [use for use, _ in models]
     calls, tokens = sum(use.calls for use in uses), sum(use.tokens for use in uses)
     prices = [use.dollars for use in uses]
@@ -95,68 +97,75 @@ def plan_study(config: StudyConfig, budget: Budget, jobs: int, pilot: Study | No
         tokens=tokens,
         dollars=dollars,
         hours=round(max([played_h, *_limit_hours(models, budget)]), 2),
-        differences=tuple(_forecast_differences(config, cases, pilot)),
+        differences=tuple(_forecast_differences(config, pilot_cases, pilot)),
         pilot=None if pilot is None else str(pilot.path),
         refused=tuple(_list_excesses({"calls": calls, "tokens": tokens, "dollars": dollars}, budget)),
     )
 
 
 def _list_excesses(needed: Mapping[str, float | None], budget: Budget) -> Iterator[str]:
-    """Yield a text for each amount that is above the budget's, by its name; None: unknown."""
+    """Yield a text for each needed amount above the budget's limit of the same name. An amount of None is unknown."""
     for name, amount in needed.items():
-        most = getattr(budget, name)
-        if most is not None and (amount or 0) > most:
-            yield f"about {amount:g} {name}, and the budget allows {most:g}"
+        limit = getattr(budget, name)
+        if amount is not None and limit is not None and amount > limit:
+            yield f"about {amount:g} {name}, and the budget allows {limit:g}"
 
 
 def _measure_pilot(
     pilot: Study | None, cases: measures.Cases, players: Sequence[str]
 ) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the pilot's measures by (player, condition); empty without one. Raises BotError without a player in it."""
+    """Return the pilot's measures by (player, condition), then by name; {} without a pilot.
+
+    cases: the pilot's. Raises BotError if none is of these players.
+    """
     values: dict[tuple[str, str], dict[str, float]] = {}
-    if pilot is not None:
-        for row in measures.measure_all(cases, pilot.participants, pilot.conditions):
-            values.setdefault((row.player, row.condition), {})[row.measure] = row.value
-        if not any(player in players for player, _ in values):
-            raise BotError(
-                f"{pilot.path}: no complete deal of any of the players {', '.join(players)}.\n"
-                "Name a study with some of these players, or omit --pilot."
-            )
+    if pilot is None:
+        return values
+    for row in measures.measure_all(cases, pilot.participants, pilot.conditions):
+        values.setdefault((row.player, row.condition), {})[row.measure] = row.value
+    if not any(player in players for player, _ in values):
+        raise BotError(
+            f"{pilot.path}: no complete deal of any of the players {', '.join(players)}.\n"
+            "Name a study with some of these players, or omit --pilot."
+        )
     return values
 
 
 def _forecast_models(
-    config: StudyConfig, budget: Budget, before: dict[tuple[str, str], dict[str, float]], pilot: Study | None
+    config: StudyConfig, budget: Budget, pilot_measures: dict[tuple[str, str], dict[str, float]], pilot: Study | None
 ) -> list[tuple[Use, ModelSettings]]:
     """Return the use of each model in each condition, with the model's settings.
 
-    before: a pilot's measures; those of the same condition come first, then those of any other one.
+    pilot_measures: by (player, condition); those of the same condition come first, then those of any other one.
+    Raises BotError if a model's settings aren't valid.
     """
-    plan = config.plan()
-    played = Counter((config.place_of(table.match).condition.name, bot) for table in plan.tables for bot in table.bots)
+    games = Counter(
+        (config.place_of(table.match).condition.name, bot) for table in config.plan().tables for bot in table.bots
+    )
     forecasts = []
     for condition in config.conditions:
+        pilot_conditions = [condition.name, *(pilot.conditions if pilot else ())]
         for player, bot in zip((*config.players, *config.anchors), condition.bots, strict=True):
             if config.bots[bot].is_model:
                 settings = read_settings(config.bots[bot])
-                condition_names = [condition.name, *(pilot.conditions if pilot else ())]
-                where = next(
-                    (name for name in condition_names if "tokens_game" in before.get((player, name), {})), None
-                )
-                pilot_values = before[player, where] if where is not None else {}
-                use = _forecast_use(player, condition.name, settings, played[condition.name, bot], pilot_values, budget)
-                forecasts.append((replace(use, pilot_condition=where), settings))
+                measured = [
+                    name for name in pilot_conditions if "tokens_game" in pilot_measures.get((player, name), {})
+                ]
+                source = measured[0] if measured else None
+                pilot_values = {} if source is None else pilot_measures[player, source]
+                use = _forecast_use(player, condition.name, settings, games[condition.name, bot], pilot_values, budget)
+                forecasts.append((replace(use, pilot_condition=source), settings))
     return forecasts
 
 
 def _limit_hours(models: Sequence[tuple[Use, ModelSettings]], budget: Budget) -> list[float]:
-    """Return the hours that the limits per minute of each key need for the uses of its models together."""
+    """Return for each key with limits the hours that all uses of its models take at these limits per minute."""
     hours: dict[str, float] = {}  # by key
     for use, settings in models:
         if limits := budget.keys.get(settings.key_name):
-            most = (use.calls, limits.requests_per_minute), (use.tokens, limits.tokens_per_minute)
-            needed = max([amount / limit / 60 for amount, limit in most if limit], default=0.0)
-            hours[settings.key_name] = hours.get(settings.key_name, 0.0) + needed
+            amounts = (use.calls, limits.requests_per_minute), (use.tokens, limits.tokens_per_minute)
+            use_hours = max([amount / limit / 60 for amount, limit in amounts if limit], default=0.0)
+            hours[settings.key_name] = hours.get(settings.key_name, 0.0) + use_hours
     return list(hours.values())
 
 
@@ -168,38 +177,43 @@ def _forecast_use(
     Dollars are those of the pilot, else the price of its tokens, divided as the assumed prompt and output are.
     """
     price = budget.prices.get(settings.model)
-    tokens_game = pilot_values.get("tokens_game", _CALLS * (_PROMPT + _OUTPUT))
+    tokens_game = pilot_values.get("tokens_game", _CALLS_PER_GAME * (_PROMPT_TOKENS + _OUTPUT_TOKENS))
     dollars_game = pilot_values.get("dollars_game")
     if dollars_game is None and price is not None:
-        calls = tokens_game / (_PROMPT + _OUTPUT)
-        dollars_game = price.cost(round(calls * _PROMPT), round(calls * _OUTPUT))
+        calls = tokens_game / (_PROMPT_TOKENS + _OUTPUT_TOKENS)
+        dollars_game = price.cost(round(calls * _PROMPT_TOKENS), round(calls * _OUTPUT_TOKENS))
     return Use(
         player=player,
         condition=condition,
         model=settings.model,
         games=games,
-        calls=math.ceil(games * pilot_values.get("calls_game", _CALLS)),
+        calls=math.ceil(games * pilot_values.get("calls_game", _CALLS_PER_GAME)),
         tokens=math.ceil(games * tokens_game),
-        seconds=round(games * pilot_values.get("seconds_game", _CALLS * _SECONDS), 1),
+        seconds=round(games * pilot_values.get("seconds_game", _CALLS_PER_GAME * _SECONDS), 1),
         dollars=None if dollars_game is None else round(games * dollars_game, 4),
     )
 
 
-def _forecast_differences(config: StudyConfig, cases: measures.Cases, pilot: Study | None) -> list[ShownDifference]:
-    """Return the differences that the study can show; without a pilot, of win rates alone."""
-    shown, deals = [], config.plan().rounds
-    for measure in (name for name, about in measures.MEASURES.items() if about.compared):
-        spreads = []
-        for key, other_key in measures.pair_keys(measure, config.players, pilot.conditions) if pilot else ():
-            gains = [own - other for own, other in measures.paired_rates(cases, key, other_key)]
-            spreads += [variance(gains)] if len(gains) > 1 else []
-        spread = fmean(spreads) if spreads else 0.0
-        if assumed := not spread and measure == "win_rate":
+def _forecast_differences(
+    config: StudyConfig, pilot_cases: measures.Cases, pilot: Study | None
+) -> Iterator[ShownDifference]:
+    """Yield the differences that the study can show, in the order of measures; without a pilot, of win rates alone."""
+    deals, conditions = config.plan().rounds, [condition.name for condition in config.conditions]
+    for measure in measures.COMPARED_MEASURES:
+        comparisons = len(list(measures.pair_keys(measure, config.players, conditions)))
+        spread = _measure_spread(measure, config.players, pilot_cases, pilot.conditions) if pilot else 0.0
+        if is_assumed := not spread and measure == "win_rate":
             spread = measures.PAIR_VARIANCE / config.games_of_deal()
-        comparisons = len(
-            list(measures.pair_keys(measure, config.players, [condition.name for condition in config.conditions]))
-        )
         if spread and comparisons:
             alone, corrected = (measures.smallest_difference(deals, spread, number) for number in (1, comparisons))
-            shown.append(ShownDifference(measure, alone, corrected, comparisons, assumed))
-    return shown
+            yield ShownDifference(measure, alone, corrected, comparisons, is_assumed)
+
+
+def _measure_spread(measure: str, players: Sequence[str], cases: measures.Cases, conditions: Sequence[str]) -> float:
+    """Return the variance of a difference from deal to deal, as the mean of all comparisons; 0 without two deals."""
+    variances = []
+    for key, other_key in measures.pair_keys(measure, players, conditions):
+        gains = [rate - other_rate for rate, other_rate in measures.paired_rates(cases, key, other_key)]
+        if len(gains) > 1:
+            variances.append(variance(gains))
+    return fmean(variances) if variances else 0.0

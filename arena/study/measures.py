@@ -10,7 +10,7 @@ So the answer is valid whenever it is looked at. Holm's method corrects the p-va
 comparisons: if nothing differs, a measure has any clear difference in at most 5 % of studies."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import isnan, log, nan, sqrt
@@ -19,13 +19,13 @@ from typing import NamedTuple
 from arena.compare import Evidence
 from arena.rating import Z_95
 from arena.stats import ALL, Proportion, student_t_quantile
-from arena.study.tables import Claim, GameTables
+from arena.study.tables import Claim, Decision, GameTables
 
 LEVEL = 0.05  # of the corrected p-values
 _MIN_ERRORS = 0.7 * Z_95  # of independent cases; those of a deal vary less, as each player gets each seat's cards
 PAIR_VARIANCE = 0.25  # of a difference in a pair of games, as comparisons of bots assume
 _MAX_STAKE = 0.98
-_PART = 0.9  # of the wealth that is staked for the difference that the study can show
+_AIMED_SHARE = 0.9  # of the wealth: it is staked for the difference that the study can show
 _ERRORS_OF_80 = 0.84  # standard errors
 
 
@@ -70,6 +70,7 @@ MEASURES = {
     "dollars_decision": Measure("dollars a decision", "of its decisions with a call", False, False),
     "dollars_game": Measure("dollars a game", "of its games", False, False),
 }  # fmt: skip
+COMPARED_MEASURES = tuple(name for name, measure in MEASURES.items() if measure.compared)
 
 
 class Key(NamedTuple):
@@ -94,67 +95,71 @@ class Cases:
 
     def add_game(self, game: GameTables) -> None:
         """Add all cases of a game but those of playouts."""
-
-        def add(player: str, measure: str, count: float, *names: str) -> None:
-            for name in names or (ALL,):
-                self.add(Key(player, game.condition, measure, name), game.deal, count)
-
         for player, won in game.worth.items():
-            add(player, "win_rate", won)
-            add(player, "placement", game.placement[player])
+            self._add(game, player, "win_rate", won)
+            self._add(game, player, "placement", game.placement[player])
         for decision in game.decisions:
-            if decision.could_bluff:
-                add(decision.player, "bluff_rate", decision.bluff)
-            if decision.kind == "challenge":
-                add(decision.player, "challenges", decision.notation == "!")
-            if decision.kind == "block":
-                add(decision.player, "blocks", decision.notation != "-")
-            if decision.outcome is not None:
-                add(decision.player, "answers", decision.outcome != "played")
-                add(decision.player, "answers", decision.outcome == "default move", "default move")
+            self._add_decision(game, decision)
         for claim in game.claims:
-            self._add_claim(claim, add)
+            self._add_claim(game, claim)
         for challenge in game.challenges:
-            add(challenge.player, "challenges_right", challenge.right)
+            self._add(game, challenge.player, "challenges_right", challenge.right)
             if challenge.chance_right is not None:
-                add(challenge.player, "challenges_expected", challenge.chance_right)
+                self._add(game, challenge.player, "challenges_expected", challenge.chance_right)
         for statement in game.statements:
             if statement.true is not None:
-                add(statement.player, f"{'doubts' if statement.says == 'doubt' else 'statements'}_true", statement.true)
+                measure = "doubts_true" if statement.says == "doubt" else "statements_true"
+                self._add(game, statement.player, measure, statement.true)
         self._add_calls(game)
 
-    def _add_claim(self, claim: Claim, add: Callable[..., None]) -> None:
-        """Add the cases of a claim. add(player, measure, count, *names): adds a case of its game."""
-        add(claim.player, "bluffs", not claim.true, ALL, claim.role)
+    def _add(self, game: GameTables, player: str, measure: str, count: float, *names: str) -> None:
+        """Add a case of a game, to each part of the measure in `names`; without one, to its case of all."""
+        for name in names or (ALL,):
+            self.add(Key(player, game.condition, measure, name), game.deal, count)
+
+    def _add_decision(self, game: GameTables, decision: Decision) -> None:
+        if decision.could_bluff:
+            self._add(game, decision.player, "bluff_rate", decision.bluff)
+        if decision.kind == "challenge":
+            self._add(game, decision.player, "challenges", decision.notation == "!")
+        if decision.kind == "block":
+            self._add(game, decision.player, "blocks", decision.notation != "-")
+        if decision.outcome is not None:
+            self._add(game, decision.player, "answers", decision.outcome != "played")
+            self._add(game, decision.player, "answers", decision.outcome == "default move", "default move")
+
+    def _add_claim(self, game: GameTables, claim: Claim) -> None:
+        self._add(game, claim.player, "bluffs", not claim.true, ALL, claim.role)
         if claim.counted:
-            add(claim.player, f"challenged_{'announced' if claim.announced else 'others'}", claim.challenged)
+            measure = "challenged_announced" if claim.announced else "challenged_others"
+            self._add(game, claim.player, measure, claim.challenged)
             if not claim.true:
-                add(claim.player, "bluffs_stood", bool(claim.stood))
+                self._add(game, claim.player, "bluffs_stood", bool(claim.stood))
         if claim.block:
-            add(claim.player, "blocks_bluffed", not claim.true)
+            self._add(game, claim.player, "blocks_bluffed", not claim.true)
 
     def _add_calls(self, game: GameTables) -> None:
         """Add the use of calls, of each decision and of each player in the game; unknown amounts are NaN."""
-        whole: dict[str, dict[str, float]] = {}
+        game_amounts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))  # by player
         player_of = {decision.move: decision.player for decision in game.decisions}
         for move, lines in game.calls.items():
             player = player_of[move]
             amounts = {
-                name: sum(nan if line["used"][part] is None else line["used"][part] for line in lines)
-                for part, name in enumerate(("calls", "tokens", "dollars"))
+                name: sum(nan if line["used"][index] is None else line["used"][index] for line in lines)
+                for index, name in enumerate(("calls", "tokens", "dollars"))
             }
             amounts["seconds"] = sum(line["seconds"] for line in lines)
             self._add_amounts(player, game, amounts, "decision")
-            before = whole.get(player, {})
-            whole[player] = {name: amount + before.get(name, 0.0) for name, amount in amounts.items()}
-        for player, amounts in whole.items():
-            self._add_amounts(player, game, amounts, "game")
+            for name, amount in amounts.items():
+                game_amounts[player][name] += amount
+        for player, sums in game_amounts.items():
+            self._add_amounts(player, game, sums, "game")
 
     def _add_amounts(self, player: str, game: GameTables, amounts: Mapping[str, float], unit: str) -> None:
-        """Add amounts that are known, and measured by this unit."""
+        """Add the amounts (name -> amount) that are known, and measured by this unit: "decision" or "game"."""
         for name, amount in amounts.items():
             if f"{name}_{unit}" in MEASURES and not isnan(amount):
-                self.add(Key(player, game.condition, f"{name}_{unit}"), game.deal, amount)
+                self._add(game, player, f"{name}_{unit}", amount)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +206,10 @@ class Difference:
 
 
 def measure_all(cases: Cases, players: Sequence[str], conditions: Sequence[str]) -> Iterator[Measured]:
-    """Yield all measures: in the order of MEASURES, then by part, condition and player."""
+    """Yield all measures: in the order of MEASURES, then by part, condition and player.
+
+    players, conditions: all that have cases, in the order of the report.
+    """
     orders = list(MEASURES), list(conditions), list(players)
 
     def order(key: Key) -> tuple[int, bool, str, int, int]:
@@ -209,47 +217,63 @@ def measure_all(cases: Cases, players: Sequence[str], conditions: Sequence[str])
         return measure, key.name != ALL, key.name, condition, player
 
     for key in sorted(cases.by_key, key=order):
-        rate = Proportion()
-        for count, total in cases.by_key[key].values():
-            rate.add(count, int(total))
-        value = rate.value
-        assert value is not None
-        low = high = None
-        if rate.matches > 1:
-            errors = student_t_quantile(rate.matches - 1)
-            half = errors * sqrt(rate.variance)
-            is_share = MEASURES[key.measure].is_share
-            low, high = rate.within(errors, _MIN_ERRORS) if is_share else (value - half, value + half)
-        yield Measured(*key, rate.count, rate.total, rate.matches, value, low, high)
+        yield _measure_cases(key, cases.by_key[key].values())
+
+
+def _measure_cases(key: Key, cases: Iterable[Sequence[float]]) -> Measured:
+    """Return the measure of one key. cases: (count, opportunities) of each deal, of which there is at least one."""
+    rate = Proportion()
+    for count, total in cases:
+        rate.add(count, int(total))
+    value = rate.value
+    assert value is not None
+    low = high = None
+    if rate.matches > 1:
+        errors = student_t_quantile(rate.matches - 1)
+        half_width = errors * sqrt(rate.variance)
+        is_share = MEASURES[key.measure].is_share
+        low, high = rate.within(errors, _MIN_ERRORS) if is_share else (value - half_width, value + half_width)
+    return Measured(*key, rate.count, rate.total, rate.matches, value, low, high)
 
 
 def compare_all(
     cases: Cases, players: Sequence[str], conditions: Sequence[str], deals: int, games: int
 ) -> Iterator[Difference]:
-    """Yield the differences of players in each condition, and of conditions for each player.
+    """Yield the differences of players in each condition, and of conditions for each player, measure by measure.
 
-    deals, games: the planned deals, and the games of a player in a deal of a condition.
+    deals, games: the planned deals, and the games of a player in a deal of a condition. A comparison without a common
+    deal yields nothing, but counts in the correction: later it may have some.
     """
     aim = smallest_difference(deals, PAIR_VARIANCE / games)
-    for measure in (name for name, about in MEASURES.items() if about.compared):
-        tests = []
-        for key, other_key in pair_keys(measure, players, conditions):
-            evidence = Evidence(aim, forecasts=False)
-            for own, other in paired_rates(cases, key, other_key):
-                evidence.add([(other, own)] * games)
-            ends = (
-                key.player,
-                key.condition,
-                other_key.player,
-                other_key.condition,
-                evidence.blocks,
-                *evidence.estimate(),
-            )
-            tests.append((evidence.p_value, ends))
-        # Comparisons without data count, too: later they may have some.
-        for (p, ends), corrected in zip(tests, correct([p for p, _ in tests]), strict=True):
-            if ends[4]:
-                yield Difference(measure, *ends, p, corrected, corrected <= LEVEL)
+    for measure in COMPARED_MEASURES:
+        key_pairs = list(pair_keys(measure, players, conditions))
+        tests = [_gather_evidence(cases, *key_pair, aim, games) for key_pair in key_pairs]
+        holm_p_values = correct_by_holm([evidence.p_value for evidence in tests])
+        for (key, other_key), evidence, holm_p in zip(key_pairs, tests, holm_p_values, strict=True):
+            if evidence.blocks:
+                yield Difference(
+                    measure,
+                    key.player,
+                    key.condition,
+                    other_key.player,
+                    other_key.condition,
+                    evidence.blocks,
+                    *evidence.estimate(),
+                    evidence.p_value,
+                    holm_p,
+                    holm_p <= LEVEL,
+                )
+
+
+def _gather_evidence(cases: Cases, key: Key, other_key: Key, aim: float, games: int) -> Evidence:
+    """Return the evidence that the rate of `key` differs from that of `other_key`: each common deal is a block.
+
+    aim: the difference at which the bets aim. games: of a player in a deal.
+    """
+    evidence = Evidence(aim, forecasts=False)
+    for rate, other_rate in paired_rates(cases, key, other_key):
+        evidence.add([(other_rate, rate)] * games)
+    return evidence
 
 
 def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> float:
@@ -257,37 +281,37 @@ def smallest_difference(deals: int, spread: float, comparisons: int = 1) -> floa
 
     spread: the variance of a deal's difference. comparisons: of the measure, of which none is clear before.
     """
-    needed = log(2 * comparisons / LEVEL / _PART)  # of the logarithm of the wealth, bets on both sides
+    needed_log_wealth = log(2 * comparisons / LEVEL / _AIMED_SHARE)  # twice, for bets on both sides
     for aim in (points / 1000 for points in range(1, 1000)):
         stake = min(_MAX_STAKE, aim / (spread + aim**2))
         growth = stake * aim - stake**2 * (spread + aim**2) / 2
-        if deals * growth - _ERRORS_OF_80 * stake * sqrt(deals * spread) >= needed:
+        if deals * growth - _ERRORS_OF_80 * stake * sqrt(deals * spread) >= needed_log_wealth:
             return aim
     return 1.0
 
 
 def pair_keys(measure: str, players: Sequence[str], conditions: Sequence[str]) -> Iterator[tuple[Key, Key]]:
     """Yield the keys of each comparison: of players in each condition, then of conditions for each player."""
-    for where in conditions:
-        for first, second in combinations(players, 2):
-            yield Key(first, where, measure), Key(second, where, measure)
-    for who in players:
-        for first, second in combinations(conditions, 2):
-            yield Key(who, first, measure), Key(who, second, measure)
+    for condition in conditions:
+        for player, other_player in combinations(players, 2):
+            yield Key(player, condition, measure), Key(other_player, condition, measure)
+    for player in players:
+        for condition, other_condition in combinations(conditions, 2):
+            yield Key(player, condition, measure), Key(player, other_condition, measure)
 
 
 def paired_rates(cases: Cases, key: Key, other_key: Key) -> Iterator[tuple[float, float]]:
     """Yield both rates in each deal in which both have opportunities, in order of the deals."""
-    own, other = cases.by_key.get(key, {}), cases.by_key.get(other_key, {})
-    for deal in sorted(own.keys() & other.keys()):
-        (count, total), (other_count, other_total) = own[deal], other[deal]
+    counts, other_counts = cases.by_key.get(key, {}), cases.by_key.get(other_key, {})
+    for deal in sorted(counts.keys() & other_counts.keys()):
+        (count, total), (other_count, other_total) = counts[deal], other_counts[deal]
         yield count / total, other_count / other_total
 
 
-def correct(p_values: Sequence[float]) -> list[float]:
+def correct_by_holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected by Holm's method, in the same order."""
-    corrected, most = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        most = max(most, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = most
+    corrected, highest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
     return corrected

@@ -16,7 +16,7 @@ from typing import Any
 
 from arena.escaping import escape_csv_cell
 from arena.formatting import NO_VALUE, format_count, format_points, format_points_interval, format_range
-from arena.referee import Record, game_marker, turn_marker
+from arena.referee import game_marker, turn_marker
 from arena.replay import escape_html, html_page, make_replay_object, replay_page, style_sheets
 from arena.run import read_logs
 from arena.stats import ALL
@@ -42,21 +42,17 @@ _MIN_DEALS = 5  # for an interval of an amount
 def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable[[], object] = lambda: None) -> None:
     """Write all files into the folder `out`, in place of those of an earlier report.
 
-    Raises OSError if a file can't be written.
+    on_deal: called after each replay. Raises OSError if a file can't be written, RecordFileError if a record can't be
+    read.
     """
     for name in ("tables", "figures", "replays"):
         (out / name).mkdir(parents=True, exist_ok=True)
-    plots = list(_plots(report.measures))
-    (out / "report.html").write_text(_render_report(report, plots), encoding="utf-8")
-    for measure, rates in plots:
-        scale = Scale.of(rows for _, rows in rates)
-        for caption, rows in rates:
-            name = "-".join("".join(c if c.isalnum() else "-" for c in part) for part in (measure, caption) if part)
-            (out / "figures" / f"{name}.svg").write_text(
-                svg_file(MEASURES[measure].title, caption, rows, scale), "utf-8"
-            )
-    for name, kind in TABLES.items():
-        _write_table(out / "tables" / name, kind, _rows(study, report, name))
+    plots_by_measure = list(_list_plots(report.measures))
+    (out / "report.html").write_text(_render_report(report, plots_by_measure), encoding="utf-8")
+    for measure, plots in plots_by_measure:
+        _write_figures(out / "figures", measure, plots)
+    for table, row_type in TABLES.items():
+        _write_table(out / "tables" / table, row_type, _list_rows(study, report, table))
     with (out / "bluffs.jsonl").open("w", encoding="utf-8") as file:
         for bluff in list_bluffs(study.games):
             file.write(json.dumps(bluff) + "\n")
@@ -66,36 +62,49 @@ def write_report(study: Study, report: StudyReport, out: Path, on_deal: Callable
         on_deal()
 
 
+def _write_figures(folder: Path, measure: str, plots: "Plots") -> None:
+    """Write each plot of a measure as an SVG file, all of them with one scale."""
+    scale = Scale.of(rows for _, rows in plots)
+    for caption, rows in plots:
+        text = "-".join(filter(None, (measure, caption)))
+        file = folder / f"{''.join(c if c.isalnum() else '-' for c in text)}.svg"
+        file.write_text(svg_file(MEASURES[measure].title, caption, rows, scale), encoding="utf-8")
+
+
 def _render_deal(study: Study, deal: int, games: Sequence[GameTables]) -> str:
-    """Return the page with the replays of a deal's games in all conditions."""
-    matches: list[dict[str, Any]] = []
-    numbers: dict[str, list[int]] = {}  # of matches, by condition
+    """Return the page with the replays of a deal's games in all conditions.
+
+    Raises RecordFileError if a record can't be read.
+    """
+    replays: list[dict[str, Any]] = []
+    matches_by_condition: dict[str, list[int]] = {}
     for game in games:
-        numbers.setdefault(game.condition, []).append(game.match)
+        matches_by_condition.setdefault(game.condition, []).append(game.match)
         record = study.record(game.match)
         logs = read_logs(study.path / "records" / f"{game.match:06d}.jsonl", record)
-        matches.append(make_replay_object(record, {**logs, **_reasoning_logs(game, record)}))
-    conditions = ", ".join(f"{name} {format_range(own)}" for name, own in numbers.items())
-    return replay_page(matches, f"{study.path.name}: deal {deal} ({conditions})", log_bytes=_REPLAY_BYTES)
+        replays.append(make_replay_object(record, {**logs, **_make_reasoning_logs(game)}))
+    conditions = ", ".join(f"{name} {format_range(matches)}" for name, matches in matches_by_condition.items())
+    return replay_page(replays, f"{study.path.name}: deal {deal} ({conditions})", log_bytes=_REPLAY_BYTES)
 
 
-def _rows(study: Study, report: StudyReport, name: str) -> Iterable[Any]:
-    if name in ("measures", "differences"):
-        rows: Iterable[Any] = getattr(report, name)
+def _list_rows(study: Study, report: StudyReport, table: str) -> Iterable[Any]:
+    """Return the rows of one of TABLES: of the report, the journal, or each game in order."""
+    if table in ("measures", "differences"):
+        rows: Iterable[Any] = getattr(report, table)
         return rows
-    return study.call_rows() if name == "calls" else (row for game in study.games for row in getattr(game, name))
+    return study.call_rows() if table == "calls" else (row for game in study.games for row in getattr(game, table))
 
 
-def _write_table(path: Path, kind: type[Any], rows: Iterable[Any]) -> None:
-    """Write a table as CSV and as JSON Lines. In CSV, lists are JSON."""
-    names = [column.name for column in fields(kind)]
+def _write_table(path: Path, row_type: type[Any], rows: Iterable[Any]) -> None:
+    """Write a table of dataclasses as CSV and as JSON Lines. In CSV, lists are JSON. path: without its suffix."""
+    names = [column.name for column in fields(row_type)]
     with path.with_suffix(".csv").open("w", encoding="utf-8") as table, path.with_suffix(".jsonl").open("w") as lines:
-        text = csv.DictWriter(table, names, lineterminator="\n")
-        text.writeheader()
+        writer = csv.DictWriter(table, names, lineterminator="\n")
+        writer.writeheader()
         for row in rows:
             values = asdict(row)
             lines.write(json.dumps(values) + "\n")
-            text.writerow({name: _csv_cell(value) for name, value in values.items()})
+            writer.writerow({name: _csv_cell(value) for name, value in values.items()})
 
 
 def _csv_cell(value: Any) -> Any:
@@ -105,33 +114,34 @@ def _csv_cell(value: Any) -> Any:
 
 
 def list_bluffs(games: Iterable[GameTables]) -> Iterator[dict[str, Any]]:
-    """Yield each bluff as JSON: the claim's row with reasoning, statements made with it, and the game's result."""
+    """Yield each bluff as JSON: the claim's row with reasoning, statements made with it, and the game's result.
+
+    Without a call of a model, `call`, `reasoning` and `thinking` are None.
+    """
     for game in games:
         for claim in game.claims:
             if claim.true:
                 continue
-            line = game.calls[claim.move][-1] if claim.move in game.calls else {}
-            said = [asdict(statement) for statement in game.statements if statement.move == claim.move]
+            call = game.calls[claim.move][-1] if claim.move in game.calls else {}
             yield {
                 **asdict(claim),
-                "call": line.get("call"),
-                "reasoning": line.get("reasoning"),
-                "thinking": line.get("thinking"),
-                "statements": said,
+                "call": call.get("call"),
+                "reasoning": call.get("reasoning"),
+                "thinking": call.get("thinking"),
+                "statements": [asdict(statement) for statement in game.statements if statement.move == claim.move],
                 "won": game.worth[claim.player],
             }
 
 
-def _reasoning_logs(game: GameTables, record: Record) -> dict[str, list[bytes]]:
-    """Return the reasoning of each model in a game, in the form of a bot's standard error."""
-    texts: dict[str, list[str]] = {}
+def _make_reasoning_logs(game: GameTables) -> dict[str, list[bytes]]:
+    """Return the reasoning of each model in a game, by bot, in the form of a bot's standard error."""
+    log_lines: dict[str, list[str]] = {}
     for decision in game.decisions:
-        for line in game.calls.get(decision.move, ()):
-            text = texts.setdefault(line["player"], [game_marker(0)])
-            text.append(turn_marker(decision.turn))
-            text.append(f"{decision.kind}: {line['done']}")
-            text += [part for part in (line.get("thinking"), line.get("reasoning")) if part]
-    return {bot: ["\n".join(text).encode()] for bot, text in texts.items()}
+        for call in game.calls.get(decision.move, ()):
+            lines = log_lines.setdefault(call["player"], [game_marker(0)])
+            lines += [turn_marker(decision.turn), f"{decision.kind}: {call['done']}"]
+            lines += [text for text in (call.get("thinking"), call.get("reasoning")) if text]
+    return {bot: ["\n".join(lines).encode()] for bot, lines in log_lines.items()}
 
 
 # ---------------------------------------------------------------- the page
@@ -139,8 +149,8 @@ def _reasoning_logs(game: GameTables, record: Record) -> dict[str, list[bytes]]:
 Plots = list[tuple[str, list[PlotRow]]]  # (caption, rows)
 
 
-def _plots(measures: Sequence[Measured]) -> Iterator[tuple[str, Plots]]:
-    """Yield each measure that is a share, with a plot for each part and condition."""
+def _list_plots(measures: Sequence[Measured]) -> Iterator[tuple[str, Plots]]:
+    """Yield the name of each measure that is a share, with a plot for each part and condition."""
     for measure, rows_of_measure in groupby(measures, lambda measured: measured.measure):
         if MEASURES[measure].is_share:
             plots: Plots = []
@@ -160,7 +170,7 @@ def _rate(row: Measured) -> Rate:
 def _render_report(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> str:
     """Return the report as one HTML file without scripts. plots: a measure's name with its plots, in order."""
     title = f"Study of {', '.join(report.players)}"
-    lines = [
+    paragraphs = [
         f"{format_count(report.games, 'game')}: {report.deals} of {format_count(report.planned_deals, 'deal')}, in "
         f"{format_count(len(report.conditions), 'condition')}.",
         "A point is a rate; the line through it contains the true rate in about 95 of 100 such studies.",
@@ -169,7 +179,7 @@ def _render_report(report: StudyReport, plots: Sequence[tuple[str, Plots]]) -> s
     body = "".join(
         (
             f"<main>\n<header>\n<h1>{escape_html(title)}</h1>\n",
-            *(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines),
+            *(f"<p class='muted'>{escape_html(paragraph)}</p>\n" for paragraph in paragraphs),
             "</header>\n",
             _section("Differences", _render_differences(report.differences)),
             *(rates_section(MEASURES[name].title, MEASURES[name].of, rates) for name, rates in plots),
@@ -199,30 +209,32 @@ def format_p(p: float) -> str:
 
 def _render_differences(rows: Sequence[Difference]) -> str:
     """Return all differences as a folded table, after an open one of the clear differences."""
-    about = (
+    caption = (
         "In points, by deal. A star is a clear difference: its p-value, corrected for all comparisons of the measure, "
         "is at most 0.05. Looking at interim results doesn't change that, so intervals are wider than those of rates. "
         "They aren't corrected."
     )
+    clear_rows = [row for row in rows if row.clear]
+    clear_part = "<p>No difference is clear.</p>\n"
+    if clear_rows:
+        clear_part = _render_difference_table("clear differences", clear_rows, " open")
+    return f"<p class='muted'>{caption}</p>\n{clear_part}{_render_difference_table('all differences', rows)}"
 
-    def table(title: str, shown: Sequence[Difference], state: str = "") -> str:
-        """Return these rows as a folded table; state: " open" to unfold it."""
-        body = "".join(
-            f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
-            + number_cells(
-                f"{'* ' * row.clear}{format_points(row.difference)}",
-                format_points_interval(row.low, row.high),
-                format_p(row.holm_p),
-                str(row.deals),
-            )
-            + "</tr>\n"
-            for row in shown
+
+def _render_difference_table(title: str, rows: Sequence[Difference], state: str = "") -> str:
+    """Return these rows as a folded table; state: " open" to unfold it."""
+    body = "".join(
+        f"<tr><th scope='row'>{escape_html(f'{MEASURES[row.measure].title}: {describe_difference(row)}')}</th>"
+        + number_cells(
+            f"{'* ' * row.clear}{format_points(row.difference)}",
+            format_points_interval(row.low, row.high),
+            format_p(row.holm_p),
+            str(row.deals),
         )
-        return details_table(title, ["", "difference", "95 % ends", "p, Holm", "deals"], body, state)
-
-    clear = [row for row in rows if row.clear]
-    first = table("clear differences", clear, " open") if clear else "<p>No difference is clear.</p>\n"
-    return f"<p class='muted'>{about}</p>\n{first}{table('all differences', rows)}"
+        + "</tr>\n"
+        for row in rows
+    )
+    return details_table(title, ["", "difference", "95 % ends", "p, Holm", "deals"], body, state)
 
 
 def _render_amounts(rows: Sequence[Measured]) -> str:
@@ -249,10 +261,6 @@ def _amount(value: float) -> str:
 
 def _render_calls(report: StudyReport) -> str:
     """Return the table of each player's calls, with a last row for those without a known player, cut off by a crash."""
-
-    def counts(numbers: dict[str, int]) -> str:
-        return escape_html(", ".join(f"{what} {number}" for what, number in numbers.items()) or NO_VALUE)
-
     body = "".join(
         f"<tr><th scope='row'>{escape_html(row.player)}</th>"
         + number_cells(
@@ -260,14 +268,18 @@ def _render_calls(report: StudyReport) -> str:
             str(row.tokens),
             NO_VALUE if row.dollars is None else f"{row.dollars:.4f}",
             str(row.asked_again),
-            counts(row.default_moves),
-            counts(row.provider_failures),
+            _render_counts(row.default_moves),
+            _render_counts(row.provider_failures),
         )
         + "</tr>\n"
         for row in report.calls
     )
-    heads = ["", "calls", "tokens", "dollars", "asked again", "default moves", "failures of the provider"]
     if report.calls_cut_off:
         cells = number_cells(str(report.calls_cut_off), *[NO_VALUE] * 5)
         body += f"<tr><th scope='row'>cut off by a crash</th>{cells}</tr>\n"
-    return details_table("all calls, with those of games that don't count", heads, body, " open")
+    headings = ["", "calls", "tokens", "dollars", "asked again", "default moves", "failures of the provider"]
+    return details_table("all calls, with those of games that don't count", headings, body, " open")
+
+
+def _render_counts(counts: dict[str, int]) -> str:
+    return escape_html(", ".join(f"{reason} {count}" for reason, count in counts.items()) or NO_VALUE)

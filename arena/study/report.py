@@ -5,7 +5,7 @@ budget is used up, has the same numbers as a shorter one."""
 
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -92,23 +92,27 @@ def read_study(path: Path, on_game: Callable[[], object] = lambda: None) -> Stud
     """
     folder = RunFolder(path, record_results)
     study = Study(path, StudyConfig.from_json(folder.config()), read_calls(path))
-    by_match: dict[int, list[Line]] = defaultdict(list)
-    for line in study.lines:
-        by_match[line["match"]].append(line)
+    calls_by_match: dict[int, list[Line]] = defaultdict(list)
+    for call in study.lines:
+        calls_by_match[call["match"]].append(call)
     plan = study.config.plan()
     for deal in range(plan.rounds):
         matches = range(deal * plan.matches_per_round, (deal + 1) * plan.matches_per_round)
         if not all(folder.record(match).exists() for match in matches):
             break
         for match in matches:
-            study.games.append(read_game(study.config, study.record(match), by_match[match]))
+            study.games.append(read_game(study.config, study.record(match), calls_by_match[match]))
             on_game()
         study.deals += 1
     return study
 
 
 def make_study_report(study: Study, playouts: int, on_game: Callable[[], object] = lambda: None) -> StudyReport:
-    """Return the report. playouts: the number of games of each player in each condition whose decisions are judged."""
+    """Return the report of a study.
+
+    playouts: the number of games of each player in each condition whose decisions are judged. on_game: called after
+    each of them. Raises RecordFileError if a record can't be read.
+    """
     config, cases = study.config, Cases()
     for game in study.games:
         cases.add_game(game)
@@ -157,22 +161,26 @@ def _add_costs(study: Study, cases: Cases, playouts: int, on_game: Callable[[], 
 
 
 def _judge_games(study: Study, cases: Cases, playouts: int, on_game: Callable[[], object]) -> int:
-    """Judge one game of each player and condition in each of the first `playouts` deals; return their number."""
-    sampled: dict[tuple[str, str, int], list[GameTables]] = defaultdict(list)
+    """Judge one game of each player and condition in each of the first `playouts` deals, and add the costs to `cases`.
+
+    Returns the number of these games. on_game: called after each. Raises UnknownRulesError if the evaluation doesn't
+    know a condition's rules, RecordFileError if a record can't be read.
+    """
+    games_by_player: dict[tuple[str, str, int], list[GameTables]] = defaultdict(list)  # (player, condition, deal)
     for game in study.games:
         if game.deal < playouts:
-            for player in game.worth:
-                if player in study.config.players:
-                    sampled[player, game.condition, game.deal].append(game)
-    for (player, condition, deal), games in sampled.items():
-        game = games[deal % len(games)]
-        record = study.record(game.match)
-        place = record.games[0].seating[list(game.worth).index(player)]
-        lines = list(sent_lines(record, place))
+            for player in study.config.players:
+                if player in game.worth:
+                    games_by_player[player, game.condition, game.deal].append(game)
+    for (player, condition, deal), games in games_by_player.items():
+        judged = games[deal % len(games)]
+        record = study.record(judged.match)
+        bot_index = record.games[0].seating[list(judged.worth).index(player)]
+        lines = list(sent_lines(record, bot_index))
         for evaluation in MoveEvaluator().judge(lines, frozenset((0,))):
             cases.add(Key(player, condition, "cost"), deal, evaluation.cost)
         on_game()
-    return len(sampled)
+    return len(games_by_player)
 
 
 _SETTINGS = "A model's endpoint, temperature and prompt are in its files. "
@@ -181,20 +189,9 @@ _SETTINGS = "A model's endpoint, temperature and prompt are in its files. "
 def _describe_methods(study: Study) -> str:
     """Return the paragraph on methods."""
     config, plan = study.config, study.config.plan()
-    models = {line["player"]: line["model"] for line in study.lines}
     key = f"seed {config.seed}" if config.seed is not None else "a random key"
-    bots = "; ".join(
-        f"{bot.name} ({'an anchor, ' if bot.name in config.anchors else ''}"
-        f"{f'model {models[bot.name]}, ' if bot.name in models else ''}files {bot.digest[:12]})"
-        for bot in config.bots
-    )
-    names = study.participants
-    conditions = "; ".join(
-        f"{condition.name} (rules {condition.rules.name}, talk {condition.rules.talk}"
-        + "".join(f", {name} plays as {config.bots[bot].name}" for name, bot in _replaced(condition, names))
-        + ")"
-        for condition in config.conditions
-    )
+    bots = "; ".join(_describe_bots(study))
+    conditions = "; ".join(_describe_condition(condition, study) for condition in config.conditions)
     design = (
         "Each player sat among the same anchors, which no other player joined."
         if config.design == "anchors"
@@ -204,7 +201,7 @@ def _describe_methods(study: Study) -> str:
         f"The games were played with Coup Arena {__version__} and Python {platform.python_version()}, at "
         f"{config.seats} seats. The deals follow from {key} (its key has the SHA-256 "
         f"{sha256(config.key).hexdigest()[:12]}). Participants, with the digests of their files: {bots}. "
-        f"{_SETTINGS if models else ''}Conditions: "
+        f"{_SETTINGS if study.lines else ''}Conditions: "
         f"{conditions}. {design} Each of {study.deals} deals ({plan.rounds} were planned) was played in all conditions "
         f"and in all rotations of each table, {format_count(len(study.games), 'game')} in all. A match is one game, so "
         "players carry nothing from game to game. Decisions that a model didn't answer in a usable form, after one "
@@ -217,8 +214,20 @@ def _describe_methods(study: Study) -> str:
     )
 
 
-def _replaced(condition: Condition, names: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield each player in whose place another bot plays, and this bot's index."""
-    for number, name in enumerate(names):
-        if condition.bots[number] != number:
-            yield name, condition.bots[number]
+def _describe_bots(study: Study) -> Iterator[str]:
+    """Yield each bot's name, whether it is an anchor, its model if it made calls, and the digest of its files."""
+    models = {call["player"]: call["model"] for call in study.lines}
+    for bot in study.config.bots:
+        anchor = "an anchor, " if bot.name in study.config.anchors else ""
+        model = f"model {models[bot.name]}, " if bot.name in models else ""
+        yield f"{bot.name} ({anchor}{model}files {bot.digest[:12]})"
+
+
+def _describe_condition(condition: Condition, study: Study) -> str:
+    """Return a condition's name and rules, and the bots that play in the place of a player."""
+    substitutes = "".join(
+        f", {name} plays as {study.config.bots[bot].name}"
+        for index, (name, bot) in enumerate(zip(study.participants, condition.bots, strict=True))
+        if bot != index
+    )
+    return f"{condition.name} (rules {condition.rules.name}, talk {condition.rules.talk}{substitutes})"

@@ -7,7 +7,7 @@ they were played by."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from arena import coup
 from arena.referee import GameRecord, Record, messages, move_payload
@@ -175,18 +175,38 @@ def read_game(config: StudyConfig, record: Record, calls: Sequence[Line]) -> Gam
     return _GameReader(config, record, calls).read()
 
 
+class _Step(NamedTuple):
+    """A step of a game. hands: all cards before it, by seat.
+
+    counted: of the types Challenged and Blocked, the seat whose challenge or block counted in this step.
+    """
+
+    replayed: ReplayStep
+    hands: list[list[str]]
+    counted: Mapping[type, int]
+
+
+def _make_step(replayed: ReplayStep) -> _Step:
+    counted: dict[type, int] = {
+        type(event): event.seat for event in replayed.events if isinstance(event, coup.Challenged | coup.Blocked)
+    }
+    return _Step(replayed, [[*map(str, hand)] for hand in replayed.before.hands], counted)
+
+
 class _GameReader:
+    """Reads the rows of one game; `claim`, `action` and `announced` follow the replay."""
+
     def __init__(self, config: StudyConfig, record: Record, calls: Sequence[Line]) -> None:
         self.header, (self.game,) = record.header, record.games
         place = config.place_of(self.header.match)
         names = (*config.players, *config.anchors)
         self.players = [names[place.condition.bots.index(place.bots[bot])] for bot in self.game.seating]
         self.rules = self.header.settings.rules
-        self.calls = _read_answered(calls)
+        self.calls = _group_answered_calls(calls)
         self.bots = [self.header.bots[bot] for bot in self.game.seating]
         self.requests = [0] * len(self.players)
         self.events = messages.EventCursor[None](len(self.players), lambda number, event: None)
-        self.held: set[tuple[int, str]] = set()  # (seat, role) of statements
+        self.announced: set[tuple[int, str]] = set()  # (seat, role that it said to hold)
         self.claim: Claim | None = None  # that can be challenged
         self.action: Claim | None = None  # the claim of the turn's action
         worth = {seat: 1 / len(self.game.survivors) for seat in self.game.survivors}
@@ -195,172 +215,148 @@ class _GameReader:
             place.condition.name,
             self.header.match,
             {player: worth.get(seat, 0.0) for seat, player in enumerate(self.players)},
-            _placements(self.game, self.players),
+            _compute_placements(self.game, self.players),
             [], [], [], [], {},
         )  # fmt: skip
 
     def read(self) -> GameTables:
-        """Replay the game, and return its rows in the order of its moves."""
-        said: dict[int, list[coup.StatementMade]] = {}
-        for place, statement in self.game.statements:
-            said.setdefault(place, []).append(statement)
-        for step in list_steps(self.header, self.game):
-            hands = [[*map(str, hand)] for hand in step.before.hands]
-            places = {answer.seat: step.move_index + at for at, answer in enumerate(step.answers)}
-            for seat, move in places.items():
-                for number, statement in enumerate(said.get(move, ())):
-                    self._add_statement(step, move, seat, number, statement, hands)
-            counts = {
-                type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)
-            }
-            for answer in step.answers:
+        """Replay the game, and return its rows in the order of its moves.
+
+        Raises RecordError if the engine doesn't reproduce the game.
+        """
+        statements: dict[int, list[coup.StatementMade]] = {}  # by the index of their move
+        for move_index, statement in self.game.statements:
+            statements.setdefault(move_index, []).append(statement)
+        for step in map(_make_step, list_steps(self.header, self.game)):
+            answers = list(enumerate(step.replayed.answers, start=step.replayed.move_index))
+            for move_index, answer in answers:  # all statements of a step come before its moves take effect
+                for number, statement in enumerate(statements.get(move_index, ())):
+                    self._add_statement(step, move_index, answer.seat, number, statement)
+            for move_index, answer in answers:
                 self.requests[answer.seat] += 1
-                move_made = answer.move
-                if not isinstance(move_made, coup.Forfeit):
-                    self._add_decision(step, places[answer.seat], answer, move_made, hands, counts)
-            self._follow(step.events)
-            self.events.add(step.events)
+                if not isinstance(answer.move, coup.Forfeit):
+                    self._add_decision(step, move_index, answer, answer.move)
+            self._follow_claims(step.replayed.events)
+            self.events.add(step.replayed.events)
         return self.tables
 
-    def _row(self, step: ReplayStep, move: int, seat: int) -> dict[str, Any]:
-        tables = self.tables
+    def _make_row(self, step: _Step, move_index: int, seat: int) -> dict[str, Any]:
+        """Return the fields of `Row` for a move of the step."""
         return {
-            "deal": tables.deal,
-            "condition": tables.condition,
-            "match": tables.match,
-            "move": move,
-            "turn": step.turn,
+            "deal": self.tables.deal,
+            "condition": self.tables.condition,
+            "match": self.tables.match,
+            "move": move_index,
+            "turn": step.replayed.turn,
             "seat": seat,
             "player": self.players[seat],
         }
 
     def _add_statement(
-        self, step: ReplayStep, move: int, seat: int, number: int, said: coup.StatementMade, hands: list[list[str]]
+        self, step: _Step, move_index: int, seat: int, number: int, statement: coup.StatementMade
     ) -> None:
-        """Add a statement of table talk. true: whether it was so, None if it can't be true or false.
-
-        move: the index of the move that it came with; number: among that move's statements. hands: all cards, by seat.
-        """
-        role = None if said.role is None else str(said.role)
-        true = None
-        if said.says in (coup.StatementKind.HOLD, coup.StatementKind.LACK):
-            true = (role in hands[seat]) == (said.says is coup.StatementKind.HOLD)
-        elif said.says is coup.StatementKind.DOUBT and said.target is not None:
-            true = role not in hands[said.target]
-        if said.says is coup.StatementKind.HOLD and role is not None:
-            self.held.add((seat, role))
-        row = self._row(step, move, seat)
+        """Add a statement of table talk. number: among the statements of the move that it came with."""
+        role = None if statement.role is None else str(statement.role)
+        is_true = None  # also for what can't be true or false
+        if statement.says in (coup.StatementKind.HOLD, coup.StatementKind.LACK):
+            is_true = (role in step.hands[seat]) == (statement.says is coup.StatementKind.HOLD)
+        elif statement.says is coup.StatementKind.DOUBT and statement.target is not None:
+            is_true = role not in step.hands[statement.target]
+        if statement.says is coup.StatementKind.HOLD and role is not None:
+            self.announced.add((seat, role))
         self.tables.statements.append(
             Statement(
-                **row, number=number, says=str(said.says), role=role, target=said.target, text=said.text, true=true
+                **self._make_row(step, move_index, seat),
+                number=number,
+                says=str(statement.says),
+                role=role,
+                target=statement.target,
+                text=statement.text,
+                true=is_true,
             )
         )
 
-    def _add_decision(
-        self,
-        step: ReplayStep,
-        at: int,
-        answer: SeatAnswer,
-        move: coup.Move,
-        hands: list[list[str]],
-        counts: Mapping[Any, int],
-    ) -> None:
-        """Add an answered request: the decision, the claim that it makes, and its reaction to another one.
-
-        at: the index of the move in the game. hands: all cards, by seat. counts: the seat whose challenge or block
-        counted in this step, by type.
-        """
-        seat = answer.seat
-        view, row = coup.view_from_seat(step.before, seat), self._row(step, at, seat)
-        phase, certain = step.before.board.phase, self.events.known(view)
-        lines = self.calls.get((self.bots[seat], self.requests[seat]), [])
-        if lines:
-            self.tables.calls[at] = lines
-        decision = self._make_decision(
-            {**row, "kind": step.kind, "notation": answer.notation}, move, view, hands[seat], lines
-        )
+    def _add_decision(self, step: _Step, move_index: int, answer: SeatAnswer, move: coup.Move) -> None:
+        """Add an answered request: the decision, the claim that it makes, and its reaction to another one."""
+        row = self._make_row(step, move_index, answer.seat)
+        view, phase = coup.view_from_seat(step.replayed.before, answer.seat), step.replayed.before.board.phase
+        certain_cards = self.events.known(view)  # once for each request, also where it isn't used
+        calls = self.calls.get((self.bots[answer.seat], self.requests[answer.seat]), [])
+        if calls:
+            self.tables.calls[move_index] = calls
+        facts = {**row, "kind": step.replayed.kind, "notation": answer.notation}
+        decision = self._make_decision(facts, move, view, step.hands[answer.seat], calls)
         self.tables.decisions.append(decision)
-        role = self._claimed(move)
+        role = self._find_claimed_role(move)
         if role is not None:
-            self._add_claim(
-                row,
-                move,
-                role,
-                phase,
-                hand=hands[seat],
-                blocked=counts.get(coup.Blocked) == seat,
-                true=not decision.bluff,
-            )
+            self._add_claim(step, row, move, role, is_true=not decision.bluff)
         if isinstance(phase, coup.Turn):
             self.action = self.claim if role is not None else None
         if isinstance(phase, coup.ChallengeWindow) and self.claim is not None:
-            chance = None
-            if not self.rules.draft:
-                chance = coup.chance_held(view, certain, phase.claim.seat, phase.claim.role)
-                chance = round(1 - chance if phase.claim.denies else chance, 6)
-            self._add_reaction(self.claim, row, chance, move == coup.CHALLENGE, counts.get(coup.Challenged) == seat)
+            is_counted = step.counted.get(coup.Challenged) == answer.seat
+            chance = self._compute_chance(view, certain_cards, phase.claim)
+            self._add_reaction(self.claim, row, chance, move == coup.CHALLENGE, is_counted)
+
+    def _compute_chance(self, view: coup.View, certain_cards: coup.CertainCards, claim: coup.Claim) -> float | None:
+        """Return the probability that a claim is true, by what the view's seat saw or knew; None after a draft."""
+        if self.rules.draft:
+            return None
+        chance_held = coup.chance_held(view, certain_cards, claim.seat, claim.role)
+        return round(1 - chance_held if claim.denies else chance_held, 6)
 
     def _make_decision(
-        self, facts: dict[str, Any], move: coup.Move, view: coup.View, hand: list[str], lines: list[Line]
+        self, facts: dict[str, Any], move: coup.Move, view: coup.View, hand: list[str], calls: list[Line]
     ) -> Decision:
-        """Return a decision. lines: of its calls in the journal, the last of which has the outcome."""
-        legal, role = coup.list_legal_moves(view), self._claimed(move)
-        could = {claimed for legal_move in legal if (claimed := self._claimed(legal_move)) and _is_false(claimed, hand)}
-        outcome, _, reason = lines[-1]["done"].partition(": ") if lines else (None, "", "")
+        """Return a decision. facts: its other fields. calls: of the journal; the last one has the outcome."""
+        legal_moves = coup.list_legal_moves(view)
+        claimable = set(map(self._find_claimed_role, legal_moves))
+        bluffs = {role for role in claimable if role is not None and _is_false(role, hand)}
+        outcome, _, reason = calls[-1]["done"].partition(": ") if calls else (None, "", "")
         return Decision(
             **facts,
             request=self.requests[view.seat],
-            legal=len(legal),
+            legal=len(legal_moves),
             chosen=describe_move(move_payload(move), self.players),
             hand=hand,
-            could_bluff=sorted(could),
-            bluff=role in could,
-            call=lines[-1]["call"] if lines else None,
-            outcome="asked again" if outcome == "played" and len(lines) > 1 else outcome,
+            could_bluff=sorted(bluffs),
+            bluff=self._find_claimed_role(move) in bluffs,
+            call=calls[-1]["call"] if calls else None,
+            outcome="asked again" if outcome == "played" and len(calls) > 1 else outcome,
             reason=reason if outcome == "default move" else "",
         )
 
-    def _add_claim(
-        self,
-        row: dict[str, Any],
-        move: coup.Move,
-        role: str,
-        phase: coup.Phase,
-        *,
-        hand: list[str],
-        blocked: bool,
-        true: bool,
-    ) -> None:
-        """Add the claim of an action or a block. blocked: whether its block is the one that counted."""
-        block = isinstance(phase, coup.BlockWindow)
+    def _add_claim(self, step: _Step, row: dict[str, Any], move: coup.Move, role: str, *, is_true: bool) -> None:
+        """Add the claim of an action or a block. It can be challenged, unless it is a block that came late."""
+        phase, seat = step.replayed.before.board.phase, row["seat"]
+        is_block = isinstance(phase, coup.BlockWindow)
         action = phase.pending if isinstance(phase, coup.BlockWindow) else move
         assert isinstance(action, coup.ActionMove)
         claim = Claim(
             **row,
             role=role,
             action=str(action.action),
-            block=block,
-            hand=hand,
-            true=true,
-            counted=not block or blocked,
-            announced=(row["seat"], role) in self.held,
+            block=is_block,
+            hand=step.hands[seat],
+            true=is_true,
+            counted=not is_block or step.counted.get(coup.Blocked) == seat,
+            announced=(seat, role) in self.announced,
         )
         self.tables.claims.append(claim)
         if claim.counted:
             claim.stood, self.claim = True, claim
 
     def _add_reaction(
-        self, claim: Claim, row: dict[str, Any], chance: float | None, challenges: bool, counted: bool
+        self, claim: Claim, row: dict[str, Any], chance: float | None, is_challenge: bool, is_counted: bool
     ) -> None:
         """Add a reaction to a claim and, if it challenges, the challenge.
 
-        chance: that the claim was true by what the seat knew. counted: whether this challenge was the one that the
+        chance: that the claim was true by what the seat knew. is_counted: whether this challenge was the one that the
         table saw.
         """
         claim.reactions.append(
-            Reaction(seat=row["seat"], player=row["player"], chance_true=chance, challenged=challenges)
+            Reaction(seat=row["seat"], player=row["player"], chance_true=chance, challenged=is_challenge)
         )
-        if challenges:
+        if is_challenge:
             claim.challenged = True
             self.tables.challenges.append(
                 Challenge(
@@ -370,11 +366,11 @@ class _GameReader:
                     role=claim.role,
                     right=not claim.true,
                     chance_right=None if chance is None else round(1 - chance, 6),
-                    counted=counted,
+                    counted=is_counted,
                 )
             )
 
-    def _follow(self, events: Iterable[coup.Event]) -> None:
+    def _follow_claims(self, events: Iterable[coup.Event]) -> None:
         """Note what happened to the open claims."""
         for event in events:
             if isinstance(event, coup.Unproven) and self.claim is not None:
@@ -382,7 +378,7 @@ class _GameReader:
             elif isinstance(event, coup.Resolved) and self.action is not None:
                 self.action.outcome = str(event.how)
 
-    def _claimed(self, move: coup.Move) -> str | None:
+    def _find_claimed_role(self, move: coup.Move) -> str | None:
         """Return the role that a move claims, with not_ if it denies it; None without a claim."""
         if isinstance(move, coup.Block):
             return str(move.role)
@@ -392,40 +388,41 @@ class _GameReader:
         return None if rule.claim is None else f"{'not_' * rule.denies}{rule.claim}"
 
 
-def _is_false(claimed: str, hand: Sequence[str]) -> bool:
-    return claimed.removeprefix("not_") in hand if claimed.startswith("not_") else claimed not in hand
+def _is_false(claimed_role: str, hand: Sequence[str]) -> bool:
+    """Return whether a hand contradicts the claim of a role, or with not_ of its absence."""
+    return (claimed_role.removeprefix("not_") in hand) == claimed_role.startswith("not_")
 
 
-def _placements(game: GameRecord, players: Sequence[str]) -> dict[str, float]:
+def _compute_placements(game: GameRecord, players: Sequence[str]) -> dict[str, float]:
     """Return the share of the others that each player outlasted; survivors of a draw outlasted half of each other."""
-    out = [seat for seat, _ in game.eliminated]
-    tied = len(out) + (len(players) - len(out) - 1) / 2
-    places = {player: out.index(seat) if seat in out else tied for seat, player in enumerate(players)}
-    return {player: place / (len(players) - 1) for player, place in places.items()}
+    eliminated = [seat for seat, _ in game.eliminated]
+    outlasted_by_survivors = len(eliminated) + (len(players) - len(eliminated) - 1) / 2
+    outlasted = {
+        player: eliminated.index(seat) if seat in eliminated else outlasted_by_survivors
+        for seat, player in enumerate(players)
+    }
+    return {player: number / (len(players) - 1) for player, number in outlasted.items()}
 
 
-def _read_answered(lines: Iterable[Line]) -> dict[tuple[str, int], list[Line]]:
+def _group_answered_calls(lines: Iterable[Line]) -> dict[tuple[str, int], list[Line]]:
     """Return the answered calls of each request, by (bot, request): one, or two if the model was asked again.
 
     A match that was begun again may have asked for another prompt: the last answers count.
     """
-    last: dict[tuple[str, int], list[Line]] = {}
-    for line in lines:
-        if "answer" not in line:
-            continue
-        calls = last.setdefault((line["player"], line["request"]), [])
-        if line["attempt"] == 1:
-            calls.clear()
-        calls[line["attempt"] - 1 :] = [line]
-    return last
+    calls_by_request: dict[tuple[str, int], list[Line]] = {}
+    for call in lines:
+        if "answer" in call:
+            calls = calls_by_request.setdefault((call["player"], call["request"]), [])
+            calls[call["attempt"] - 1 :] = [call]  # the first attempt replaces all
+    return calls_by_request
 
 
 def list_calls(lines: Iterable[Line], games: Iterable[GameTables], player_of: Mapping[str, str]) -> Iterator[CallRow]:
     """Yield the row of each line of the journal. games: the counted ones. player_of: bot -> player of the study."""
-    used = {line["call"]: (game, move) for game in games for move, own in game.calls.items() for line in own}
+    moves = {call["call"]: (game, move) for game in games for move, calls in game.calls.items() for call in calls}
     for line in lines:
         outcome, _, reason = line["done"].partition(": ")
-        game, move = used.get(line["call"], (None, None))
+        game, move = moves.get(line["call"], (None, None))
         usage = line["usage"] or {}
         calls, tokens, dollars = line["used"]
         yield CallRow(
