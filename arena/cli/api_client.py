@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -17,7 +18,7 @@ from arena import __version__, is_loopback
 from arena.cli.console import os_error_reason, print_note, usage_error
 from arena.escaping import escape_control
 
-_MAX_RESPONSE_BYTES = 64 << 20  # bytes of an answer
+_MAX_RESPONSE_BYTES = 64 << 20
 
 
 class ServerUnreachableError(Exception):
@@ -25,11 +26,11 @@ class ServerUnreachableError(Exception):
 
 
 class ServerRefusedError(Exception):
-    """The server refused a request. status: HTTP's; again_s: seconds after which to try again."""
+    """The server refused a request. status: HTTP's; retry_after_s: when to try again, None if the server names none."""
 
-    def __init__(self, status: int, what: str, again_s: int | None = None) -> None:
-        super().__init__(what)
-        self.status, self.again_s = status, again_s
+    def __init__(self, status: int, reason: str, retry_after_s: int | None = None) -> None:
+        super().__init__(reason)
+        self.status, self.retry_after_s = status, retry_after_s
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -44,20 +45,21 @@ class _NoRedirect(HTTPRedirectHandler):
 class LadderClient:
     """A client of the server at `url`. Raises ValueError for an invalid address, also of a proxy.
 
-    proxy: the address of the proxy in the environment, None for a direct connection, as to this machine. called: the
-    server in messages, with the proxy.
+    url: without a path. proxy: the address of the proxy in the environment, None for a direct connection, as to this
+    machine. called: the server in messages, with the proxy. readable: whether others on the network can read along.
     """
 
     def __init__(self, url: str, token: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        server = urlsplit(url)
+        if server.scheme not in ("http", "https") or not server.hostname:
             raise ValueError(f"{escape_control(url)} isn't a server's address: the address must begin with https://")
-        self.url = f"{parts.scheme}://{parts.netloc}"
-        self.readable = parts.scheme == "http" and not is_loopback(parts.hostname)
-        self.proxy, route = _find_proxy(parts)
+        self.url = f"{server.scheme}://{server.netloc}"
+        self.token = token
+        self.readable = server.scheme == "http" and not is_loopback(server.hostname)
+        self.proxy, route = _find_proxy(server)
         self.called = self.url + route
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"coup-arena/{__version__}"}
-        self._opener = build_opener(_NoRedirect, ProxyHandler({parts.scheme: self.proxy} if self.proxy else {}))
+        self._opener = build_opener(_NoRedirect, ProxyHandler({server.scheme: self.proxy} if self.proxy else {}))
 
     def ask(
         self,
@@ -66,39 +68,56 @@ class LadderClient:
         headers: Mapping[str, str] | None = None,
         wait_s: float = 30,
     ) -> Any:
-        """Return the JSON of a path; with a body, post it.
+        """Return the JSON of a path, None for an empty answer; with a body, post it.
 
-        Raises ServerUnreachableError if no answer comes, ServerRefusedError if it is an error of HTTP.
+        Raises ServerUnreachableError if no answer comes in `wait_s` seconds, ServerRefusedError if it is an error of
+        HTTP, or no JSON.
         """
         request = Request(self.url + path, body, {**self._headers, **(headers or {})})
         try:
-            with self._opener.open(request, timeout=wait_s) as answered:
-                return None if answered.status == 204 else json.loads(answered.read(_MAX_RESPONSE_BYTES))
+            with self._opener.open(request, timeout=wait_s) as response:
+                return None if response.status == 204 else json.loads(response.read(_MAX_RESPONSE_BYTES))
         except HTTPError as problem:
             with problem:
-                raise self._refused(problem) from None
+                raise self._make_refusal(problem) from None
         except URLError as problem:
-            reason = problem.reason
-            raise ServerUnreachableError(
-                f"{self.called} doesn't answer: {os_error_reason(reason) if isinstance(reason, OSError) else reason}"
-            ) from None
+            raise ServerUnreachableError(f"{self.called} doesn't answer: {_describe(problem.reason)}") from None
         except (OSError, HTTPException) as problem:
             reason = os_error_reason(problem) if isinstance(problem, OSError) else repr(problem)
             raise ServerUnreachableError(f"{self.called} closed the connection: {reason}") from None
         except (ValueError, RecursionError):
             raise ServerRefusedError(404, f"{self.called} isn't a ladder server: the answer isn't JSON") from None
 
-    def _refused(self, problem: HTTPError) -> ServerRefusedError:
+    def _make_refusal(self, problem: HTTPError) -> ServerRefusedError:
+        """Return the error by which the server, or whatever answers in its place, refused a request."""
         try:
-            what = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
+            reason = str(json.loads(problem.read(_MAX_RESPONSE_BYTES))["error"])
         except (OSError, HTTPException, ValueError, KeyError, TypeError, RecursionError):
-            what = f"{self.called} isn't a ladder server, or its proxy fails: status {problem.code}"
+            reason = f"{self.called} isn't a ladder server, or its proxy fails: status {problem.code}"
             if 300 <= problem.code < 400:
-                what = (
-                    f"{self.url} redirects to {escape_control(problem.headers.get('Location', ''))}: use that address"
-                )
-        again = problem.headers.get("Retry-After", "")
-        return ServerRefusedError(problem.code, what, int(again) if again.isdecimal() else None)
+                location = escape_control(problem.headers.get("Location", ""))
+                reason = f"{self.url} redirects to {location}: use that address"
+        retry_after = problem.headers.get("Retry-After", "")
+        return ServerRefusedError(problem.code, reason, int(retry_after) if retry_after.isdecimal() else None)
+
+
+def _describe(reason: str | BaseException) -> str:
+    return os_error_reason(reason) if isinstance(reason, OSError) else str(reason)
+
+
+def open_client(url: str, file: Path) -> LadderClient:
+    """Return the client of a server with the token in a file, and warn if others can read the token.
+
+    Exits with 2 if the address is invalid, or the file contains no token.
+    """
+    token = read_token(file, url)
+    try:
+        client = LadderClient(url, token)
+    except ValueError as problem:
+        usage_error(str(problem))
+    if client.readable:
+        print_note(f"{client.url} isn't encrypted: others on the network can read your token")
+    return client
 
 
 def token_file(file: Path | None) -> Path:
@@ -109,17 +128,15 @@ def token_file(file: Path | None) -> Path:
 def read_token(file: Path, url: str) -> str:
     """Return the token in a file, and warn if others can read it. Exits with 2 if the file contains none."""
     try:
-        token = file.read_text(encoding="utf-8-sig").strip()
+        token = file.read_bytes().decode("utf-8-sig", errors="replace").strip()
         mode = file.stat().st_mode
     except OSError as problem:
-        missing = isinstance(problem, FileNotFoundError)
-        reason = f"{file} doesn't exist" if missing else os_error_reason(problem)
+        is_missing = isinstance(problem, FileNotFoundError)
+        reason = f"{file} doesn't exist" if is_missing else os_error_reason(problem)
         usage_error(
             f"{reason}.\nCreate a token on your account page, {url.rstrip('/')}/account, and save it in that file."
         )
-    except UnicodeDecodeError:
-        token = ""
-    if not token.isascii() or not token or not token.isprintable() or " " in token:
+    if not re.fullmatch("[!-~]+", token):
         usage_error(f"{file} doesn't contain a token: one line of letters and digits")
     if mode & (stat.S_IRGRP | stat.S_IROTH):
         print_note(f"other users of this machine can read your token: chmod 600 {file}")
@@ -131,15 +148,15 @@ def _find_proxy(server: SplitResult) -> tuple[str | None, str]:
 
     Raises ValueError for a proxy of a kind that isn't supported.
     """
-    proxy = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
-    if not proxy or is_loopback(server.hostname or ""):
+    setting = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)
+    if not setting or is_loopback(server.hostname or ""):
         return None, ""
     names = f"{server.scheme}_proxy", f"{server.scheme}_proxy".upper()
     variable = next((name for name in names if os.environ.get(name)), "the system's settings")
-    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    address = setting if "://" in setting else f"http://{setting}"
     with suppress(ValueError):
-        parts = urlsplit(proxy)
-        if parts.scheme in ("http", "https") and parts.hostname:
-            port = "" if parts.port is None else f":{parts.port}"
-            return proxy, f" (through the proxy {escape_control(parts.hostname)}{port} of {variable})"
+        proxy = urlsplit(address)
+        if proxy.scheme in ("http", "https") and proxy.hostname:
+            port = "" if proxy.port is None else f":{proxy.port}"
+            return address, f" (through the proxy {escape_control(proxy.hostname)}{port} of {variable})"
     raise ValueError(f"the proxy of {variable} isn't supported: use http://HOST:PORT, or add the server to no_proxy")

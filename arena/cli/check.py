@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -30,7 +30,7 @@ from arena.run import RulesetError, load_ruleset
 from arena.sandbox import DISK_FULL_ERRNOS, SandboxError, make_sandbox, scratch_folder
 from protocol import decode, escape_bytes
 
-_COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}
+_COLOURS = {"ok": "green", "note": "cyan", "warn": "yellow", "fail": "red", "now": "blue"}  # by severity
 _MAX_MESSAGE_CHARS, _MAX_REQUEST_CHARS = 400, 500  # of a reply, and of a request
 _MAX_COLUMNS = 80  # of a step, also on wider terminals and in pipes
 _IDLE_S = 2.0  # in a box, where a bot has nothing to wait for; a plain process may wait for the network
@@ -40,64 +40,69 @@ _MAX_STDERR_CHARS = 160  # of a line of standard error
 
 def finding_lines(
     finding: checks.Finding,
-    widest: int = 16,
-    before: str = "",
-    between: Iterable[str] = (),
+    subject_columns: int = 16,
+    prefix: str = "",
+    details: Iterable[str] = (),
     columns: int = console.UNLIMITED_COLUMNS,
 ) -> Iterator[str]:
     """Yield a finding's lines: level, subject and text; below, the complete fix command and the advice.
 
-    widest: columns of the subject. before: a prefix of the first line. between: lines to add at the end.
-    columns: the maximum width, if the terminal isn't narrower.
+    prefix: of the first line. details: lines to add at the end. columns: the maximum width, if the terminal isn't
+    narrower. On a narrow terminal the text begins on a line of its own.
     """
-    narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
-    head = f"{before}{finding.severity:4}  {finding.check:{widest}}  "
-    indent = " " * (4 if narrow else len(before) + 8)
-    taken = len(indent if narrow else head)
-    first, *more_lines = _wrap_text(escape_control(finding.message), taken, columns) or [""]
-    coloured = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
-    yield (coloured if narrow else coloured + first).rstrip()
-    yield from (f"{' ' * taken}{line}" for line in ([first] if narrow else []) + more_lines if line)
+    is_narrow = _is_narrow_terminal()
+    head = f"{prefix}{finding.severity:4}  {finding.check:{subject_columns}}  "
+    indent = " " * (4 if is_narrow else len(prefix) + 8)
+    text_indent = indent if is_narrow else " " * len(head)
+    text_lines = _wrap_text(escape_control(finding.message), len(text_indent), columns)
+    coloured_head = head.replace(finding.severity, click.style(finding.severity, fg=_COLOURS[finding.severity]), 1)
+    text_of_head = text_lines.pop(0) if text_lines and not is_narrow else ""
+    yield f"{coloured_head}{text_of_head}".rstrip()
+    yield from (f"{text_indent}{line}" for line in text_lines)
     if finding.fix_command:
         yield f"{indent}$ {escape_control(finding.fix_command)}"
     for paragraph in filter(str.strip, map(escape_control, finding.advice.split("\n"))):
-        first, *more_lines = _wrap_text(paragraph, len(indent) + 3, columns)
-        yield f"{indent}-> {first}"
-        yield from (f"{indent}   {line}" for line in more_lines)
-    yield from between
+        yield from _hang_lines(f"{indent}-> ", _wrap_text(paragraph, len(indent) + 3, columns))
+    yield from details
 
 
 def step_lines(step: checks.CheckStepView) -> Iterator[str]:
-    """Yield the lines of a check's step: its finding and the exchanged messages."""
-    yield from finding_lines(step, before=f"{step.number:2}  ", between=_exchange_lines(step), columns=_MAX_COLUMNS)
+    """Yield the lines of a check's step: its finding, the exchanged messages, and the table of its timings."""
+    yield from finding_lines(step, prefix=f"{step.number:2}  ", details=_exchange_lines(step), columns=_MAX_COLUMNS)
     if step.timings:
-        narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
-        indent = " " * (4 if narrow else 12)
-        least = 1 + max(len(kind) for kind, _, _ in step.timings) if narrow else 16
-        yield from (
-            f"{indent}{kind:{least}}{asked:>{6 if narrow else 8}}{answered:>{9 if narrow else 10}}"
-            for kind, asked, answered in step.timings
-        )
+        widths = (16, 8, 10)
+        if _is_narrow_terminal():
+            widths = (1 + max(len(kind) for kind, _, _ in step.timings), 6, 9)
+        for kind, asked_cell, answered_cell in step.timings:
+            yield f"{_detail_indent()}{kind:{widths[0]}}{asked_cell:>{widths[1]}}{answered_cell:>{widths[2]}}"
+
+
+def _is_narrow_terminal() -> bool:
+    return console.terminal_columns() < console.MIN_TABLE_COLUMNS
+
+
+def _detail_indent() -> str:
+    """Return the blanks before each line of a step's details."""
+    return " " * (4 if _is_narrow_terminal() else 12)
 
 
 def _exchange_lines(step: checks.CheckStepView) -> Iterator[str]:
     """Yield the request, the reply and the standard error of a step; other lines to the bot show nothing."""
-    narrow = console.terminal_columns() < console.MIN_TABLE_COLUMNS
-    indent = " " * (4 if narrow else 12)
-    texts = []
+    indent = _detail_indent()
+    messages = []
     if (request := _describe_sent_request(step)) is not None:
-        texts.append(("request", request))
+        messages.append(("request", request))
     if step.received is not None:
-        texts.append(("received", _shorten(step.received, _MAX_MESSAGE_CHARS)))
-    for name, text in texts:
-        first, *more_lines = _wrap_text(text, len(indent) + 9) or ["(an empty line)"]
-        yield f"{indent}{name:8} {first}"
-        yield from (f"{indent}         {line}" for line in more_lines)
+        messages.append(("received", _shorten(step.received, _MAX_MESSAGE_CHARS)))
+    for name, text in messages:
+        yield from _hang_lines(f"{indent}{name:8} ", _wrap_text(text, len(indent) + 9) or ["(an empty line)"])
     if step.severity == "fail" and step.sent is not None and step.received is None:
         yield f"{indent}received nothing"
-    for line in step.stderr:
-        text = _shorten(line, _MAX_STDERR_CHARS)  # wrapped only if narrow: compilers mark columns
-        yield from (f"{indent}|  {part}" for part in (_wrap_text(text, len(indent) + 3) if narrow else [text]))
+    for stderr_line in step.stderr:
+        shortened = _shorten(stderr_line, _MAX_STDERR_CHARS)
+        is_wrapped = _is_narrow_terminal()  # only then: compilers mark columns
+        for line in _wrap_text(shortened, len(indent) + 3) if is_wrapped else [shortened]:
+            yield f"{indent}|  {line}"
 
 
 def _describe_sent_request(step: checks.CheckStepView) -> str | None:
@@ -107,14 +112,14 @@ def _describe_sent_request(step: checks.CheckStepView) -> str | None:
     request = decode(console.reorder_request(step.sent.encode()))
     if not isinstance(request, dict) or "legal" not in request:
         return None
-    if step.check == "unknown things":  # what the check has altered must show
-        text, note = step.sent, ""
-    else:
-        text, note = json.dumps(request), ", its fields reordered here"  # with blanks, at which it is wrapped
+    is_reordered = step.check != "unknown things"  # there, what the check has altered must show
+    text = json.dumps(request) if is_reordered else step.sent  # with blanks, at which it is wrapped
     if len(text) <= _MAX_REQUEST_CHARS:
         return text
-    start = text[:_MAX_REQUEST_CHARS].rpartition(" ")[0] if note else text[:_MAX_REQUEST_CHARS]
-    return f"{start} ... ({len(step.sent)} bytes{note})"
+    if is_reordered:
+        start = text[:_MAX_REQUEST_CHARS].rpartition(" ")[0]
+        return f"{start} ... ({len(step.sent)} bytes, its fields reordered here)"
+    return f"{text[:_MAX_REQUEST_CHARS]} ... ({len(step.sent)} bytes)"
 
 
 def _shorten(line: str, max_chars: int) -> str:
@@ -123,11 +128,16 @@ def _shorten(line: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else f"{text[: max_chars - end]} … {text[-end:]} ({len(line.encode())} bytes)"
 
 
-def _wrap_text(text: str, taken: int, columns: int = _MAX_COLUMNS) -> list[str]:
-    """Return a text wrapped to lines of `columns` minus the `taken` ones."""
-    return textwrap.wrap(
-        text, max(20, min(console.terminal_columns(), columns) - taken), break_on_hyphens=False, break_long_words=True
-    )
+def _wrap_text(text: str, indent_columns: int, columns: int = _MAX_COLUMNS) -> list[str]:
+    """Return a text wrapped to lines of `columns`, or of the terminal if it is narrower, without their indentation."""
+    width = max(20, min(console.terminal_columns(), columns) - indent_columns)
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=True)
+
+
+def _hang_lines(head: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines, the first after `head`, the others after as many blanks."""
+    for number, line in enumerate(lines):
+        yield f"{' ' * len(head) if number else head}{line}"
 
 
 def has_longer_log(step: checks.CheckStep) -> bool:
@@ -234,30 +244,38 @@ def check(
     if results is not None and len(bots) > 1:
         console.usage_error(f"--gradescope needs one bot, not {len(bots)}")
     choice, reasons = options.choose_sandbox(sandbox, docker_runtime, docker_image)
+    with _exit_on_check_errors(), scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+        options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
+        settings = checks.CheckSettings(
+            box,
+            choice,
+            scratch,
+            idle_s=_IDLE_S if choice.isolates else math.inf,
+            enough_s=_ENOUGH_S,
+            on_build=_note_build,
+            hello_s=checks.HELLO_S if start_ms is None else start_ms / 1000,
+            timeouts=_choose_timeouts(limit_ms, bank_ms),
+        )
+        if not quick:
+            settings = replace(settings, endurance_s=checks.ENDURANCE_S, pause_s=checks.PAUSE_S)
+        if rules is not None:
+            settings = replace(settings, rules=(load_ruleset(rules),))
+        steps_by_bot = _check_bots(bots, settings, budget, rules, as_json)
+    if results is not None:
+        try:
+            results.write_text(gradescope_results(bots[0], steps_by_bot[0]), encoding="utf-8")
+        except OSError as problem:
+            console.exit_on_os_error(problem)
+    if as_json:
+        console.print_json(checks.CheckReport(1, tuple(map(_make_result, bots, steps_by_bot))))
+    sys.exit(1 if any(map(has_failure, steps_by_bot)) else 0)
+
+
+@contextmanager
+def _exit_on_check_errors() -> Iterator[None]:
+    """Turn errors into a message and an exit code: 2 for errors of the input, 1 for failures of this machine."""
     try:
-        with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-            options.announce_sandbox(choice, reasons, box, " (auto)" if sandbox in (None, "auto") else "")
-            settings = checks.CheckSettings(
-                box,
-                choice,
-                scratch,
-                idle_s=_IDLE_S if choice.isolates else math.inf,
-                enough_s=_ENOUGH_S,
-                on_build=_note_build,
-                hello_s=checks.HELLO_S if start_ms is None else start_ms / 1000,
-                timeouts=_choose_timeouts(limit_ms, bank_ms),
-            )
-            if not quick:
-                settings = replace(settings, endurance_s=checks.ENDURANCE_S, pause_s=checks.PAUSE_S)
-            if rules is not None:
-                settings = replace(settings, rules=(load_ruleset(rules),))
-            models = _find_models(bots, budget)
-            programs = tuple(bot for place, bot in enumerate(bots) if place not in models)
-            steps_of_programs = iter(_check_all(programs, settings, as_json) if programs else [])
-            by_place = {
-                place: _check_model(bots[place], model, budget, rules, as_json) for place, model in models.items()
-            }
-            by_bot = [by_place[place] if place in by_place else next(steps_of_programs) for place in range(len(bots))]
+        yield
     except (BotError, RulesetError) as problem:
         console.usage_error(str(problem))
     except SandboxError as problem:
@@ -266,22 +284,30 @@ def check(
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
         console.fail(f"bots can't be checked: {console.os_error_reason(problem)}")
-    if results is not None:
-        try:
-            results.write_text(gradescope_results(bots[0], by_bot[0]), encoding="utf-8")
-        except OSError as problem:
-            console.exit_on_os_error(problem)
-    if as_json:
-        console.print_json(checks.CheckReport(1, tuple(map(_make_result, bots, by_bot))))
-    sys.exit(1 if any(has_failure(steps) for steps in by_bot) else 0)
 
 
 def _choose_timeouts(limit_ms: int | None, bank_ms: int | None) -> checks.Timeouts:
     """Return the time limits of answers; None: the default of a match."""
-    usual = checks.TIMEOUTS
-    return checks.Timeouts(
-        usual.free_s if limit_ms is None else limit_ms / 1000, usual.bank_s if bank_ms is None else bank_ms / 1000
-    )
+    free_s = checks.TIMEOUTS.free_s if limit_ms is None else limit_ms / 1000
+    bank_s = checks.TIMEOUTS.bank_s if bank_ms is None else bank_ms / 1000
+    return checks.Timeouts(free_s, bank_s)
+
+
+def _check_bots(
+    bots: tuple[str, ...], settings: checks.CheckSettings, budget: Path | None, rules: str | None, quiet: bool
+) -> list[list[checks.CheckStep]]:
+    """Check the programs, then the language models; return the steps of each bot, in the order of `bots`.
+
+    Prints each step as it ends, unless `quiet`. Raises BotError if the budget is invalid, RulesetError if a model's
+    rules are, SandboxError or OSError if this machine can't start a bot.
+    """
+    models = _find_models(bots, budget)
+    programs = tuple(bot for index, bot in enumerate(bots) if index not in models)
+    steps_of_programs = iter(_check_programs(programs, settings, quiet) if programs else [])
+    steps_of_models = {index: _check_model(bots[index], model, budget, rules, quiet) for index, model in models.items()}
+    return [
+        steps_of_models[index] if index in steps_of_models else next(steps_of_programs) for index in range(len(bots))
+    ]
 
 
 class _PrintedCheck:
@@ -303,19 +329,21 @@ class _PrintedCheck:
         if not self._quiet:
             console.print_text(text)
 
-    def add(self, step: checks.CheckStep) -> None:
-        """Add a step that has ended, or show the progress of the running one."""
-        if step.severity == "now":
-            if not self._quiet:
-                self._show_progress(step)
-            return
+    def take(self, step: checks.CheckStep) -> None:
+        """Add and print a step that has ended, or show the progress of the running one (severity "now")."""
+        if step.severity != "now":
+            self._add(_save_build_log(step, self._bot))
+        elif not self._quiet:
+            self._show_progress(step)
+
+    def _add(self, step: checks.CheckStep) -> None:
+        """Add a step that has ended and print it; the lines of a step that can be repeated by hand are saved."""
         self.drawing.close()
         self._redraw = None
-        step = _save_build_log(step, self._bot)
         self.steps.append(step)
         self._print("\n".join(step_lines(step.view())))
-        if not self._quiet and step.by_hand and (saved := _save(step.lines, self._bot, "lines", "jsonl")):
-            self._print(f"{' ' * 12}by hand: ({escape_control(step.by_hand)}) < {saved}")
+        if not self._quiet and step.by_hand and (file := _save(step.lines, self._bot, "lines", "jsonl")):
+            self._print(f"{' ' * 12}by hand: ({escape_control(step.by_hand)}) < {file}")
 
     def _show_progress(self, step: checks.CheckStep) -> None:
         if step.check == "endurance" and not self._plays_on:
@@ -334,42 +362,45 @@ class _PrintedCheck:
         self._print(verdict_line(self._bot, self.steps))
 
 
-def _check_all(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: bool) -> list[list[checks.CheckStep]]:
+def _check_programs(bots: tuple[str, ...], settings: checks.CheckSettings, quiet: bool) -> list[list[checks.CheckStep]]:
     """Check the bots, print each step as it ends unless `quiet`, and return the steps by bot."""
-    checked: list[list[checks.CheckStep]] = []
+    steps_by_bot: list[list[checks.CheckStep]] = []
     with closing(checks.check_all(bots, settings)) as results:
-        for place, steps in groupby(results, lambda pair: pair[0]):
-            if checked and not quiet:
+        for index, steps in groupby(results, lambda pair: pair[0]):
+            if steps_by_bot and not quiet:
                 console.print_text("")
-            printed = _PrintedCheck(bots[place], quiet)
+            printed = _PrintedCheck(bots[index], quiet)
             with printed.drawing:
                 for _, step in steps:
-                    printed.add(step)
+                    printed.take(step)
             printed.print_verdict()
-            checked.append(printed.steps)
-    return checked
+            steps_by_bot.append(printed.steps)
+    return steps_by_bot
 
 
 def _find_models(bots: tuple[str, ...], budget: Path | None) -> dict[int, Bot]:
-    """Return the language models among the bots, by their place. Exits with 2 if a budget is for none."""
-    bots_by_place = {}
-    for place, argument in enumerate(bots):
+    """Return the language models among the bots, by their index. Exits with 2 if a budget is for none."""
+    loaded = {}
+    for index, argument in enumerate(bots):
         with suppress(BotError):  # a check reports it
-            bots_by_place[place] = load_bots([argument], models=True)[0][0]
-    if len(bots_by_place) == len(bots):
-        refuse_budget(bots_by_place.values(), budget)
-    return {place: bot for place, bot in bots_by_place.items() if bot.is_model}
+            loaded[index] = load_bots([argument], models=True)[0][0]
+    if len(loaded) == len(bots):
+        refuse_budget(loaded.values(), budget)
+    return {index: bot for index, bot in loaded.items() if bot.is_model}
 
 
 def _check_model(
-    shown: str, bot: Bot, budget_file: Path | None, rules: str | None, quiet: bool
+    argument: str, bot: Bot, budget_file: Path | None, rules: str | None, quiet: bool
 ) -> list[checks.CheckStep]:
-    """Check a language model, and print each step as it ends unless `quiet`."""
+    """Check a language model, print each step as it ends unless `quiet`, and return the steps.
+
+    Raises BotError for an invalid budget, RulesetError for unknown rules.
+    """
     models = import_models()
     budget = models.Budget() if budget_file is None else models.read_budget(budget_file)
-    printed = _PrintedCheck(shown, quiet)
+    printed = _PrintedCheck(argument, quiet)
     for step in models.check_model(bot, budget, load_ruleset(rules or "coup")):
-        printed.add(step)
+        printed.take(step)
     printed.print_verdict()
     return printed.steps
 
@@ -380,28 +411,31 @@ def _note_build(bot: Bot) -> None:
 
 def _save_build_log(step: checks.CheckStep, bot: str) -> checks.CheckStep:
     """Save a failed build's log to a file if only a part of it is printed, and name the file in the step's advice."""
-    if step.severity != "fail" or not has_longer_log(step) or not (place := _save(step.log, bot, "build", "log")):
+    if step.severity != "fail" or not has_longer_log(step) or not (file := _save(step.log, bot, "build", "log")):
         return step
-    return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {place}"])))
+    return replace(step, advice="\n".join(filter(None, [step.advice, f"Full log: {file}"])))
 
 
-def _save(data: bytes, bot: str, what: str, end: str) -> Path | None:
-    """Save what a check of the bot found to a file, and return it; it replaces that of the bot's previous failure."""
-    which = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
-    place = Path(tempfile.gettempdir(), f"arena-{what}-{os.getuid()}-{which}.{end}")
+def _save(data: bytes, bot: str, kind: str, suffix: str) -> Path | None:
+    """Save what a check of the bot found, in place of that kind of file of its previous failure.
+
+    Returns the file, None if it can't be written.
+    """
+    bot_hash = sha256(os.fsencode(os.path.abspath(bot))).hexdigest()[:12]
+    path = Path(tempfile.gettempdir(), f"arena-{kind}-{os.getuid()}-{bot_hash}.{suffix}")
     try:
         # Renamed, because another user may have created a link or a pipe at that path.
-        with tempfile.NamedTemporaryFile(dir=place.parent, prefix=f"{place.stem}-", delete=False) as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.stem}-", delete=False) as file:
             try:
                 file.write(data)
                 file.flush()
-                os.replace(file.name, place)
+                os.replace(file.name, path)
             except OSError:
                 os.unlink(file.name)
-                return None
+                raise
     except OSError:
         return None
-    return place
+    return path
 
 
 def _make_result(bot: str, steps: list[checks.CheckStep]) -> checks.CheckResult:

@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
 from importlib import import_module
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from arena.bots import Bot, BotError, check_out_revision
-from arena.cli import console, options, run, run_report
+from arena.cli import console, options, run_report
+from arena.cli import run as run_command
 from arena.cli.options import complete_bot
 from arena.compare import NAMES, NEW, OLD, report
 from arena.compare.comparison import CompareConfig, Comparison, VersionArgument
@@ -35,15 +37,17 @@ class _CompareCommand(options.GroupedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Insert --against before each opponent, as click expects."""
-        words: list[str] = []
-        opponents = False
-        for word in args:
-            if word.startswith("-") and word != "-":
-                opponents = word == "--against"
-                words += [] if opponents else [word]
-            else:
-                words += ["--against", word] if opponents else [word]
-        return super().parse_args(ctx, words)
+        expanded_args: list[str] = []
+        is_opponent = False
+        for argument in args:
+            is_option = argument.startswith("-") and argument != "-"
+            if is_option:
+                is_opponent = argument == "--against"
+            if not is_opponent:
+                expanded_args.append(argument)
+            elif not is_option:
+                expanded_args += ["--against", argument]
+        return super().parse_args(ctx, expanded_args)
 
 
 @click.command(cls=_CompareCommand)
@@ -118,50 +122,56 @@ def compare(
     with --ladder name@3. Every BOT after --against is an opponent; each block of games uses some of them.
     """
     console.treat_sigterm_as_sigint()
-    with run.exit_before_first_game(report.RefusedComparison if as_json else None):
+    with run_command.exit_before_first_game(report.RefusedComparison if as_json else None):
         if resume is not None:
-            config, folder = run.resume_run(CompareConfig, resume)
+            config, folder = run_command.resume_run(CompareConfig, resume)
         else:
             versions, arguments = _resolve_versions(bots, against, ladder)
-            asked = run.RunOptions.from_options(arguments, values)
+            run_options = run_command.RunOptions.from_options(arguments, values)
             make_config = partial(_make_comparison, versions, min_effect, max_pairs)
-            config, folder = run.prepare_run(asked, make_config, "arena-compare")
-        this = Run(config, folder)
+            config, folder = run_command.prepare_run(run_options, make_config, "arena-compare")
+        run = Run(config, folder)
         comparison = Comparison(config, folder)
         if not comparison.has_ended:
             console.print_note(report.describe_resolution(comparison))
-    with console.stop_early(seconds) as early:
-        play = partial(_play_with_progress, this, comparison, jobs or run.count_cores(), early)
-        status, problem = run.play_session(this, folder, play)
-    _print_report(this, comparison, folder, as_json, problem)
+    with console.stop_early(seconds) as early_stop:
+        play = partial(_play_with_progress, run, comparison, jobs or run_command.count_cores(), early_stop)
+        status, problem = run_command.play_session(run, folder, play)
+    _print_report(run, comparison, folder, as_json, problem)
     if status == 130:
-        console.print_note(f"{early.reason}; resume with: {run.resume_command(config, folder)}")
-    sys.exit(early.exit_code if status == 130 else status)
+        console.print_note(f"{early_stop.reason}; resume with: {run_command.resume_command(config, folder)}")
+    sys.exit(early_stop.exit_code if status == 130 else status)
 
 
 def _resolve_versions(
     bots: tuple[str, ...], against: tuple[str, ...], ladder: Path | None
 ) -> tuple[tuple[VersionArgument, ...], tuple[str, ...]]:
-    """Return the descriptions of OLD and NEW, and the arguments of all bots. Exits with 2 if one is missing."""
+    """Return the descriptions of OLD and NEW, and the arguments of all bots, with their names.
+
+    Exits with 2 if one is missing. Raises BotError if a version can't be found.
+    """
     if len(bots) != 2 or not against:
         console.usage_error(
             "name both versions and their opponents: arena compare OLD NEW --against sample:honest sample:opportunist"
         )
     versions, arguments = [], []
     for name, argument in zip(NAMES, bots, strict=True):
-        path, meant = _resolve_version(argument, ladder)
-        versions.append(VersionArgument(argument, meant))
+        path, description = _resolve_version(argument, ladder)
+        versions.append(VersionArgument(argument, description))
         arguments.append(f"{name}={path}")
-    for argument in against:
-        path, _ = _resolve_version(argument, ladder)
-        arguments.append(argument if path == argument else f"{argument.replace('/', ' ').strip()[-40:]}={path}")
+    for opponent in against:
+        path, _ = _resolve_version(opponent, ladder)
+        arguments.append(opponent if path == opponent else f"{opponent.replace('/', ' ').strip()[-40:]}={path}")
     return tuple(versions), tuple(arguments)
 
 
 def _resolve_version(argument: str, ladder: Path | None) -> tuple[str, str]:
-    """Return the path of a version's files, and the description of its name."""
-    path, at, revision = argument.rpartition("@")
-    if not at or not path or os.path.lexists(argument):
+    """Return the path of a version's files, and the description of its name.
+
+    A version of git or of the ladder is copied first. Raises BotError if there is no such version.
+    """
+    path, separator, revision = argument.rpartition("@")
+    if not separator or not path or os.path.lexists(argument):
         return argument, argument if argument.startswith("sample:") else os.path.abspath(os.path.expanduser(argument))
     if ladder is not None:
         copied: tuple[str, str] = import_module("ladder.cli.common").copy_version(ladder, argument)  # of an extra
@@ -179,7 +189,7 @@ def _make_comparison(
     versions: tuple[VersionArgument, ...],
     min_effect: float,
     max_pairs: int,
-    asked: run.RunOptions,
+    run_options: run_command.RunOptions,
     bots: tuple[Bot, ...],
     settings: MatchSettings,
     choice: SandboxChoice,
@@ -190,48 +200,52 @@ def _make_comparison(
             f"OLD and NEW have the same contents (SHA-256 {bots[NEW].digest[:12]}): nothing to compare.\n"
             "Save your change, or name another version. If they differ in other files, name their folders."
         )
-    seats = run.choose_seats(asked, len(bots) - 1, settings.rules)
-    match_games = asked.match_games or seats
+    seats = run_command.choose_seats(run_options, len(bots) - 1, settings.rules)
     config = CompareConfig(
         bots=bots,
         seats=seats,
         games=2 * max_pairs,
-        match_games=match_games,
-        key=seed_key(asked.seed),
-        seed=asked.seed,
+        match_games=run_options.match_games or seats,
+        key=seed_key(run_options.seed),
+        seed=run_options.seed,
         settings=settings,
         sandbox=choice,
         min_effect=min_effect / 100,
         versions=versions,
     )
-    try:
-        plan = config.plan()
-    except ValueError as problem:
-        console.usage_error(str(problem))
-    for name, version in zip(NAMES, versions, strict=True):
-        meant = "" if version.resolved == version.argument else f" ({escape_control(version.resolved)})"
-        console.print_note(f"{name} is {escape_control(version.argument)}{meant}")
-    blocks = f"at most {format_count(plan.rounds, 'block')} of {match_games} pairs"
-    console.print_note(
-        f"{blocks} of {settings.rules.name} at {seats} seats, against "
-        f"{', '.join(escape_control(bot.name) for bot in bots[2:])}"
-    )
+    _announce_comparison(config)
     return config
 
 
-def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: console.EarlyStop) -> None:
+def _announce_comparison(config: CompareConfig) -> None:
+    """Print what is compared, against which bots and in how many games. Exits with 2 if there is no such plan."""
+    try:
+        blocks = config.plan().rounds
+    except ValueError as problem:
+        console.usage_error(str(problem))
+    for name, version in zip(NAMES, config.versions, strict=True):
+        description = "" if version.resolved == version.argument else f" ({escape_control(version.resolved)})"
+        console.print_note(f"{name} is {escape_control(version.argument)}{description}")
+    opponents = ", ".join(escape_control(bot.name) for bot in config.bots[2:])
+    console.print_note(
+        f"at most {format_count(blocks, 'block')} of {config.match_games} pairs of {config.settings.rules.name} at "
+        f"{config.seats} seats, against {opponents}"
+    )
+
+
+def _play_with_progress(run: Run, comparison: Comparison, jobs: int, early_stop: console.EarlyStop) -> None:
     """Play until there is a verdict; show the interim result, and print each failed attempt at a match."""
     from rich.text import Text
 
     if comparison.has_ended:
         return
-    first = comparison.evidence.blocks
+    resumed_blocks = comparison.evidence.blocks
 
-    def line() -> str:
-        played, blocks_left = comparison.evidence.blocks - first, report.blocks_left(comparison)
-        return report.describe_progress(comparison) + early.describe_left(played / (played + blocks_left))
+    def describe() -> str:
+        played, blocks_left = comparison.evidence.blocks - resumed_blocks, report.blocks_left(comparison)
+        return report.describe_progress(comparison) + early_stop.describe_left(played / (played + blocks_left))
 
-    with console.show_progress(lambda: Text(line()), line) as redraw, closing(this.play(jobs)) as events:
+    with console.show_progress(lambda: Text(describe()), describe) as redraw, closing(run.play(jobs)) as events:
         for event in events:
             comparison.update()
             redraw()
@@ -241,7 +255,7 @@ def _play_with_progress(this: Run, comparison: Comparison, jobs: int, early: con
                 return  # blocks count in order, and one was abandoned
 
 
-def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
+def _print_report(run: Run, comparison: Comparison, folder: RunFolder, as_json: bool, problem: str | None) -> None:
     """Write the page of a comparison into its folder, and print the report, as text with the bots' faults.
 
     problem: why the comparison has ended early, None if it hasn't. A page that can't be written is only noted.
@@ -250,7 +264,7 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     def record_of(match: int) -> Record:
         return read_record_file(folder.record(match))
 
-    standings = this.progress.standings()
+    standings = run.progress.standings()
     result = report.make_compare_report(comparison, standings, str(folder.path), record_of, problem)
     file = folder.path / "compare.html"
     try:
@@ -260,38 +274,42 @@ def _print_report(this: Run, comparison: Comparison, folder: RunFolder, as_json:
     if as_json:
         console.print_json(result, folder.path)
         return
-    faults = (part for text in run_report.fault_parts(this, folder, standings) for part in ("", text))
-    console.print_parts(*_report_parts(comparison, result, file), *faults, kept=folder.path)
+    faults = (part for text in run_report.fault_parts(run, folder, standings) for part in ("", text))
+    console.print_parts(*_report_parts(comparison, result, file), *faults, results=folder.path)
 
 
 def _report_parts(comparison: Comparison, result: report.CompareReport, file: Path) -> "list[RenderableType]":
     """Return the printed parts of a result. file: its HTML page."""
     parts: list[RenderableType] = [*report.summarize_report(comparison, result)]
     if result.divergences:
-        rows = [
-            [
-                row.request,
-                row.old,
-                row.new,
-                format_points(row.contribution),
-                report.format_gain(row),
-                str(row.pairs),
-                f"{row.old_win_rate:.0%}",
-                f"{row.new_win_rate:.0%}",
-            ]
-            for row in result.divergences[:_MAX_DIFFERENCE_ROWS]
-        ]
-        columns = [
-            *(console.Column(name, min_width=16) for name in ("request", "OLD chose", "NEW chose")),
-            *(
-                console.Column(name, number=True)
-                for name in ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")
-            ),
-        ]
-        parts += ["", "first different choices, in the same position", console.make_table(columns, rows)]
+        table = _make_divergence_table(result.divergences[:_MAX_DIFFERENCE_ROWS])
+        parts += ["", "first different choices, in the same position", table]
         if len(result.divergences) > _MAX_DIFFERENCE_ROWS:
             parts.append(f"the page has {len(result.divergences) - _MAX_DIFFERENCE_ROWS} more")
     elif result.pairs and not result.diverged_by_opponent:
         parts.append("all choices were the same")
     games = f"arena replay {shlex.quote(result.run)} --match M --game G"
     return [*parts, "", f"page {file}; games: {games} (OLD played the even matches, NEW the odd ones)"]
+
+
+def _make_divergence_table(divergences: "Sequence[report.DivergenceGroup]") -> "RenderableType":
+    """Return a row for each first different choice, with what it adds to the difference and how often each won."""
+    rows = [
+        [
+            row.request,
+            row.old,
+            row.new,
+            format_points(row.contribution),
+            report.format_gain(row),
+            str(row.pairs),
+            f"{row.old_win_rate:.0%}",
+            f"{row.new_win_rate:.0%}",
+        ]
+        for row in divergences
+    ]
+    number_names = ("adds\npoints", "gain\n(95 %)", "pairs", "OLD\nwon", "NEW\nwon")
+    columns = [
+        *(console.Column(name, min_width=16) for name in ("request", "OLD chose", "NEW chose")),
+        *(console.Column(name, number=True) for name in number_names),
+    ]
+    return console.make_table(columns, rows)

@@ -7,12 +7,11 @@ import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 
 from arena import with_extra
-from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
+from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, open_client, token_file
 from arena.cli.console import fail, option, print_note, print_text, treat_sigterm_as_sigint, usage_error
 
 _CLOSE_TIMEOUT_S = 5.0
@@ -44,7 +43,9 @@ def connect(
     file: Path | None,
     challenge: str | None,
     reconnect_timeout: float | None,
-    **values: Any,
+    games: int | None,
+    rules: str | None,
+    name: str | None,
 ) -> None:
     """Connect a local program to a table on a ladder server.
 
@@ -56,24 +57,18 @@ def connect(
         from arena.connect import ConnectError, SeatAddress, connect_program
     except ModuleNotFoundError as missing:
         usage_error(f"arena connect needs {missing.name}: {with_extra('web')}")
-    if challenge is None and any(values.values()):
+    if challenge is None and any((games, rules, name)):
         usage_error("--games, --rules and --name need --challenge")
     if shutil.which(command[0]) is None:
         usage_error(f"{command[0]} can't be started: program not found")
-    url = re.sub("^ws(?=s?:)", "http", url)
-    token = read_token(token_file(file), url)
-    try:
-        server = LadderClient(url, token)
-    except ValueError as problem:
-        usage_error(str(problem))
-    if server.readable:
-        print_note(f"{server.url} isn't encrypted: others on the network can read your token")
-    unreached = None
+    seat_url, on_unreached = re.sub("^ws(?=s?:)", "http", url), None
+    server = open_client(seat_url, token_file(file))
     if challenge is not None:
-        table = _open_table(server, challenge.split(","), command, values)
-        url, unreached = server.url + table.program, partial(_close_table, server, table)
+        bots = [bot.strip() for bot in challenge.split(",")]
+        table = _open_table(server, bots, name or Path(command[-1]).stem, games, rules)
+        seat_url, on_unreached = server.url + table.program, partial(_close_table, server, table)
     treat_sigterm_as_sigint()
-    seat = SeatAddress(re.sub("^http", "ws", url), token, server.proxy, server.called, unreached)
+    seat = SeatAddress(re.sub("^http", "ws", seat_url), server.token, server.proxy, server.called, on_unreached)
     try:
         played = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
     except ConnectError as problem:
@@ -93,16 +88,14 @@ class _OpenedTable:
 
 
 def _open_table(
-    server: LadderClient, bots: list[str], command: tuple[str, ...], values: dict[str, Any]
+    server: LadderClient, bots: list[str], program: str, games: int | None, rules: str | None
 ) -> _OpenedTable:
-    """Open a table by the server's API."""
-    name = values.pop("name") or Path(command[-1]).stem
-    asked = {
-        "bots": [bot.strip() for bot in bots],
-        "program": name,
-        **{key: value for key, value in values.items() if value},
-    }
-    body = json.dumps(asked).encode()
+    """Open a table for the program with this name and the bots, by the server's API; None: the ladder's default.
+
+    Exits with 1 if the server doesn't open it.
+    """
+    settings = {name: value for name, value in (("games", games), ("rules", rules)) if value}
+    body = json.dumps({"bots": bots, "program": program, **settings}).encode()
     headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}
     try:
         answer = server.ask("/api/tables", [body], headers)

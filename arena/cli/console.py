@@ -90,11 +90,11 @@ def reorder_request(sent: bytes) -> bytes:
     from protocol import decode, encode
 
     message = decode(sent)
-    if isinstance(message, dict) and "legal" in message:
-        first, last = ("kind", "legal", "you"), ("events", "state")
-        order = (*first, *(name for name in message if name not in first + last), *last)
-        return encode({name: message[name] for name in order if name in message}).rstrip()
-    return sent
+    if not isinstance(message, dict) or "legal" not in message:
+        return sent
+    leading, trailing = ("kind", "legal", "you"), ("events", "state")
+    order = (*leading, *(name for name in message if name not in leading + trailing), *trailing)
+    return encode({name: message[name] for name in order if name in message}).rstrip()
 
 
 def wrap_line(line: str, columns: int) -> str:
@@ -149,94 +149,114 @@ def exit_on_os_error(problem: OSError) -> NoReturn:
 
 @contextmanager
 def show_progress(
-    live: "Callable[[], RenderableType]",
-    line: Callable[[], str],
+    render: "Callable[[], RenderableType]",
+    describe: Callable[[], str],
     redraw_s: float = REDRAW_S,
     say: Callable[[str], None] = print_note,
     say_s: float = PROGRESS_INTERVAL_S,
 ) -> Iterator[Callable[[], None]]:
     """Yield a function to call after each step of progress.
 
-    On a terminal it redraws `live()`, at most once in `redraw_s` seconds; the drawing is erased at the end. Otherwise
-    it calls `say(line())`, at most once in `say_s` seconds.
+    On a terminal it redraws `render()`, at most once in `redraw_s` seconds; the drawing is erased at the end. Otherwise
+    it calls `say(describe())`, at most once in `say_s` seconds.
     """
     terminal = make_console(stderr=True)
     if not terminal.is_terminal:
-        yield _throttle(say_s, lambda: say(line()), time.monotonic())
+        yield _throttle(say_s, lambda: say(describe()), time.monotonic())
         return
     from rich.live import Live
 
     with Live(console=terminal, auto_refresh=False, transient=True) as drawing:
-        yield _throttle(redraw_s, lambda: drawing.update(live(), refresh=True), 0.0)
+        yield _throttle(redraw_s, lambda: drawing.update(render(), refresh=True), 0.0)
 
 
-def _throttle(seconds: float, act: Callable[[], None], last: float) -> Callable[[], None]:
-    """Return a function that calls `act` unless the last call (at first `last`) is less than `seconds` ago."""
+def _throttle(interval_s: float, act: Callable[[], None], acted_at: float) -> Callable[[], None]:
+    """Return a function that calls `act` unless that was done less than `interval_s` ago.
 
-    def maybe() -> None:
-        nonlocal last
-        if time.monotonic() - last >= seconds:
-            last = time.monotonic()
+    acted_at: the time of the monotonic clock that counts as the first call.
+    """
+
+    def act_if_due() -> None:
+        nonlocal acted_at
+        if time.monotonic() - acted_at >= interval_s:
+            acted_at = time.monotonic()
             act()
 
-    return maybe
+    return act_if_due
 
 
 # ---------------------------------------------------------------- to stdout
 
 
-def print_text(text: str, kept: Path | None = None) -> None:
+def print_text(text: str, results: Path | None = None) -> None:
     """Print a text and a line break on stdout.
 
-    A closed pipe (`| head`) is ignored. After any other error exits with 1 and a message that names `kept`, the folder
-    of the results.
+    A closed pipe (`| head`) is ignored. After any other error exits with 1 and a message that names the folder
+    `results`, if there is one.
     """
-    with _handle_stdout_errors(kept):
+    with _handle_stdout_errors(results):
         click.echo(text, file=sys.stdout)  # without `file`, click would write UTF-8 to an ASCII terminal
         if sys.stdout is not None:
             sys.stdout.flush()
 
 
 def print_parts(
-    *parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, kept: Path | None = None, max_lines: int | None = None
+    *parts: "RenderableType", widest: int = UNLIMITED_COLUMNS, results: Path | None = None, max_lines: int | None = None
 ) -> None:
     """Print parts on stdout, each on its own lines, as wide as the terminal but at most `widest` columns.
 
     In a pipe or a file nothing is wrapped unless `widest` is given. On a narrower terminal a table loses its last
-    columns, so the columns of a table are in order of importance; below MIN_TABLE_COLUMNS its rows become lines. `kept`
-    is as for `print_text`. max_lines: of the output, which ends before a blank line and says how many lines --all adds.
+    columns, so the columns of a table are in order of importance; below MIN_TABLE_COLUMNS its rows become lines.
+    results: as for `print_text`. max_lines: of the output, None without a limit.
     """
     printer = make_console()
-    fitting = (
-        UNLIMITED_COLUMNS if widest == UNLIMITED_COLUMNS and not printer.is_terminal else min(printer.width, widest)
-    )
-    with _handle_stdout_errors(kept), printer.capture() as captured:  # even an empty write fails on a full disk
+    is_unlimited = widest == UNLIMITED_COLUMNS and not printer.is_terminal
+    columns = UNLIMITED_COLUMNS if is_unlimited else min(printer.width, widest)
+    with _handle_stdout_errors(results), printer.capture() as captured:  # even an empty write fails on a full disk
         for part in _flatten(parts):
-            needed = _min_columns(part)
-            dropped = _drop_columns(part, fitting) if needed > fitting >= MIN_TABLE_COLUMNS else []
-            for piece in _list_row_lines(part) if needed > fitting and fitting < MIN_TABLE_COLUMNS else [part]:
-                printer.width = max(fitting, _min_columns(piece))
-                printer.print(piece, crop=False)
-            if dropped:
-                printer.print(f"columns left out: {', '.join(dropped)}", style="dim")
+            _print_part(printer, part, columns)
     lines = [line.rstrip() for line in captured.get().removesuffix("\n").split("\n")]
     if max_lines is not None and len(lines) > max_lines:
-        blank = [place for place in range(max_lines // 2, max_lines - 1) if not lines[place]]
-        end = blank[-1] if blank else max_lines - 1
-        lines[end:] = [*[""] * bool(blank), f"{len(lines) - end} more lines: --all"]
-    print_text("\n".join(lines), kept)
+        lines = _cut_lines(lines, max_lines)
+    print_text("\n".join(lines), results)
+
+
+def _print_part(printer: "Console", part: "RenderableType", columns: int) -> None:
+    """Print a part by `printer`; a table that is too wide without its last columns, or as lines."""
+    is_too_wide = _min_columns(part) > columns
+    if is_too_wide and columns < MIN_TABLE_COLUMNS:
+        for line in _list_row_lines(part):
+            printer.width = columns
+            printer.print(line, crop=False)
+        return
+    dropped = _drop_columns(part, columns) if is_too_wide else []
+    printer.width = max(columns, _min_columns(part))
+    printer.print(part, crop=False)
+    if dropped:
+        printer.print(f"columns left out: {', '.join(dropped)}", style="dim")
+
+
+def _cut_lines(lines: Sequence[str], max_lines: int) -> list[str]:
+    """Return at most `max_lines` lines, the last of which says how many lines --all adds.
+
+    They end before a blank line, if there is one in their second half.
+    """
+    blank_lines = [number for number in range(max_lines // 2, max_lines - 1) if not lines[number]]
+    end = blank_lines[-1] if blank_lines else max_lines - 1
+    return [*lines[:end], *[""] * bool(blank_lines), f"{len(lines) - end} more lines: --all"]
 
 
 @contextmanager
-def _handle_stdout_errors(kept: Path | None) -> Iterator[None]:
+def _handle_stdout_errors(results: Path | None) -> Iterator[None]:
+    """Ignore a closed pipe of stdout; exit with 1 after any other error, and name the folder of the results."""
     try:
         yield
     except OSError as problem:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more at its end
         if problem.errno == errno.EPIPE:
             return
-        where = "" if kept is None else f"; the results are in {kept}"
-        fail(f"standard output can't be written: {os_error_reason(problem)}{where}")
+        remedy = "" if results is None else f"; the results are in {results}"
+        fail(f"standard output can't be written: {os_error_reason(problem)}{remedy}")
 
 
 def terminal_columns() -> int:
@@ -281,7 +301,7 @@ def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") ->
     """Add a column as wide as its widest cell; it may be wrapped down to its `min_width`, if it has one."""
     from rich.text import Text
 
-    needed = max(
+    width = max(
         Text(cell).cell_len if isinstance(cell, str) else cell.cell_len for cell in [*column.name.split("\n"), *cells]
     )
     grid.add_column(
@@ -289,7 +309,7 @@ def _add_column(grid: "Table", column: Column, cells: "Sequence[str | Text]") ->
         justify="right" if column.number else "left",
         no_wrap=column.min_width is None,
         overflow="fold",
-        min_width=needed if column.min_width is None else min(needed, column.min_width),
+        min_width=width if column.min_width is None else min(width, column.min_width),
     )
 
 
@@ -342,18 +362,18 @@ def _list_row_lines(part: "RenderableType") -> "Iterator[RenderableType]":
 
 def format_duration(seconds: float) -> str:
     """Return a time: "59 s", "2 min 5 s", "1 h 2 min"."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+    whole_s = round(seconds)
+    if whole_s < 60:
+        return f"{whole_s} s"
+    if whole_s < 3600:
+        return f"{whole_s // 60} min {whole_s % 60} s"
+    return f"{whole_s // 3600} h {whole_s % 3600 // 60} min"
 
 
 def os_error_reason(problem: OSError) -> str:
     """Return the system's message for an error, after the file's name if there is one."""
-    what = problem.strerror or str(problem)
-    return what if problem.filename is None else f"{problem.filename}: {what}"
+    message = problem.strerror or str(problem)
+    return message if problem.filename is None else f"{problem.filename}: {message}"
 
 
 def treat_sigterm_as_sigint() -> None:
@@ -368,11 +388,11 @@ class EarlyStop:
 
     def __init__(self, seconds: float | None) -> None:
         self.reason: str | None = None
-        self._seconds, self._began = seconds, time.monotonic()
+        self._seconds, self._started_at = seconds, time.monotonic()
 
-    def stop(self, number: int, _frame: object) -> NoReturn:
-        """Handle a signal."""
-        self.reason = "the time is over" if number == signal.SIGALRM else "interrupted"
+    def stop(self, signal_number: int, _frame: object) -> NoReturn:
+        """Raise KeyboardInterrupt as the handler of a signal, and note the reason."""
+        self.reason = "the time is over" if signal_number == signal.SIGALRM else "interrupted"
         raise KeyboardInterrupt
 
     def check(self) -> None:
@@ -385,11 +405,11 @@ class EarlyStop:
 
         share: of the work that is done, 0 to 1. The result is the shorter one of this estimate and the limit of time.
         """
-        passed = time.monotonic() - self._began
-        times = [passed / share - passed] if share else []
+        passed_s = time.monotonic() - self._started_at
+        estimates_s = [passed_s / share - passed_s] if share else []
         if self._seconds is not None:
-            times.append(self._seconds - passed)
-        return f", {format_duration(max(0.0, min(times)))} left" if times else ""
+            estimates_s.append(self._seconds - passed_s)
+        return f", {format_duration(max(0.0, min(estimates_s)))} left" if estimates_s else ""
 
     @property
     def exit_code(self) -> int:
@@ -403,18 +423,18 @@ def stop_early(seconds: float | None = None) -> Iterator[EarlyStop]:
 
     Signals that the command ignores (nohup) stay ignored.
     """
-    early = EarlyStop(seconds)
+    early_stop = EarlyStop(seconds)
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    for number, handler in before.items():
+    previous_handlers = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in previous_handlers.items():
         if handler is not signal.SIG_IGN:
-            signal.signal(number, early.stop)
+            signal.signal(number, early_stop.stop)
     signal.setitimer(signal.ITIMER_REAL, seconds or 0.0)
     try:
-        yield early
+        yield early_stop
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
@@ -426,7 +446,7 @@ def json_option(
 ) -> Callable[..., Any]:
     """Return a decorator that adds `--json` (the parameter `as_json`) and `--json-schema` to a command.
 
-    shapes: the types of the printed values. later: returns further types that are slow to import.
+    shapes: the types of the printed values. later: returns further types that are slow to import. about: the help.
     """
 
     def print_schema(context: click.Context, _parameter: click.Parameter, is_requested: bool) -> None:
@@ -434,13 +454,9 @@ def json_option(
         if is_requested and not context.resilient_parsing:
             from pydantic import TypeAdapter
 
+            schema = TypeAdapter(reduce(or_, shapes + later())).json_schema(mode="serialization")
             title = f"arena {context.command_path.partition(' ')[2]} --json"
-            print_text(
-                json.dumps(
-                    TypeAdapter(reduce(or_, shapes + later())).json_schema(mode="serialization") | {"title": title},
-                    indent=2,
-                )
-            )
+            print_text(json.dumps(schema | {"title": title}, indent=2))
             context.exit()
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -457,14 +473,14 @@ def json_option(
     return add
 
 
-def print_json(value: Any, kept: Path | None = None) -> None:
+def print_json(value: Any, results: Path | None = None) -> None:
     """Print a typed value as one line of ASCII JSON.
 
-    Bytes become text; those that aren't UTF-8 are escaped. `kept` is as for `print_text`.
+    Bytes become text; those that aren't UTF-8 are escaped. results: as for `print_text`.
     """
     from pydantic import TypeAdapter
 
-    print_text(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), kept)
+    print_text(json.dumps(TypeAdapter(type(value)).dump_python(value), default=_text), results)
 
 
 def _text(value: object) -> str:

@@ -26,16 +26,16 @@ def doctor(as_json: bool) -> None:
 
     Exit code 0 if a sandbox that isolates works, else 1.
     """
-    tried = try_sandboxes()
-    results = check_host(tried)
-    works = any(tried[name] is None for name in ISOLATING_SANDBOXES)
+    problems = try_sandboxes()
+    findings = check_host(problems)
+    is_isolating = any(problems[name] is None for name in ISOLATING_SANDBOXES)
     if as_json:
-        reasons = {name: None if reason is None else str(reason) for name, reason in tried.items()}
-        console.print_json(HostReport(works, reasons, tuple(results)))
+        reasons = {name: None if problem is None else str(problem) for name, problem in problems.items()}
+        console.print_json(HostReport(is_isolating, reasons, tuple(findings)))
     else:
-        widest = max(len(finding.check) for finding in results)
-        console.print_text("\n".join(line for finding in results for line in finding_lines(finding, widest)))
-    sys.exit(0 if works else 1)
+        columns = max(len(finding.check) for finding in findings)
+        console.print_text("\n".join(line for finding in findings for line in finding_lines(finding, columns)))
+    sys.exit(0 if is_isolating else 1)
 
 
 @click.group()
@@ -68,21 +68,22 @@ def build(languages: tuple[str, ...], base: str | None, network: str | None, ver
         if verbose:
             console.print_note(f"  {line}")
 
-    failed, names = False, []
-    for language in languages or LANGUAGES:
-        console.print_note(f"building {images.image_tag(language)}")
+    languages = languages or LANGUAGES
+    built: list[images.Image] = []
+    for language in languages:
+        tag = images.image_tag(language)
+        console.print_note(f"building {tag}")
         try:
             id = images.build_image(language, base, network, say)
         except SandboxError as problem:
             console.print_error(str(problem))
-            failed = True
-        else:
-            names.append(images.Image(language, images.image_tag(language), id))
-            if not as_json:
-                console.print_text(f"{images.image_tag(language)} {_short(id)}")
+            continue
+        built.append(images.Image(language, tag, id))
+        if not as_json:
+            console.print_text(f"{tag} {_short(id)}")
     if as_json:
-        console.print_json(images.Images(tuple(names)))
-    sys.exit(1 if failed else 0)
+        console.print_json(images.Images(tuple(built)))
+    sys.exit(0 if len(built) == len(languages) else 1)
 
 
 @image.command("list")
@@ -94,30 +95,23 @@ def list_(as_json: bool) -> None:
     if as_json:
         console.print_json(images.Images(tuple(listed)))
         return
-    rows, missing = [], []
-    for listed_image in listed:
-        if listed_image.id is None or listed_image.size_bytes is None or listed_image.built_at is None:
-            missing.append(listed_image.language)
-            rows.append([listed_image.language, listed_image.tag, "missing", "", ""])
-        else:
-            built = time.strftime("%Y-%m-%d %H:%M", time.localtime(listed_image.built_at))
-            rows.append(
-                [
-                    listed_image.language,
-                    listed_image.tag,
-                    _short(listed_image.id),
-                    f"{listed_image.size_bytes / 1e6:.0f} MB",
-                    built,
-                ]
-            )
-    console.print_parts(
-        console.make_table(["language", "image", "id", console.Column("size", number=True), "built"], rows)
-    )
+    columns: list[str | console.Column] = ["language", "image", "id", console.Column("size", number=True), "built"]
+    console.print_parts(console.make_table(columns, list(map(_make_image_cells, listed))))
+    missing = [listed_image.language for listed_image in listed if listed_image.id is None]
     if missing:
         console.print_note(f"build the missing images: arena sandbox image build {' '.join(missing)}")
 
 
+def _make_image_cells(image: images.Image) -> list[str]:
+    """Return the cells of an image in the list; an image without an id isn't built."""
+    if image.id is None or image.size_bytes is None or image.built_at is None:
+        return [image.language, image.tag, "missing", "", ""]
+    built = time.strftime("%Y-%m-%d %H:%M", time.localtime(image.built_at))
+    return [image.language, image.tag, _short(image.id), f"{image.size_bytes / 1e6:.0f} MB", built]
+
+
 def _require_engine() -> None:
+    """Exit with 2 unless an engine of Docker answers."""
     try:
         engine = get_engine()
         engine.call(engine.api.ping)

@@ -13,6 +13,8 @@ from arena.escaping import escape_control
 from arena.referee import Record, RecordError, SentLine, sent_lines
 from arena.run import RecordFileError, find_record_files, read_record_file, record_file_name
 
+_HELLO_START = b'{"type":"hello"'
+
 
 @click.command()
 @click.argument("path", metavar="RECORD|DIR", type=click.Path(path_type=Path))
@@ -34,10 +36,10 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
 
     gdb: run < lines.jsonl; node: node inspect bot.js < lines.jsonl; debug-a-decision.md has the line for pdb.
     """
-    record = _find_record(path, match)
+    record = _get_record(path, match)
     if game is not None and game >= len(record.games):
         usage_error(f"match {record.header.match} has games 0 to {len(record.games) - 1}")
-    bot = _find_bot(record, game, seat)
+    bot = _get_bot(record, game, seat)
     try:
         lines = _join_lines(list(sent_lines(record, bot)), game)
     except RecordError as problem:
@@ -55,41 +57,41 @@ def feed(path: Path, program: tuple[str, ...], match: int | None, game: int | No
 
 
 def _join_lines(lines: list[SentLine], game: int | None) -> bytes:
-    """Return the lines to pipe: all, or those of a game after its process's hello."""
+    """Return the lines to pipe: all, or those of a game after the hello of its process."""
     if game is None:
         return b"".join(sent.line for sent in lines)
-    hello = [sent.line for sent in lines if sent.game <= game and sent.line.startswith(b'{"type":"hello"')][-1:]
-    own = [sent.line for sent in lines if sent.game == game and not sent.line.startswith(b'{"type":"hello"')]
-    return b"".join((*hello, *own))
+    hellos = [sent.line for sent in lines if sent.game <= game and sent.line.startswith(_HELLO_START)]
+    game_lines = [sent.line for sent in lines if sent.game == game and not sent.line.startswith(_HELLO_START)]
+    return b"".join((*hellos[-1:], *game_lines))
 
 
-def _find_record(path: Path, match: int | None) -> Record:
+def _get_record(path: Path, match: int | None) -> Record:
     """Return the record of a match, by default the only one at `path`. Exits with 2 unless there is exactly one."""
     try:
-        files = find_record_files(path)
+        all_files = find_record_files(path)
         # A run's folder names files by match; elsewhere all records are searched.
-        named = [file for file in files if match is not None and file.name == record_file_name(match)]
-        records = [read_record_file(file) for file in named or files]
+        files_of_match = [file for file in all_files if match is not None and file.name == record_file_name(match)]
+        records = [read_record_file(file) for file in files_of_match or all_files]
     except RecordFileError as problem:
         usage_error(str(problem))
-    chosen = [record for record in records if match in (None, record.header.match)]
     numbers = [record.header.match for record in records]
+    if match is None and len(set(numbers)) > 1:
+        usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}: choose one with --match")
+    chosen = [record for record in records if match in (None, record.header.match)]
     if not chosen:
         usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}, but not {match}")
-    if len(set(numbers)) > 1 and match is None:
-        usage_error(f"{path} has matches {min(numbers)} to {max(numbers)}: choose one with --match")
     if len(chosen) > 1:
         usage_error(f"{path} has {len(chosen)} records of match {chosen[0].header.match}: name one of these files")
     return chosen[0]
 
 
-def _find_bot(record: Record, game: int | None, seat: str) -> int:
+def _get_bot(record: Record, game: int | None, seat: str) -> int:
     """Return the number of the bot with a name, a letter or a seat of `game`. Exits with 2 if it doesn't exist."""
     bots, handles = record.header.bots, record.header.handles
     for names in (bots, handles):
         if seat in names:
             return names.index(seat)
     if game is None or not seat.isdecimal() or int(seat) >= len(bots):
-        named = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
-        usage_error(f"--seat {escape_control(seat)}: the bots are {named}; for a seat number, add --game")
+        choices = ", ".join(f"{escape_control(bot)} ({handle})" for bot, handle in zip(bots, handles, strict=True))
+        usage_error(f"--seat {escape_control(seat)}: the bots are {choices}; for a seat number, add --game")
     return record.games[game].seating[int(seat)]

@@ -61,8 +61,8 @@ class LazyCommand(click.Command):
 
 
 def lazy_commands(modules: Mapping[str, Mapping[str, str]]) -> Sequence[click.Command]:
-    """Return commands from a table: module -> name -> its line in the group's help."""
-    return [LazyCommand(name, module, line) for module, lines in modules.items() for name, line in lines.items()]
+    """Return commands from a table: module -> name -> its short help in the group's help."""
+    return [LazyCommand(name, module, help) for module, helps in modules.items() for name, help in helps.items()]
 
 
 COMMANDS = {
@@ -92,16 +92,11 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Run the command; the entry point of the distribution."""
+    """Run the command; the entry point of the distribution. Exits with the code of the command."""
     if sys.platform == "win32":
         click.echo("arena: Windows isn't supported; use WSL2 (wsl --install) and run arena there", err=True)
         sys.exit(2)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would wait in loops, on cores that matches need
-    gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
-    atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
-    if hasattr(sys.stdout, "reconfigure"):
-        # The terminal's encoding may lack characters of a bot's name or a path.
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _configure_process()
     if "_ARENA_COMPLETE" in os.environ:
         import_module("arena.cli.options")  # other commands don't need it
     if is_compiled_stale():
@@ -113,6 +108,16 @@ def main() -> None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes the rest of a help text at its end
         fail(os_error_reason(problem))
+
+
+def _configure_process() -> None:
+    """Set threads, garbage collection and standard output of this process for a command."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would wait in loops, on cores that matches need
+    gc.set_threshold(10_000)  # at the default 700, loading modules takes a tenth longer
+    atexit.register(gc.freeze)  # else Python collects garbage in all modules twice before it ends
+    if hasattr(sys.stdout, "reconfigure"):
+        # The terminal's encoding may lack characters of a bot's name or a path.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def show_version(context: click.Context, _parameter: click.Parameter, is_requested: bool) -> None:

@@ -35,23 +35,32 @@ def new(path: Path, language: str, as_json: bool) -> None:
     if as_json:
         console.print_json(result)
         return
-    name, folder, run = result.name, escape_control(shlex.quote(str(path))), shlex.quote(f"{result.name}-run")
-    missing = " and ".join(result.missing)
-    if missing:
+    if result.missing:
+        missing = " and ".join(result.missing)
         console.print_note(f"this machine has no {missing}, which the bot needs; arena doctor shows how to install it")
-    if language == MODEL:
-        console.print_text(
-            f"{escape_control(name)} is created. Set endpoint and model in {escape_control(result.file)}, and change "
-            f"{escape_control(path / 'prompt.jinja')} as you like. Next steps:\n"
-            f"  arena check {folder}\n"
-            f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 24 --out {run}\n"
-            f"  arena play {folder} --browser"
-        )
-        return
-    state = f"is created, and needs {missing}" if missing else "can play"
-    console.print_text(
-        f"{escape_control(name)} {state}. Write your strategy in {escape_control(result.file)}. Next steps:\n"
+    describe = _describe_model if language == MODEL else _describe_program
+    console.print_text(describe(result, path, shlex.quote(f"{result.name}-run")))
+
+
+def _describe_model(bot: NewBot, path: Path, run: str) -> str:
+    """Return what to change in a language model's folder, and the next commands. run: the folder of its first run."""
+    folder = escape_control(shlex.quote(str(path)))
+    return (
+        f"{escape_control(bot.name)} is created. Set endpoint and model in {escape_control(bot.file)}, and change "
+        f"{escape_control(path / 'prompt.jinja')} as you like. Next steps:\n"
+        f"  arena check {folder}\n"
+        f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 24 --out {run}\n"
+        f"  arena play {folder} --browser"
+    )
+
+
+def _describe_program(bot: NewBot, path: Path, run: str) -> str:
+    """Return where to write the strategy of a program, and the next commands. run: the folder of its first run."""
+    folder = escape_control(shlex.quote(str(path)))
+    state = f"is created, and needs {' and '.join(bot.missing)}" if bot.missing else "can play"
+    return (
+        f"{escape_control(bot.name)} {state}. Write your strategy in {escape_control(bot.file)}. Next steps:\n"
         f"  arena check {folder}\n"
         f"  arena run {folder} sample:honest sample:counter sample:bluffer --games 240 --out {run}\n"
-        f"  arena replay {run} --lost-by {shlex.quote(name)} --html lost.html"
+        f"  arena replay {run} --lost-by {shlex.quote(bot.name)} --html lost.html"
     )

@@ -1,5 +1,6 @@
 """Implement `arena odds`: print the probability that opponents hold each role, from visible cards or a request."""
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -86,7 +87,7 @@ def odds(
 
 
 def _print_request_odds(ruleset: Ruleset, line: str, as_json: bool) -> None:
-    """Print the odds of the kit for Python for a request."""
+    """Print the odds of the kit for Python for a request, a line of the referee. Exits with 2 if it isn't one."""
     answer = _answer_request(ruleset, line)
     if as_json:
         console.print_json(answer)
@@ -97,17 +98,19 @@ def _print_request_odds(ruleset: Ruleset, line: str, as_json: bool) -> None:
 def _print_card_odds(
     ruleset: Ruleset, own: str, players: int, revealed: str, cards_left: str | None, as_json: bool
 ) -> None:
-    """Print the odds that follow from cards, given as on the command line."""
-    mine = _roles("--own", own, ruleset)
-    up = _roles("--revealed", revealed, ruleset)
+    """Print the odds that follow from cards, given as on the command line. Exits with 2 if they are impossible."""
+    own_roles = _parse_roles("--own", own, ruleset)
+    revealed_roles = _parse_roles("--revealed", revealed, ruleset)
+    influences = None if cards_left is None else _parse_numbers(cards_left)
     try:
-        result = calculate(ruleset, players, mine, up, None if cards_left is None else _numbers(cards_left))
+        result = calculate(ruleset, players, own_roles, revealed_roles, influences)
     except ValueError as problem:
         console.usage_error(str(problem))
     if as_json:
-        console.print_json(_make_odds_answer(ruleset, players, mine, up, result))
+        console.print_json(_make_odds_answer(ruleset, players, own_roles, revealed_roles, result))
     else:
-        console.print_parts(_make_odds_table(ruleset, players, mine, up, result), widest=console.MAX_PROSE_COLUMNS)
+        table = _make_odds_table(ruleset, players, own_roles, revealed_roles, result)
+        console.print_parts(table, widest=console.MAX_PROSE_COLUMNS)
 
 
 def _answer_request(ruleset: Ruleset, line: str) -> OddsAnswer:
@@ -128,14 +131,14 @@ def _compute_request_odds(ruleset: Ruleset, request: dict[str, Any]) -> OddsAnsw
     """
     you, players = request["you"], request["state"]["players"]
     revealed = sorted(card for player in players for card in player["revealed"])
-    seen = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *revealed])
+    visible = Counter([*you["cards"], *you.get("drawn", ()), *you.get("discards", ()), *revealed])
     copies = {role.value: ruleset.copies(len(players)) for role in ruleset.roles}
-    copies_left = {role: count - seen[role] for role, count in copies.items()}
+    copies_unseen = {role: count - visible[role] for role, count in copies.items()}
     problem = ruleset.problem(len(players))
-    if problem or not seen.keys() <= copies_left.keys() or min(copies_left.values()) < 0:
-        console.usage_error(
-            f"{problem or f'{ruleset.name} has other cards'}\nName the rules of the request with --rules."
-        )
+    if problem is None and (not visible.keys() <= copies.keys() or min(copies_unseen.values()) < 0):
+        problem = f"{ruleset.name} has other cards"
+    if problem is not None:
+        console.usage_error(f"{problem}\nName the rules of the request with --rules.")
     game = Game({"ruleset": {"deck": copies}})
     game.request = request
     seats = tuple(seat for seat in range(len(players)) if seat != you["seat"])
@@ -144,8 +147,8 @@ def _compute_request_odds(ruleset: Ruleset, request: dict[str, Any]) -> OddsAnsw
         players=len(players),
         own=tuple(you["cards"]),
         revealed=tuple(revealed),
-        unseen=sum(copies_left.values()),
-        copies_unseen=copies_left,
+        unseen=sum(copies_unseen.values()),
+        copies_unseen=copies_unseen,
         held_by_influence={},
         influences=tuple(players[seat]["influence"] for seat in seats),
         held_by_opponent=tuple({role: game.odds(seat, role) for role in copies} for seat in seats),
@@ -156,8 +159,8 @@ def _compute_request_odds(ruleset: Ruleset, request: dict[str, Any]) -> OddsAnsw
 
 def _make_request_table(answer: OddsAnswer) -> RenderableType:
     """Return the chances of each opponent, a column each, with a row for each role."""
-    seats, held = answer.seats or (), answer.held_by_opponent or ()
-    rows = [[role, *(f"{chances[role]:.1%}" for chances in held)] for role in answer.copies_unseen]
+    seats, opponents = answer.seats or (), answer.held_by_opponent or ()
+    rows = [[role, *(f"{chances[role]:.1%}" for chances in opponents)] for role in answer.copies_unseen]
     return Group(
         Text(
             f"{answer.rules}, {answer.players} players; you have {', '.join(answer.own)}; {answer.unseen} cards unseen"
@@ -169,34 +172,33 @@ def _make_request_table(answer: OddsAnswer) -> RenderableType:
     )
 
 
-def _roles(flag: str, text: str, ruleset: Ruleset) -> list[Role]:
-    words = [word.strip() for word in text.split(",")] if text.strip() else []
+def _parse_roles(flag: str, text: str, ruleset: Ruleset) -> list[Role]:
+    """Return the roles of an option, sorted. Exits with 2 for one that the ruleset lacks."""
+    names = [name.strip() for name in text.split(",")] if text.strip() else []
     role_by_name = {role.value: role for role in ruleset.roles}
-    for word in words:
-        if word not in role_by_name:
+    for name in names:
+        if name not in role_by_name:
             console.usage_error(
-                f"{flag} {text!r}: unknown role {word!r}; the roles of {ruleset.name} are {', '.join(role_by_name)}"
+                f"{flag} {text!r}: unknown role {name!r}; the roles of {ruleset.name} are {', '.join(role_by_name)}"
             )
-    return sorted(role_by_name[word] for word in words)
+    return sorted(role_by_name[name] for name in names)
 
 
-def _numbers(text: str) -> list[int]:
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isascii() and word.isdigit() and len(word) == 1 for word in words):
+def _parse_numbers(text: str) -> list[int]:
+    """Return the numbers of --cards-left. Exits with 2 unless they are single digits, separated by commas."""
+    digits = [digit.strip() for digit in text.split(",")]
+    if not all(re.fullmatch("[0-9]", digit) for digit in digits):
         console.usage_error(
             f"--cards-left {text!r}: write one number for each opponent, separated by commas, as in 2,2,1"
         )
-    return [int(word) for word in words]
+    return [int(digit) for digit in digits]
 
 
 def _make_odds_answer(
     ruleset: Ruleset, players: int, own: Sequence[Role], revealed: Sequence[Role], result: Odds
 ) -> OddsAnswer:
     """Return the odds as plain numbers, as --json prints them; exact fractions become floats."""
-
-    def numbers(chances: dict[Role, Fraction]) -> dict[str, float]:
-        return {role.value: float(chance) for role, chance in chances.items()}
-
+    by_opponent = None if result.by_opponent is None else tuple(map(_convert_chances, result.by_opponent))
     return OddsAnswer(
         rules=ruleset.name,
         players=players,
@@ -204,11 +206,15 @@ def _make_odds_answer(
         revealed=tuple(role.value for role in revealed),
         unseen=result.unseen,
         copies_unseen={role.value: number for role, number in result.copies.items()},
-        held_by_influence={cards: numbers(chances) for cards, chances in result.by_influence.items()},
+        held_by_influence={cards: _convert_chances(chances) for cards, chances in result.by_influence.items()},
         influences=result.influences,
-        held_by_opponent=None if result.by_opponent is None else tuple(map(numbers, result.by_opponent)),
-        not_held=None if result.not_held is None else numbers(result.not_held),
+        held_by_opponent=by_opponent,
+        not_held=None if result.not_held is None else _convert_chances(result.not_held),
     )
+
+
+def _convert_chances(chances: dict[Role, Fraction]) -> dict[str, float]:
+    return {role.value: float(chance) for role, chance in chances.items()}
 
 
 def _make_odds_table(
@@ -218,26 +224,26 @@ def _make_odds_table(
 
     The column "nobody" needs --cards-left: the chance that no opponent has the role.
     """
-    up = f", face up {', '.join(revealed)}" if revealed else ""
+    face_up = f", face up {', '.join(revealed)}" if revealed else ""
     counts = sorted({cards for cards in result.influences or result.by_influence if cards}, reverse=True)
-    numbers = ["unseen", *(f"with {format_count(cards, 'card')}" for cards in counts)]
-    if result.not_held is not None:
-        numbers.append("nobody")
-    rows = []
-    for role, copies in result.copies.items():
-        chances = [result.by_influence[cards][role] for cards in counts]
-        if result.not_held is not None:
-            chances.append(result.not_held[role])
-        rows.append([role.value, str(copies), *(f"{float(chance):.1%}" for chance in chances)])
-    chance = "Chance that an opponent with this many cards has the role"
-    all_opponents = "; nobody: that no opponent has it."
+    chance_columns = {f"with {format_count(cards, 'card')}": result.by_influence[cards] for cards in counts}
+    note = "Chance that an opponent with this many cards has the role"
     if result.not_held is None:
-        all_opponents = ". For all opponents together add --cards-left."
-    notes = [chance + all_opponents, "The odds ignore what players reveal, keep or claim."]
+        note += ". For all opponents together add --cards-left."
+    else:
+        chance_columns["nobody"] = result.not_held
+        note += "; nobody: that no opponent has it."
+    rows = [
+        [role.value, str(copies), *(f"{float(chances[role]):.1%}" for chances in chance_columns.values())]
+        for role, copies in result.copies.items()
+    ]
     return Group(
-        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{up}; {result.unseen} cards unseen"),
+        Text(f"{ruleset.name}, {players} players; you have {', '.join(own)}{face_up}; {result.unseen} cards unseen"),
         Text(),
-        console.make_table(["role", *(console.Column(name, number=True) for name in numbers)], rows),
+        console.make_table(
+            ["role", *(console.Column(name, number=True) for name in ("unseen", *chance_columns))], rows
+        ),
         Text(),
-        *(Text(note, style="dim") for note in notes),
+        Text(note, style="dim"),
+        Text("The odds ignore what players reveal, keep or claim.", style="dim"),
     )

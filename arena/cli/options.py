@@ -33,12 +33,12 @@ from arena.sandbox import (
 def complete_bot(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete an argument of `arena run`: a file, a folder or `sample:NAME`, each also after `name=`."""
     name, sign, path = typed.rpartition("=")
-    return _completions(sample_names(), path, "*", name + sign)
+    return _list_completions(sample_names(), path, "*", name + sign)
 
 
 def complete_rules(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete a preset, or a ruleset's file."""
-    return _completions(PRESETS, typed, "*.toml")
+    return _list_completions(PRESETS, typed, "*.toml")
 
 
 def complete_name(context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
@@ -51,40 +51,43 @@ def complete_name(context: click.Context, _parameter: click.Parameter, typed: st
     return [CompletionItem(bot.name) for bot in config.bots if bot.name.startswith(typed)]
 
 
-def _completions(names: Iterable[str], typed: str, pattern: str, before: str = "") -> list[CompletionItem]:
-    """Return the names that begin with `typed`, and files; without such a name the shell itself completes files."""
-    named = [CompletionItem(before + name) for name in names if name.startswith(typed)]
-    if not named:
+def _list_completions(names: Iterable[str], typed: str, pattern: str, prefix: str = "") -> list[CompletionItem]:
+    """Return the names that begin with `typed`, and files of the pattern, all after `prefix`.
+
+    Hidden files need a typed dot. Without such a name the shell itself completes files.
+    """
+    name_items = [CompletionItem(prefix + name) for name in names if name.startswith(typed)]
+    if not name_items:
         return [CompletionItem(typed, type="file")]
     files = sorted(path for path in Path().glob(pattern) if path.name.startswith(typed or path.name.lstrip(".")))
-    return [*named, *(CompletionItem(f"{before}{path}{'/' * path.is_dir()}") for path in files)]
+    return [*name_items, *(CompletionItem(f"{prefix}{path}{'/' * path.is_dir()}") for path in files)]
 
 
-_BREAKS = (":", "=")
+_SEPARATORS = (":", "=")  # at which bash splits words
 
 
 @add_completion_class
 class Bash(BashComplete):
     """Join the words before they are completed, and return the missing part of the last word."""
 
-    _before = ""  # the part of the last word that bash has already
+    _prefix = ""  # the part of the last word that bash has already
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """Return the complete words, and the one that is being typed."""
-        args, typed = super().get_completion_args()
-        words: list[str] = []
-        for word in (*args, typed):
-            if words and (word[:1] in _BREAKS or words[-1][-1:] in _BREAKS):
-                words[-1] += word
+        """Return the complete words, and the one that is being typed, whose beginning `format_completion` omits."""
+        bash_args, bash_typed = super().get_completion_args()
+        joined: list[str] = []
+        for word in (*bash_args, bash_typed):
+            if joined and (word[:1] in _SEPARATORS or joined[-1][-1:] in _SEPARATORS):
+                joined[-1] += word
             else:
-                words.append(word)
-        *args, typed = words
-        self._before = typed[: 1 + max(typed.rfind(sign) for sign in _BREAKS)]
+                joined.append(word)
+        *args, typed = joined
+        self._prefix = typed[: 1 + max(typed.rfind(sign) for sign in _SEPARATORS)]
         return args, typed
 
     def format_completion(self, item: CompletionItem) -> str:
         """Return an item as bash reads it."""
-        return f"{item.type},{item.value.removeprefix(self._before)}"
+        return f"{item.type},{item.value.removeprefix(self._prefix)}"
 
 
 RULES_OPTION = option(
@@ -116,12 +119,12 @@ class GroupedCommand(click.Command):
         """Write the options by group, in the order of the group."""
         options = [option for option in self.get_params(ctx) if isinstance(option, click.Option)]
         rows_left = {option.name: row for option in options if (row := option.get_help_record(ctx))}
-        groups = {
+        rows_by_group = {
             title: [rows_left.pop(name) for name in names.split() if name in rows_left]
             for title, names in _GROUPS.items()
         }
-        groups["Options"] = list(rows_left.values())
-        for title, rows in groups.items():
+        rows_by_group["Options"] = list(rows_left.values())
+        for title, rows in rows_by_group.items():
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -149,35 +152,35 @@ def limit_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def combine_limits(flags: dict[str, float | None], rules: str) -> tuple[Timing, Limits]:
-    """Return a run's times and limits: the defaults, then the ruleset's, then the flags.
+    """Return a run's times and limits: the flags, where they aren't None, else the ruleset's, else the defaults.
 
-    Raises RulesetError if the ruleset is unknown or invalid.
+    Raises RulesetError if the ruleset is unknown or invalid. Exits with 2 for NaN.
     """
-    values: dict[str, Any] = dict(load_ruleset_limits(rules))
-    for name, value in flags.items():
-        if value is None:
-            continue
-        if SETTABLE_LIMITS[name].accepted(value) is None:  # only NaN passes click's check of the range
-            usage_error(f"{SETTABLE_LIMITS[name].flag} is {value:g}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
-        values[name] = value
-    times = Timing(**{name: value for name, value in values.items() if name in TIME_LIMITS})
-    return times, Limits(**{name: value for name, value in values.items() if name in LIMITS})
+    given = {name: value for name, value in flags.items() if value is not None}
+    for name, value in given.items():
+        rule = SETTABLE_LIMITS[name]
+        if rule.accepted(value) is None:  # only NaN passes click's check of the range
+            usage_error(f"{rule.flag} is {value:g}.\nIt must be {rule.allowed}.")
+    settings: dict[str, Any] = {**load_ruleset_limits(rules), **given}
+    timing = Timing(**{name: value for name, value in settings.items() if name in TIME_LIMITS})
+    return timing, Limits(**{name: value for name, value in settings.items() if name in LIMITS})
 
 
 def choose_sandbox(
     sandbox: str | None, runtime: str | None, image: str | None, pass_env: Sequence[str] = ()
 ) -> tuple[SandboxChoice, dict[str, HostProblem]]:
-    """Return the requested sandbox, for `auto` the strongest that works here, and the problems of stronger ones.
+    """Return the requested sandbox, and the problems of stronger ones; `auto` and None: the strongest that works here.
 
-    Exits with 2 if the requested sandbox doesn't work here.
+    Exits with 2 if the requested sandbox doesn't work here, or lacks one of the other options.
     """
-    for field, flag, is_given in (
+    for field, flag, value in (
         ("runtime", "--docker-runtime", runtime),
         ("image", "--docker-image", image),
         ("pass_env", "--pass-env", pass_env),
     ):
-        if is_given and sandbox not in sandboxes_with_option(field):
-            usage_error(f"{flag} is for --sandbox {', '.join(sandboxes_with_option(field))}; add that, or omit {flag}")
+        sandboxes = sandboxes_with_option(field)
+        if value and sandbox not in sandboxes:
+            usage_error(f"{flag} is for --sandbox {', '.join(sandboxes)}; add that, or omit {flag}")
     if sandbox is not None and sandbox != "auto":
         choice = SandboxChoice(sandbox, runtime, image, tuple(pass_env))
         require_sandbox(choice)
@@ -198,9 +201,12 @@ def require_sandbox(choice: SandboxChoice) -> None:
         )
 
 
-def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], sandbox: Sandbox, how: str) -> None:
-    """Print the sandbox and what it blocks, then one line for each stronger sandbox that doesn't work here."""
-    print_note(f"sandbox{how}: {sandbox.note}")
+def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], sandbox: Sandbox, suffix: str) -> None:
+    """Print the sandbox and what it blocks, then one line for each stronger sandbox that doesn't work here.
+
+    suffix: how the sandbox was chosen, such as " (auto)".
+    """
+    print_note(f"sandbox{suffix}: {sandbox.note}")
     for name, reason in reasons.items():
         print_note(f"  {name} doesn't work: {reason}")
     if reasons and not choice.isolates:
@@ -210,14 +216,18 @@ def announce_sandbox(choice: SandboxChoice, reasons: dict[str, HostProblem], san
 def announce_clock(timing: Timing, sandbox: Sandbox) -> None:
     """Print which time the bots are charged, and whether they can compute while others think."""
     if timing.own:
-        charged = "own time of bots (without delays of the host)"
+        charged_time = "own time of bots (without delays of the host)"
+    elif sandbox.reports_wait_time:
+        charged_time = "wall time"
     else:
-        charged = "wall time" if sandbox.reports_wait_time else "wall time: the kernel doesn't report waits for a core"
+        charged_time = "wall time: the kernel doesn't report waits for a core"
     if timing.ponder:
-        others = "bots can compute in others' turns"
+        pondering = "can compute"
+    elif sandbox.can_freeze:
+        pondering = "are frozen"
     else:
-        others = "bots are frozen in others' turns" if sandbox.can_freeze else "bots can't be frozen in others' turns"
-    print_note(f"clock: {charged}; {others}")
+        pondering = "can't be frozen"
+    print_note(f"clock: {charged_time}; bots {pondering} in others' turns")
 
 
 def require_enforced_limits(flags: dict[str, float | None], sandbox: Sandbox) -> None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from arena.cli.console import fail, option, os_error_reason, print_note, treat_s
 from arena.cli.options import complete_bot
 from arena.cli.replay import describe_records
 from arena.cli.terminal_game import GameTerminal, InteractiveGame
-from arena.coup import derive_key, make_rules_object
+from arena.coup import Ruleset, derive_key, make_rules_object
 from arena.escaping import escape_control
 from arena.lessons import learn_page, puzzles_page, start_page
 from arena.limits import LIMITS, Limits
@@ -36,7 +36,7 @@ from arena.play import PACES
 from arena.replay import make_replay_object, replay_page, table_page
 from arena.review import review_in_process
 from arena.run import seed_key
-from arena.sandbox import Box, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
+from arena.sandbox import Box, HostProblem, Program, Sandbox, SandboxChoice, make_sandbox, scratch_folder
 from arena.schedule import keyed_shuffle, seat_orders
 from arena.tables.live_match import InteractiveMatch, RecordFolder
 
@@ -67,11 +67,11 @@ class Debuggee:
         return replace(timing, limit_ms=referee.UNTIMED_MS, bank_ms=0, start_ms=86_400_000, own=False)
 
 
-def use_plain_processes(asked: run_command.RunOptions) -> run_command.RunOptions:
+def use_plain_processes(run_options: run_command.RunOptions) -> run_command.RunOptions:
     """Return options for plain processes that aren't frozen. Exits with 2 if an isolating sandbox was requested."""
-    if asked.sandbox not in (None, "auto") and SandboxChoice(asked.sandbox).isolates:
-        usage_error(f"--debug starts bots as plain processes, for a debugger: omit --sandbox {asked.sandbox}")
-    return replace(asked, sandbox="process", ponder=True)
+    if run_options.sandbox not in (None, "auto") and SandboxChoice(run_options.sandbox).isolates:
+        usage_error(f"--debug starts bots as plain processes, for a debugger: omit --sandbox {run_options.sandbox}")
+    return replace(run_options, sandbox="process", ponder=True)
 
 
 def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
@@ -83,10 +83,10 @@ def select_debuggee(name: str, names: Sequence[str], live: bool) -> Debuggee:
         usage_error(f"--debug {escape_control(name)}: the bots at the table are {', '.join(names)}")
     if live and os.isatty(2):
         return Debuggee(names.index(name), name, os.ttyname(2))
-    file, path = tempfile.mkstemp(".txt", "arena-debug-")
-    os.close(file)
-    pdb = "a terminal for it" if live else "--browser"
-    print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {pdb}")
+    descriptor, path = tempfile.mkstemp(".txt", "arena-debug-")
+    os.close(descriptor)
+    remedy = "a terminal for it" if live else "--browser"
+    print_note(f"{name} writes its standard error to {path}; in another terminal: tail -f {path}; pdb needs {remedy}")
     return Debuggee(names.index(name), name, path)
 
 
@@ -129,14 +129,14 @@ class TableSetup:
 
         People and language models have no clock.
         """
-        times, own = self.settings.timing, self.debuggee
-        if own is None and not persons and not any(bot.is_model for bot in self.bots):
+        common, debuggee = self.settings.timing, self.debuggee
+        if debuggee is None and not persons and not any(bot.is_model for bot in self.bots):
             return ()
-        untimed = referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0, ponder=times.ponder)
-        bots = [untimed if bot.is_model else times for bot in self.bots]
-        if own is not None:
-            bots[own.bot] = own.timing(times)
-        return (*bots, *[untimed] * persons)
+        untimed = referee.Timing(limit_ms=referee.UNTIMED_MS, bank_ms=0, ponder=common.ponder)
+        bot_timings = [untimed if bot.is_model else common for bot in self.bots]
+        if debuggee is not None:
+            bot_timings[debuggee.bot] = debuggee.timing(common)
+        return (*bot_timings, *[untimed] * persons)
 
     def starter(self, spec: referee.MatchSpec) -> Callable[[int], Box]:
         """Return the function that starts a bot of this match."""
@@ -151,10 +151,10 @@ class TableSetup:
         number: int = 0,
     ) -> referee.MatchSpec:
         """Return the specification of match `number` (from 0) at this table: `games` games of the players `names`."""
-        key = derive_key(self.seed_key, f"match|{number}")
-        rows = seat_orders(len(names), -(-games // len(names)) * len(names), keyed_shuffle(key, "seats"))
+        key, seats = derive_key(self.seed_key, f"match|{number}"), len(names)
+        orders = seat_orders(seats, -(-games // seats) * seats, keyed_shuffle(key, "seats"))
         settings = replace(self.settings, open_names=open_names)
-        return referee.MatchSpec(number, key, tuple(names), rows[:games], settings, timings)
+        return referee.MatchSpec(number, key, tuple(names), orders[:games], settings, timings)
 
 
 @contextmanager
@@ -174,54 +174,69 @@ def open_table_setup(
 
 @contextmanager
 def _open_table(
-    values: Mapping[str, Any], named: Sequence[str], persons: int, debug: str | None, live: bool
+    values: Mapping[str, Any], bots: Sequence[str], persons: int, debug: str | None, live: bool
 ) -> Iterator[TableSetup]:
     """Yield a table with built and tested bots, and remove what was built when the context ends.
 
-    values: of the options; named: the names of those that the user gave. persons: seats to leave free. debug: the
-    bot that runs in a debugger, without a sandbox; live: whether a person plays at the table. Raises a run's errors.
+    The parameters are those of `open_table_setup`. Raises the errors that `run_command.exit_on_refusal` turns into exit
+    codes.
     """
-    asked = run_command.RunOptions.from_options(tuple(named), values)
+    run_options = run_command.RunOptions.from_options(tuple(bots), values)
     if debug is not None:
-        asked = use_plain_processes(asked)
-    folder = asked.out or run.new_run_folder_name("arena-games")
+        run_options = use_plain_processes(run_options)
+    folder = run_options.out or run.new_run_folder_name("arena-games")
     if folder.exists() or folder.is_symlink():
         raise run.FolderError(f"{folder} exists; name another --out")
-    ruleset = run.load_ruleset(asked.rules or "coup")
-    arguments = _fill_seats(asked.bots, asked.seats, persons, ruleset.max_seats)
+    choice, reasons, config = _plan_table(run_options, persons, "budget" in values)
+    run_command.refuse_budget(config.bots, run_options.budget)
+    run_command.require_outside_of_bots(folder, config.bots)
+    debuggee = None if debug is None else select_debuggee(debug, [bot.name for bot in config.bots], live)
+    run.remove_leftovers(choice)
+    builds = run.RunBuilds(folder)
+    builds.remove_dead()
+    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
+        options.announce_sandbox(choice, reasons, box, " (auto)" if run_options.sandbox in (None, "auto") else "")
+        options.require_enforced_limits(run_options.limits, box)
+        timing = run_command.choose_timing(run_options, config.settings.timing, box)
+        config = replace(config, settings=replace(config.settings, timing=timing))
+        config = run_command.build_bots(config, box, builds)
+        try:
+            tested = tuple(bot for bot in config.bots if debuggee is None or bot.name != debuggee.name)
+            if tested:
+                tested_config = replace(config, bots=tested)
+                run_command.preflight_bots(run_options, tested_config, box, scratch, run_command.plan_run)
+            with open_models(config, run_options.budget, folder) as models:
+                launch = _make_launcher(config, box, models, debuggee)
+                yield TableSetup(config.bots, config.settings, folder, seed_key(run_options.seed), launch, debuggee)
+        finally:
+            builds.discard()
+
+
+def _plan_table(
+    run_options: run_command.RunOptions, persons: int, models: bool
+) -> tuple[SandboxChoice, dict[str, HostProblem], run.RunConfig]:
+    """Return the sandbox, the problems of stronger ones, and the config of a table whose free seats are filled.
+
+    Of the config, the number of games and the key mean nothing. models: whether language models may play. Exits with 2
+    if the rules don't allow the number of seats. Raises BotError or RulesetError if one can't be loaded.
+    """
+    ruleset = run.load_ruleset(run_options.rules or "coup")
+    arguments = _fill_seats(run_options.bots, run_options.seats, persons, ruleset.max_seats)
     problem = ruleset.problem(len(arguments) + persons)
     if problem:
         usage_error(problem)
-    choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    bots = run_command.load_named_bots(arguments, choice.name, models="budget" in values)
-    run_command.refuse_budget(bots, asked.budget)
-    run_command.require_outside_of_bots(folder, bots)
-    own = None if debug is None else select_debuggee(debug, [bot.name for bot in bots], live)
-    settings = run_command.make_settings(asked, ruleset)  # the config's number of games and key aren't used here
+    choice, reasons = options.choose_sandbox(
+        run_options.sandbox, run_options.docker_runtime, run_options.docker_image, run_options.pass_env
+    )
+    bots = run_command.load_named_bots(arguments, choice.name, models=models)
+    settings = run_command.make_settings(run_options, ruleset)
     config = run.RunConfig(
         bots=bots, seats=len(bots) + persons, games=1, match_games=1, key=b"", settings=settings, sandbox=choice
     )
-    run.remove_leftovers(choice)
-    building = run.RunBuilds(folder)
-    building.remove_dead()
-    with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box, ExitStack() as stack:
-        options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        options.require_enforced_limits(asked.limits, box)
-        timing = run_command.choose_timing(asked, config.settings.timing, box)
-        config = replace(config, settings=replace(config.settings, timing=timing))
-        config = run_command.build_bots(config, box, building)
-        try:
-            tested = tuple(bot for bot in config.bots if own is None or bot.name != own.name)
-            if tested:
-                run_command.preflight_bots(asked, replace(config, bots=tested), box, scratch, run_command.plan_run)
-            models = stack.enter_context(open_models(config, asked.budget, folder))
-            start = _make_starter(config, box, models, own)
-            yield TableSetup(config.bots, config.settings, folder, seed_key(asked.seed), start, own)
-        finally:
-            building.discard()
+    return choice, reasons, config
 
 
-def _make_starter(
+def _make_launcher(
     config: run.RunConfig, box: Sandbox, models: Any, debuggee: Debuggee | None
 ) -> Callable[[referee.MatchSpec, int], Box]:
     """Return the function that starts a bot of a match. models: the `ModelTable`, None without language models."""
@@ -254,13 +269,12 @@ def open_models(config: run.RunConfig, budget_file: Path | None, folder: Path) -
 
 def _fill_seats(bots: Sequence[str], seats: int | None, persons: int, max_seats: int) -> list[str]:
     """Return the named bots and then the sample bots that fill the free seats. Exits with 2 if `seats` is too small."""
-    if seats is None:
-        can_play = len(bots) + persons > 1 and bots
-        seats = len(bots) + persons if can_play else min(run_command.DEFAULT_SEATS, max_seats)
-    bots_wanted = seats - persons
-    if bots_wanted < len(bots):
+    players = len(bots) + persons
+    default_seats = players if bots and players > 1 else min(run_command.DEFAULT_SEATS, max_seats)
+    free_seats = (default_seats if seats is None else seats) - players
+    if free_seats < 0:
         usage_error(f"--seats {seats} is too few for {len(bots)} bots{' and you' if persons else ''}: name fewer bots")
-    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), max(0, bots_wanted - len(bots)))]
+    samples = [f"sample:{name}" for name in itertools.islice(itertools.cycle(SAMPLES), free_seats)]
     if samples:
         print_note(f"{'also at the table' if bots else 'at the table'}: {', '.join(samples)}")
     return [*bots, *samples]
@@ -305,25 +319,26 @@ def play(
     if learn:
         _open_lessons()
         return
-    name = _check_name(name)
+    person = _normalize_name(name)
     treat_sigterm_as_sigint()
     with open_table_setup(values, bots, 1, debug, live=browser) as table:
-        names = [*(bot.name for bot in table.bots), name]
-        if name in names[:-1]:
-            usage_error(f"a bot has the name {name!r}: choose your name with --name")
-        if any(other.casefold() == "you" for other in names[:-1]):
+        bot_names = [bot.name for bot in table.bots]
+        if person in bot_names:
+            usage_error(f"a bot has the name {person!r}: choose your name with --name")
+        if "you" in map(str.casefold, bot_names):
             usage_error('a bot has the name "you", which means you on the screen: name it with NAME=PATH')
+        names = [*bot_names, person]
         if browser:
-            play_in_browser(table, names, values, port, pace)
+            play_in_browser(table, names, values["games"], values["show_names"], port, pace)
             return
-        problem = _sit(GameTerminal(), table, names, values)
+        problem = _play_in_terminal(table, names, values["games"], values["show_names"])
     if problem is not None:
         fail(f"the match is void: {problem}")
 
 
 def _open_lessons() -> None:
     """Write the page of lessons to a new file, and open it."""
-    with _writing("the page of lessons"):
+    with _exit_on_write_error("the page of lessons"):
         page = Path(tempfile.mkdtemp(prefix="arena-learn-"), "learn.html")
         page.write_text(learn_page(puzzles="./puzzles.html"), "utf-8")
         page.with_name("puzzles.html").write_text(puzzles_page(("./learn.html", "Lessons")), "utf-8")
@@ -336,106 +351,140 @@ def _open_browser(url: str) -> None:
         webbrowser.open(url)
 
 
-def _check_name(name: str) -> str:
+def _normalize_name(name: str) -> str:
+    """Return the normal form of a person's name. Exits with 2 if it isn't allowed."""
     try:
         return normal_name(name)
     except ValueError as problem:
         usage_error(f"--name: {problem}")
 
 
-def _sit(screen: GameTerminal, table: Any, names: list[str], values: dict[str, Any]) -> str | None:
-    """Play, store the games and print a summary; return this machine's failure, None without one."""
-    spec = table.spec(values["games"], names, table.timings(1), values["show_names"])
-    interrupted = False
-    with _writing():
+def _play_in_terminal(table: TableSetup, names: list[str], games: int, show_names: bool) -> str | None:
+    """Play, store the games and print a summary; return this machine's failure, None without one.
+
+    names: of the bots, then of the person. Exits with 130 after an interrupt, with 1 if the record can't be written.
+    """
+    screen, spec = GameTerminal(), table.spec(games, names, table.timings(1), show_names)
+    is_interrupted = False
+    with _exit_on_write_error("the record"):
         folder = RecordFolder(table.folder)
-    sitting = InteractiveMatch(spec, len(table.bots), table.starter(spec))
-    host = InteractiveGame(screen, sitting, folder)
+    match = InteractiveMatch(spec, len(table.bots), table.starter(spec))
+    game = InteractiveGame(screen, match, folder)
     try:
-        with sitting:
+        with match:
             try:
-                host.play()
+                game.play()
             except KeyboardInterrupt:
-                interrupted = True
-                host.end()
+                is_interrupted = True
+                game.end()
     finally:  # also after an interrupt
-        if sitting.games:
-            with _writing():
-                folder.save(sitting.record, sitting.logs)
+        if match.games:
+            with _exit_on_write_error("the record"):
+                folder.save(match.record, match.logs)
         folder.discard()
         if not screen.closed:
-            host.print_summary(table.folder)
-    if interrupted:
+            game.print_summary(table.folder)
+    if is_interrupted:
         sys.exit(130)
-    return host.problem
+    return game.problem
 
 
 @contextmanager
-def _writing(what: str = "the record") -> Iterator[None]:
+def _exit_on_write_error(noun: str) -> Iterator[None]:
+    """Exit with 1 if a file can't be written. noun: what is written."""
     try:
         yield
     except OSError as problem:
-        fail(f"{what} can't be written: {os_error_reason(problem)}")
+        fail(f"{noun} can't be written: {os_error_reason(problem)}")
 
 
-def play_in_browser(table: TableSetup, names: Sequence[str], values: dict[str, Any], port: int, pace: str) -> None:
-    """Serve the table until the person ends it, and keep what was played. pace: of PACES, how long events are shown."""
+class _PlayedRecords:
+    """The records of the matches that were played in the browser, which are stored as each game ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder
+        self._folder: RecordFolder | None = None
+        self._records: dict[int, referee.Record] = {}  # by match
+
+    @property
+    def games(self) -> list[referee.GameRecord]:
+        """The games of all matches, in order."""
+        return [game for record in self._records.values() for game in record.games]
+
+    def store(self, record: referee.Record, logs: Any) -> str | None:
+        """Store a match's games so far, and return the path of the replay. A failure to write is only noted."""
+        try:
+            self._folder = self._folder or RecordFolder(self._path)
+            self._folder.save(record, logs)
+        except OSError as problem:
+            print_note(f"the record can't be written: {os_error_reason(problem)}")
+        self._records[record.header.match] = record
+        return "/replay"
+
+    def render_replay(self, is_reviewed: bool) -> str | None:
+        """Return the page of the latest match, with a review if requested; None before the first match."""
+        if not self._records:
+            return None
+        record = self._records[max(self._records)]
+        person = len(record.header.bots) - 1
+        review = review_in_process(referee.write_record(record), person) if is_reviewed else None
+        shown = make_replay_object(record)
+        shown["bots"][person] = "you"
+        return replay_page([shown], "The match", review=review, home=("/table", "Back to the table"))
+
+
+def play_in_browser(
+    table: TableSetup, names: Sequence[str], games: int, show_names: bool, port: int, pace: str
+) -> None:
+    """Serve the table until the person ends it, and store what was played.
+
+    names: of the bots, then of the person. pace: of PACES, how long events are shown. Exits with 2 without the extra
+    `web`, with 1 if the port is in use.
+    """
     try:
         from arena import tables
     except ModuleNotFoundError as missing:
         usage_error(f"--browser needs {missing.name}: {with_extra('web')}")
-    folders: list[RecordFolder] = []
-    records: dict[int, referee.Record] = {}
+    records = _PlayedRecords(table.folder)
 
-    def keep(record: referee.Record, logs: tables.ProcessLogs) -> str | None:
-        try:
-            if not folders:
-                folders.append(RecordFolder(table.folder))
-            folders[0].save(record, logs)
-        except OSError as problem:
-            print_note(f"the record can't be written: {os_error_reason(problem)}")
-        records[record.header.match] = record
-        return "/replay"
+    def set_up_match(number: int) -> tables.MatchSetup:
+        spec = table.spec(games, names, table.timings(1), show_names, number)
+        return tables.MatchSetup(spec, table.starter(spec), records.store)
 
-    def deal(number: int) -> tables.MatchSetup:
-        spec = table.spec(values["games"], names, table.timings(1), values["show_names"], number)
-        return tables.MatchSetup(spec, table.starter(spec), keep)
-
-    def seats(secret: str) -> tables.LiveTable:
+    def make_table(secret: str) -> tables.LiveTable:
         slots = [tables.Slot("bot", bot.name) for bot in table.bots]
         slots.append(tables.Slot("person", names[-1], secret))
-        settings = replace(table.settings, open_names=values["show_names"])
-        table_settings = tables.TableSettings(settings, values["games"], table.timings(1)[-1])
-        return tables.LiveTable("here", slots, table_settings, tables.TableCallbacks(deal), pace=pace)
+        settings = replace(table.settings, open_names=show_names)
+        table_settings = tables.TableSettings(settings, games, table.timings(1)[-1])
+        return tables.LiveTable("here", slots, table_settings, tables.TableCallbacks(set_up_match), pace=pace)
 
-    def replay(reviewed: bool) -> str | None:
-        if not records:
-            return None
-        record = records[max(records)]
-        review = review_in_process(referee.write_record(record), len(names) - 1) if reviewed else None
-        shown = make_replay_object(record)
-        shown["bots"][-1] = "you"
-        return replay_page([shown], "The match", review=review, home=("/table", "Back to the table"))
-
-    def begun(url: str) -> None:
-        print_note(f"the table is at {url}; Ctrl-C ends it")
-        _open_browser(url)
-
-    title = "Coup" if table.settings.rules.name == "coup" else f"Coup: {table.settings.rules.name}"
-    with _listening(port) as listening:
-        rules = table.settings.rules
-        pages: dict[str, Callable[[], str]] = {
-            "/": start_page,
-            "/table": partial(table_page, title, make_rules_object(rules), "/socket"),
-            "/learn": partial(learn_page, ("/", "Coup"), "/table", "/puzzles"),
-            "/puzzles": partial(puzzles_page, ("/learn", "Lessons")),
-        }
-        tables.serve_local_table(listening, pages, replay, seats, begun)
-    games: list[referee.GameRecord] = [game for record in records.values() for game in record.games]
-    print_note(describe_records(table.folder, "all cards", games, len(names) - 1) if games else "no game was completed")
+    with _open_port(port) as listener:
+        pages = _list_pages(table.settings.rules)
+        tables.serve_local_table(listener, pages, records.render_replay, make_table, _announce_table)
+    if records.games:
+        print_note(describe_records(table.folder, "all cards", records.games, len(names) - 1))
+    else:
+        print_note("no game was completed")
 
 
-def _listening(port: int) -> socket.socket:
+def _list_pages(rules: Ruleset) -> dict[str, Callable[[], str]]:
+    """Return the functions that render the pages of a local table, by path."""
+    title = "Coup" if rules.name == "coup" else f"Coup: {rules.name}"
+    return {
+        "/": start_page,
+        "/table": partial(table_page, title, make_rules_object(rules), "/socket"),
+        "/learn": partial(learn_page, ("/", "Coup"), "/table", "/puzzles"),
+        "/puzzles": partial(puzzles_page, ("/learn", "Lessons")),
+    }
+
+
+def _announce_table(url: str) -> None:
+    print_note(f"the table is at {url}; Ctrl-C ends it")
+    _open_browser(url)
+
+
+def _open_port(port: int) -> socket.socket:
+    """Return a socket of this machine that listens at a port, 0 for any free one. Exits with 1 if that fails."""
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as problem:

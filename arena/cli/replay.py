@@ -114,40 +114,35 @@ class GameNarrator:
             if fault.step is None and self.seat in (None, self.game.seating.index(fault.bot))
         ]
 
-    def narrate(self, since: int = 1) -> NarratedGame:
-        """Return the game in words from turn `since`. Raises RecordError if the engine can't reproduce the record."""
-        turns = tuple(turn for turn in self._narrate_turns() if turn.turn >= since)
-        header, strays = self.record.header, tuple(self.unattributed_faults)
-        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, strays, self.result_text)
+    def narrate(self, start_turn: int = 1) -> NarratedGame:
+        """Return the game in words from `start_turn`. Raises RecordError if the engine can't reproduce the record."""
+        turns = tuple(turn for turn in self._narrate_turns() if turn.turn >= start_turn)
+        header, faults = self.record.header, tuple(self.unattributed_faults)
+        return NarratedGame(header.match, self.game.game, tuple(self.names), self.seat, turns, faults, self.result_text)
 
     def _narrate_turns(self) -> Iterator[NarratedTurn]:
         """Yield each turn. Raises RecordError if the engine can't reproduce the record."""
-        lines: list[tuple[str, str]] = []
+        texts: list[tuple[str, str]] = []
         faults: list[NarratedFault] = []
         for step in list_steps(self.record.header, self.game):
-            lines += self._narrate_step(step)
+            texts += self._narrate_step(step)
             faults += self._narrate_faults(step)
-            after = step.after.board
-            if after.turn != step.turn or not after.phase.asked:
-                yield NarratedTurn(
-                    step.turn,
-                    step.before.board.actor,
-                    join_texts(lines),
-                    tuple(faults),
-                    self._describe_table(step.after),
-                )
-                lines, faults = [], []
+            board = step.after.board
+            if board.turn != step.turn or not board.phase.asked:
+                table_state = self._describe_table(step.after)
+                yield NarratedTurn(step.turn, step.before.board.actor, join_texts(texts), tuple(faults), table_state)
+                texts, faults = [], []
 
     def _narrate_faults(self, step: ReplayStep) -> Iterator[NarratedFault]:
         for answer in step.answers:
             if answer.fault is not None and self.seat in (None, answer.seat):
-                words = f"{answer.fault} ({FAULTS[answer.fault].message})"
+                text = f"{answer.fault} ({FAULTS[answer.fault].message})"
                 if not isinstance(answer.move, Forfeit):  # the turn shows the forfeit
-                    words += f"; played instead: {describe_move(move_payload(answer.move), self.names)}"
-                yield NarratedFault(answer.seat, words)
+                    text += f"; played instead: {describe_move(move_payload(answer.move), self.names)}"
+                yield NarratedFault(answer.seat, text)
 
     def _narrate_step(self, step: ReplayStep) -> list[tuple[str, str]]:
-        """Return the texts of a step's missing reactions, events and statements, without changes of coins."""
+        """Return (type of event, text) of a step's missing reactions, events and statements, without coins."""
         events = [event for event in step.payloads(self.seat) if event["event"] != "coins"]
         texts = [
             (event["event"], describe_event(event, self.names) + BLUFF * self._is_bluff(event, step))
@@ -174,12 +169,13 @@ class GameNarrator:
         """Return a seat's coins, cards (face-up ones in brackets) and side."""
         board = state.board
         cards = [role.value if self.seat in (None, seat) else HIDDEN for role in state.hands[seat]]
-        up = [f"({role})" for role in board.revealed[seat]]
+        revealed = [f"({role})" for role in board.revealed[seat]]
         side = [board.sides[seat].value] if board.sides else []
-        return " ".join([str(board.coins[seat]), *cards, *up, *side])
+        return " ".join([str(board.coins[seat]), *cards, *revealed, *side])
 
 
 _MAX_PROCESS_S = 600.0  # for a process with all its requests
+_LOG_HINT = "The whole log"  # of a build that failed: the log is gone with the scratch folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +190,8 @@ class WhatIfReport:
 def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes]]]:
     """Yield the name of a bot, and a function that sends lines to a new process of it and returns the output.
 
-    The bot runs as a plain process without a clock, and its standard error is shown. Exits with 2 for unknown bots.
+    The bot runs as a plain process without a clock, and its standard error is shown. Exits with 2 for an unknown bot,
+    or one that can't be built or started.
     """
     with tempfile.TemporaryDirectory() as scratch:
         try:
@@ -203,73 +200,77 @@ def open_asked_bot(argument: str) -> Iterator[tuple[str, Callable[[bytes], bytes
                 console.print_note(note)
             bot = build_all([with_kit(bots[0], False, Path(scratch, "bot"))], Path(scratch), BUILD_S)[0]
         except BuildError as problem:
-            where = "The whole log"  # is gone with the scratch folder
-            console.usage_error("\n".join(line for line in str(problem).split("\n") if not line.startswith(where)))
+            lines = str(problem).split("\n")
+            console.usage_error("\n".join(line for line in lines if not line.startswith(_LOG_HINT)))
         except BotError as problem:
             console.usage_error(str(problem))
         yield bot.name, partial(_run_bot, bot)
 
 
-def ask_bot_again(argument: str, name: str | None, recorded: Sequence[tuple[Record, GameRecord, Path]]) -> WhatIfReport:
-    """Replay recorded games to the bot `argument` in place of the recorded bot `name` (None: of its own name).
+def ask_bot_again(
+    argument: str, recorded_name: str | None, games: Sequence[tuple[Record, GameRecord, Path]]
+) -> WhatIfReport:
+    """Replay the games to the bot `argument` in place of the recorded bot, by default the one of its own name.
 
-    Exits with 2 as `open_asked_bot` does.
+    Exits with 2 as `open_asked_bot` does, or if the recorded bot plays in none of the games. Raises RecordError if the
+    engine can't reproduce a record.
     """
-    with open_asked_bot(argument) as (bot, ask):
-        name = bot if name is None else name
-        games: dict[int, tuple[Record, set[int]]] = {}
-        for record, game, _ in recorded:
+    with open_asked_bot(argument) as (own_name, ask):
+        name = own_name if recorded_name is None else recorded_name
+        games_by_record: dict[int, tuple[Record, set[int]]] = {}
+        for record, game, _ in games:
             if name in record.header.bots:
-                games.setdefault(id(record), (record, set()))[1].add(game.game)
-        if not games:
+                games_by_record.setdefault(id(record), (record, set()))[1].add(game.game)
+        if not games_by_record:
             console.usage_error(
                 f"{escape_control(name)} plays in none of these games: choose the recorded bot with --seat BOT"
             )
-        rows: list[DecisionPair] = []
-        for record, chosen in games.values():
-            place = record.header.bots.index(name)
-            rows += (pair for pair in replay_decisions(record, place, ask) if pair.game in chosen)
-    return WhatIfReport(
-        len(rows), tuple(pair for pair in rows if pair.new_choice is None or pair.new_choice != pair.recorded_choice)
-    )
+        pairs: list[DecisionPair] = []
+        for record, game_numbers in games_by_record.values():
+            bot = record.header.bots.index(name)
+            pairs += (pair for pair in replay_decisions(record, bot, ask) if pair.game in game_numbers)
+    differences = (pair for pair in pairs if pair.new_choice is None or pair.new_choice != pair.recorded_choice)
+    return WhatIfReport(len(pairs), tuple(differences))
 
 
-def print_what_if(differences: WhatIfReport) -> None:
+def print_what_if(report: WhatIfReport) -> None:
     """Print the requests at which a bot's choices differ."""
-    silent = sum(pair.new_choice is None for pair in differences.items)
+    without_reply = sum(pair.new_choice is None for pair in report.items)
     console.print_parts(
-        Text(f"it chooses differently at {len(differences.items)} of {format_count(differences.requests, 'request')}"),
-        *([Text(f"{silent} without a valid reply")] if silent else []),
-        *([Text(), _make_table_of_pairs(differences.items)] if differences.items else []),
+        Text(f"it chooses differently at {len(report.items)} of {format_count(report.requests, 'request')}"),
+        *([Text(f"{without_reply} without a valid reply")] if without_reply else []),
+        *([Text(), _make_table_of_pairs(report.items)] if report.items else []),
         widest=console.MAX_PROSE_COLUMNS,
     )
 
 
-def _make_table_of_pairs(rows: Sequence[DecisionPair]) -> RenderableType:
+def _make_table_of_pairs(pairs: Sequence[DecisionPair]) -> RenderableType:
     """Return a row for each decision: the recorded move next to the one that the new version chose."""
-    numbers = (console.Column(name, number=True) for name in ("match", "game", "turn"))
-    return console.make_table(
-        [*numbers, "request", console.Column("recorded", min_width=12), console.Column("new", min_width=12)],
+    number_columns = (console.Column(name, number=True) for name in ("match", "game", "turn"))
+    move_columns = (console.Column(name, min_width=12) for name in ("recorded", "new"))
+    rows = [
         [
-            [
-                str(pair.match),
-                str(pair.game),
-                str(pair.turn),
-                pair.kind,
-                escape_control(pair.recorded_choice or "a fault"),
-                escape_control(pair.new_choice or "no valid reply"),
-            ]
-            for pair in rows
-        ],
-    )
+            str(pair.match),
+            str(pair.game),
+            str(pair.turn),
+            pair.kind,
+            escape_control(pair.recorded_choice or "a fault"),
+            escape_control(pair.new_choice or "no valid reply"),
+        ]
+        for pair in pairs
+    ]
+    return console.make_table([*number_columns, "request", *move_columns], rows)
 
 
 def _run_bot(bot: Bot, lines: bytes) -> bytes:
-    """Start the bot, send it all lines at once, and return its output. It kills the processes that it started."""
-    with tempfile.TemporaryFile() as printed:
+    """Start the bot, send it all lines at once, and return its output, also if it fails. Kills all its processes.
+
+    Exits with 2 if it can't be started.
+    """
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(
-                bot.argv, stdin=subprocess.PIPE, stdout=printed, cwd=bot.cwd, start_new_session=True
+                bot.argv, stdin=subprocess.PIPE, stdout=output, cwd=bot.cwd, start_new_session=True
             )
         except OSError as problem:
             console.usage_error(f"{escape_control(bot.name)} can't be started: {problem.strerror}")
@@ -283,8 +284,8 @@ def _run_bot(bot: Bot, lines: bytes) -> bytes:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        printed.seek(0)
-        return printed.read()
+        output.seek(0)
+        return output.read()
 
 
 _MAX_TITLE_NAMES = 6  # in a page's title
@@ -303,39 +304,41 @@ class GameSelection:
 
     def choose(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
         """Yield (record, game, file) for each selected game. Exits with 2 for unreadable files and unknown bots."""
-        seen: set[str] = set()
+        bots: set[str] = set()
         try:
             for record, file in read_records(path, lambda reason: console.print_note(f"skipped: {reason}")):
-                seen.update(record.header.bots)
+                bots.update(record.header.bots)
                 if self.match in (None, record.header.match):
                     yield from ((record, game, file) for game in record.games if self._selects(record, game))
         except RecordFileError as problem:
             console.usage_error(str(problem))
         for name in (self.lost_by, None if self.seat is None or self.seat.isdecimal() else self.seat):
-            if name is not None and name not in seen:
-                console.usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(seen))}')
+            if name is not None and name not in bots:
+                console.usage_error(f'{path} has no bot "{name}"; its bots are {", ".join(sorted(bots))}')
 
     def _selects(self, record: Record, game: GameRecord) -> bool:
+        """Return whether a game of a selected match fits the other options."""
         bots, seat = record.header.bots, self.seat
-        return (
-            self.game in (None, game.game)
-            and (self.lost_by is None or (self.lost_by in bots and game.lost_by(bots.index(self.lost_by))))
-            and (not self.faults or any(_sees_fault_of(seat, record, game, fault.bot) for fault in game.faults))
-            and (seat is None or seat in [bots[bot] for bot in game.seating] or seat.isdecimal())
-        )
+        if self.game not in (None, game.game):
+            return False
+        if self.lost_by is not None and (self.lost_by not in bots or not game.lost_by(bots.index(self.lost_by))):
+            return False
+        if self.faults and not any(_sees_fault_of(seat, record, game, fault.bot) for fault in game.faults):
+            return False
+        return seat is None or seat in [bots[bot] for bot in game.seating] or seat.isdecimal()
 
-    def choose_some(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
+    def require_games(self, path: Path) -> Iterator[tuple[Record, GameRecord, Path]]:
         """Return an iterator of the selected games, as `choose` yields them. Exits with 2 without games."""
         games = self.choose(path)
-        first = next(games, None)
-        if first is None:
+        leading_game = next(games, None)
+        if leading_game is None:
             criteria = [f"{self.lost_by} lost"] * bool(self.lost_by) + ["has a fault of a bot"] * self.faults
             if criteria and (self.match, self.game) == (None, None):
                 console.usage_error(f"no game of {path} {' and '.join(criteria)}")
             console.usage_error(
                 f"{path} has no such game; arena stats {shlex.quote(str(path))} shows the number of games"
             )
-        return chain((first,), games)
+        return chain((leading_game,), games)
 
 
 @click.command()
@@ -350,7 +353,7 @@ class GameSelection:
     shell_complete=complete_name,
     help="Show only what this bot or seat could know.  [all cards]",
 )
-@console.option("--from", "since", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
+@console.option("--from", "start_turn", type=click.IntRange(1), metavar="TURN", help="Start at this turn.  [1]")
 @console.option(
     "--what-if",
     metavar="BOT",
@@ -358,7 +361,9 @@ class GameSelection:
 )
 @console.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write an HTML page.")
 @console.json_option(NarratedGames, WhatIfReport)
-def replay(path: Path, html: Path | None, since: int | None, what_if: str | None, as_json: bool, **chosen: Any) -> None:
+def replay(
+    path: Path, html: Path | None, start_turn: int | None, what_if: str | None, as_json: bool, **criteria: Any
+) -> None:
     """Show recorded games as text or as an HTML page.
 
     RECORD is a file in a run's folder records/, DIR the run's folder. --html writes one file that needs no network: the
@@ -368,28 +373,32 @@ def replay(path: Path, html: Path | None, since: int | None, what_if: str | None
     --what-if starts an edited bot as a plain process, sends it the lines of the recorded bot, and prints different
     choices. The games continue as recorded. The bot's random numbers may differ, except those from game_seed.
     """
-    if what_if is not None and (html is not None or since is not None):
+    if what_if is not None and (html is not None or start_turn is not None):
         console.usage_error("--what-if can't be combined with --html or --from")
-    if html is not None and since is not None:
+    if html is not None and start_turn is not None:
         console.usage_error("--from can't be combined with --html: the page shows all turns")
-    selection = GameSelection(**chosen)
-    games, seat = selection.choose_some(path), selection.seat
+    selection = GameSelection(**criteria)
+    games, seat = selection.require_games(path), selection.seat
     try:
         if what_if is not None:
-            differences = ask_bot_again(what_if, seat, list(games))
-            console.print_json(differences) if as_json else print_what_if(differences)
-            return
-        if html is not None:
+            what_if_report = ask_bot_again(what_if, seat, list(games))
+            console.print_json(what_if_report) if as_json else print_what_if(what_if_report)
+        elif html is not None:
             write_page(html, path, list(games), selection.lost_by, seat)
-            return
-        narrators = (GameNarrator(record, game, select_seat(record, game, seat)) for record, game, _ in games)
-        if as_json:
-            console.print_json(NarratedGames(tuple(narrator.narrate(since or 1) for narrator in narrators)))
-            return
-        for narrator in narrators:
-            print_narration(narrator, since or 1)
+        else:
+            narrators = (GameNarrator(record, game, select_seat(record, game, seat)) for record, game, _ in games)
+            _print_games(narrators, start_turn or 1, as_json)
     except RecordError as problem:
         console.fail(str(problem))
+
+
+def _print_games(narrators: Iterator[GameNarrator], start_turn: int, as_json: bool) -> None:
+    """Print games in words, each as it is read, or all of them as JSON. Raises RecordError like `narrate`."""
+    if as_json:
+        console.print_json(NarratedGames(tuple(narrator.narrate(start_turn) for narrator in narrators)))
+        return
+    for narrator in narrators:
+        print_narration(narrator, start_turn)
 
 
 def _sees_fault_of(seat: str | None, record: Record, game: GameRecord, bot: int) -> bool:
@@ -409,21 +418,23 @@ def select_seat(record: Record, game: GameRecord, seat: str | None) -> int | Non
     return int(seat)
 
 
-def print_narration(narrator: GameNarrator, since: int = 1, pause_s: float = 0) -> None:
-    """Print one game in words from turn `since`, with a pause after each turn."""
+def print_narration(narrator: GameNarrator, start_turn: int = 1, pause_s: float = 0) -> None:
+    """Print one game in words from `start_turn`, with a pause after each turn.
+
+    Raises RecordError if the engine can't reproduce the record.
+    """
     columns = console.terminal_columns()
     console.print_text(narrator.title)
-    game = narrator.narrate(since)
+    game = narrator.narrate(start_turn)
     for turn in game.turns:
         console.print_text(console.wrap_line(f"{turn.turn:>4}  {turn.text}", columns))
         for fault in turn.faults:
             console.print_text(console.wrap_line(f"      ! {game.names[fault.seat]}: {fault.text}", columns))
-        console.print_text(
-            click.style(console.wrap_line(f"      {turn.table_state}", columns), dim=_supports_styles() or None)
-        )
+        table_state = console.wrap_line(f"      {turn.table_state}", columns)
+        console.print_text(click.style(table_state, dim=_supports_styles() or None))
         time.sleep(pause_s)
-    for stray in game.unattributed_faults:
-        console.print_text(console.wrap_line(f"      ! {stray}", columns))
+    for fault_text in game.unattributed_faults:
+        console.print_text(console.wrap_line(f"      ! {fault_text}", columns))
     console.print_text(f"{game.result_text}\n")
 
 
@@ -445,43 +456,44 @@ def describe_records(folder: Path, replay: str, games: Sequence[GameRecord], per
 def write_page(
     file: Path,
     source: Path,
-    chosen: Sequence[tuple[Record, GameRecord, Path]],
-    bot: str | None,
-    only: str | None,
+    games: Sequence[tuple[Record, GameRecord, Path]],
+    opening_bot: str | None,
+    viewer: str | None,
     review: dict[str, Any] | None = None,
 ) -> None:
-    """Write the games `chosen` as an HTML page, with all cards, or only with information that the bot `only` had.
+    """Write games as an HTML page, with all cards, or only with information that the bot `viewer` had.
 
-    The page opens with the knowledge of `bot`. review: as for `replay_page`. Exits with 2 if there are too many games,
-    with 1 if the file can't be written.
+    A page with all cards opens with the knowledge of `opening_bot`. source: the records' folder, for the title. review:
+    as for `replay_page`. Exits with 2 if there are too many games, with 1 if the file can't be written.
     """
-    if only is not None and any(only not in record.header.bots for record, _, _ in chosen):
-        console.usage_error(f"--seat {only}: seats change from game to game; with --html name a bot")
-    if len(chosen) > MAX_GAMES:
+    if viewer is not None and any(viewer not in record.header.bots for record, _, _ in games):
+        console.usage_error(f"--seat {viewer}: seats change from game to game; with --html name a bot")
+    if len(games) > MAX_GAMES:
         console.usage_error(
-            f"a page has space for {MAX_GAMES} games, not {len(chosen)}: choose with --match, --game or --lost-by"
+            f"a page has space for {MAX_GAMES} games, not {len(games)}: choose with --match, --game or --lost-by"
         )
-    bots = dict.fromkeys(bot for record, _, _ in chosen for bot in record.header.bots)
+    bots = dict.fromkeys(bot for record, _, _ in games for bot in record.header.bots)
     title = ", ".join(bots) if len(bots) <= _MAX_TITLE_NAMES else f"{format_count(len(bots), 'bot')} of {source.name}"
-    by_file = groupby(chosen, key=lambda chosen_game: chosen_game[2])
-    matches = [_make_page_match(path, list(games), only) for path, games in by_file]
+    matches = [
+        _make_page_match(path, list(games_of_file), viewer)
+        for path, games_of_file in groupby(games, key=lambda chosen_game: chosen_game[2])
+    ]
+    shown_bot = opening_bot if viewer is None else None
     try:
-        file.write_text(
-            replay_page(matches, f"Coup: {title}", bot if only is None else None, review),
-            encoding="utf-8",
-            errors="replace",
-        )
+        file.write_text(replay_page(matches, f"Coup: {title}", shown_bot, review), encoding="utf-8", errors="replace")
     except OSError as problem:
         console.fail(f"{console.os_error_reason(problem)}; name another file")
-    cards = "all cards" if only is None else f"only what {only} could know"
-    opens = f", and opens with what {bot} knew" if bot is not None and only is None else ""
+    cards = "all cards" if viewer is None else f"only what {viewer} could know"
+    opening = "" if shown_bot is None else f", and opens with what {shown_bot} knew"
     console.print_note(
-        f"{format_count(len(chosen), 'game')} in {file}: open it in a browser. It contains {cards}{opens}"
+        f"{format_count(len(games), 'game')} in {file}: open it in a browser. It contains {cards}{opening}"
     )
 
 
-def _make_page_match(path: Path, chosen: Sequence[tuple[Record, GameRecord, Path]], only: str | None) -> dict[str, Any]:
-    """Return the chosen games of a match as a page shows them. only: the bot whose information it shows."""
-    record = replace(chosen[0][0], games=tuple(game for _, game, _ in chosen))
-    viewers = None if only is None else (record.header.bots.index(only),)
+def _make_page_match(
+    path: Path, games: Sequence[tuple[Record, GameRecord, Path]], viewer: str | None
+) -> dict[str, Any]:
+    """Return some games of a match as a page shows them. viewer: the bot whose information it shows, None for all."""
+    record = replace(games[0][0], games=tuple(game for _, game, _ in games))
+    viewers = None if viewer is None else (record.header.bots.index(viewer),)
     return make_replay_object(record, read_logs(path, record), viewers)

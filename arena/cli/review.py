@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -64,44 +64,63 @@ def review(
     """
     if html is not None and max_games > MAX_GAMES:
         console.usage_error(f"--max-games {max_games}: a page has space for {MAX_GAMES} games")
-    stored_records = _read_records_of(path, bot)
-    records = [record for record, _ in stored_records]
-    reviewed = 0  # matches
-
-    def line() -> str:
-        text = f"{reviewed} of {format_count(len(records), 'match', 'es')} reviewed"
-        return text + early.describe_left(reviewed / len(records))
-
-    def count() -> None:
-        nonlocal reviewed
-        reviewed += 1
-        early.check()
-        redraw()
-
-    try:
-        with (
-            console.stop_early(seconds) as early,
-            nullcontext() if judge is None else open_asked_bot(judge) as asked,
-            console.show_progress(line, line) as redraw,
-        ):
-            processes = (jobs or count_cores()) if sys.platform == "linux" else 1
-            chooser = None if asked is None else Judge(escape_control(asked[0]), asked[1])
-            answer = review_bot(records, bot, max_games, jobs=processes, on_match=count, judge=chooser)
-    except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
-        console.fail(f"{path}: {problem}")
-    if not answer.lost and (html is not None or not as_json):
+    records = _read_records_of(path, bot)
+    with console.stop_early(seconds) as early_stop, _open_judge(judge) as chooser:
+        try:
+            result = _review_with_progress(records, bot, max_games, jobs, early_stop, chooser)
+        except (RecordError, UnknownRulesError, JobError, JudgeError) as problem:
+            console.fail(f"{path}: {problem}")
+    if not result.lost and (html is not None or not as_json):
         console.print_note(f"{bot} lost no game of {path}" + (f": {html} isn't written" if html is not None else ""))
     elif html is not None:
-        _write_page(html, path, stored_records, answer)
+        _write_page(html, path, records, result)
     if as_json:
-        console.print_json(answer)
-    elif answer.lost:
-        console.print_parts(*_format_review(answer, top), widest=console.MAX_PROSE_COLUMNS)
-        if answer.costly_decisions:
-            console.print_text(f"the first: {_command(path, answer.bot, answer.costly_decisions[0])}")
-    if early.reason is not None:
-        console.print_note(early.reason)
-        sys.exit(early.exit_code)
+        console.print_json(result)
+    elif result.lost:
+        console.print_parts(*_format_review(result, top), widest=console.MAX_PROSE_COLUMNS)
+        if result.costly_decisions:
+            console.print_text(f"the first: {_command(path, result.bot, result.costly_decisions[0])}")
+    if early_stop.reason is not None:
+        console.print_note(early_stop.reason)
+        sys.exit(early_stop.exit_code)
+
+
+@contextmanager
+def _open_judge(argument: str | None) -> Iterator[Judge | None]:
+    """Yield the judge that a bot's argument names, None for None. Exits with 2 as `open_asked_bot` does."""
+    if argument is None:
+        yield None
+        return
+    with open_asked_bot(argument) as (name, ask):
+        yield Judge(escape_control(name), ask)
+
+
+def _review_with_progress(
+    records: Sequence[tuple[Record, Path]],
+    bot: str,
+    max_games: int,
+    jobs: int | None,
+    early_stop: console.EarlyStop,
+    judge: Judge | None,
+) -> Review:
+    """Return the review of a bot, and show the progress meanwhile. Raises the errors of `review_bot`."""
+    reviewed_matches = 0
+
+    def describe() -> str:
+        text = f"{reviewed_matches} of {format_count(len(records), 'match', 'es')} reviewed"
+        return text + early_stop.describe_left(reviewed_matches / len(records))
+
+    def count() -> None:
+        nonlocal reviewed_matches
+        reviewed_matches += 1
+        early_stop.check()
+        redraw()
+
+    processes = (jobs or count_cores()) if sys.platform == "linux" else 1
+    with console.show_progress(describe, describe) as redraw:
+        return review_bot(
+            [record for record, _ in records], bot, max_games, jobs=processes, on_match=count, judge=judge
+        )
 
 
 def _read_records_of(path: Path, bot: str) -> list[tuple[Record, Path]]:
@@ -117,52 +136,50 @@ def _read_records_of(path: Path, bot: str) -> list[tuple[Record, Path]]:
     return records_of_bot
 
 
-def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], answer: Review) -> None:
-    """Write an HTML page of the reviewed games, as the bot saw them, with the review."""
-    looked = {(curve.match, curve.game) for curve in answer.curves}
+def _write_page(html: Path, path: Path, records: Sequence[tuple[Record, Path]], result: Review) -> None:
+    """Write an HTML page of the reviewed games, as the bot saw them, with the review. Exits with 1 if that fails."""
+    reviewed_games = {(curve.match, curve.game) for curve in result.curves}
     games = [
         (record, game, file)
         for record, file in records
         for game in record.games
-        if (record.header.match, game.game) in looked
+        if (record.header.match, game.game) in reviewed_games
     ]
-    write_page(html, path, games, None, answer.bot, asdict(answer))
+    write_page(html, path, games, None, result.bot, asdict(result))
 
 
-def _format_review(answer: Review, top: int) -> Iterator[RenderableType]:
+def _format_review(result: Review, top: int) -> Iterator[RenderableType]:
     """Yield the review as `print_parts` takes it: the counts, the `top` most costly decisions, and their patterns."""
-    of = "" if answer.games == answer.lost else f"; the first {answer.games} were reviewed"
+    limit = "" if result.games == result.lost else f"; the first {result.games} were reviewed"
     yield Text(
-        f"{escape_control(answer.bot)} lost {format_count(answer.lost, 'game')}{of}: "
-        f"{format_count(answer.decisions, 'decision')}"
+        f"{escape_control(result.bot)} lost {format_count(result.lost, 'game')}{limit}: "
+        f"{format_count(result.decisions, 'decision')}"
     )
-    if not answer.games:
+    if not result.games:
         return
-    if not answer.costly_decisions:
+    if not result.costly_decisions:
         yield Text("no decision cost clearly more than the error of the playouts")
         return
-    costly = answer.costly_decisions[:top]
-    whole = len(answer.costly_decisions)
-    yield Text(f"\nthe {len(costly)} most costly of {format_count(whole, 'decision')} that lowered the chance to win\n")
-    yield _make_decision_table(costly)
-    if answer.patterns:
+    decisions = result.costly_decisions[:top]
+    total = format_count(len(result.costly_decisions), "decision")
+    yield Text(f"\nthe {len(decisions)} most costly of {total} that lowered the chance to win\n")
+    yield _make_decision_table(decisions)
+    if result.patterns:
         yield Text("\npatterns, with lost wins per 100 lost games\n")
-        yield from map(_pattern, answer.patterns)
+        yield from map(_pattern, result.patterns)
     else:
         yield Text("\nno pattern stands out")
-    yield Text(f"\n{answer.caution}\n")
+    yield Text(f"\n{result.caution}\n")
 
 
-def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
+def _make_decision_table(decisions: Sequence[CostlyDecision]) -> RenderableType:
     """Return a row for each decision, in the order given; costs and chances are in percent."""
+    number_names = ("match", "game", "turn", "95 %\ninterval", "chance\nafter it")
     columns = [
         console.Column("wins given\naway", number=True),
         console.Column("it chose", min_width=12),
         console.Column("better", min_width=12),
-        *(
-            console.Column(name, number=True)
-            for name in ("match", "game", "turn", "95 %\ninterval", "chance\nafter it")
-        ),
+        *(console.Column(name, number=True) for name in number_names),
     ]
     rows = [
         [
@@ -175,7 +192,7 @@ def _make_decision_table(costly: Sequence[CostlyDecision]) -> RenderableType:
             format_interval(decision.cost, 0),
             format_percent(decision.win_probability.value, 0),
         ]
-        for decision in costly
+        for decision in decisions
     ]
     return console.make_table(columns, rows)
 

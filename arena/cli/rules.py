@@ -37,12 +37,12 @@ def presets_text() -> RenderableType:
 def rules_sheet(rules: coup.Ruleset) -> RenderableType:
     """Return the sheet of one game's rules: its actions, its deck, all rules in sentences, and what differs."""
     seats = coup.seat_counts(rules)
-    about = f": {coup.ABOUT[rules.name]}" if rules == coup.PRESETS.get(rules.name) else ""
-    others = coup.changed_fields(rules)
+    description = f": {coup.ABOUT[rules.name]}" if _is_preset(rules) else ""
+    changed_fields = coup.changed_fields(rules)
     return Group(
-        Text(f"{rules.name}{about}", style="bold"),
+        Text(f"{rules.name}{description}", style="bold"),
         Text(f"{format_range(seats)} players. The last one alive wins. Roles: {', '.join(rules.roles)}."),
-        *_silence(rules),
+        *_describe_sources(rules),
         Text(),
         _make_action_table(rules),
         *_sentences(rules, seats),
@@ -50,18 +50,23 @@ def rules_sheet(rules: coup.Ruleset) -> RenderableType:
         *_describe_kin_differences(rules),
         *_describe_program_differences(rules),
         *_section("Differences from the base game"),
-        *(_difference(field, rules) for field in others),
-        *([] if others else [Text("Nothing: this is the base game.")]),
+        *(_describe_difference(field, rules) for field in changed_fields),
+        *([] if changed_fields else [Text("Nothing: this is the base game.")]),
         Text(),
-        *([Text("Explain the fields: arena rules --fields", style="dim")] if others else []),
+        *([Text("Explain the fields: arena rules --fields", style="dim")] if changed_fields else []),
         _page(),
     )
+
+
+def _is_preset(rules: coup.Ruleset) -> bool:
+    """Return whether the rules are those of the preset of their name, not a file's with this name."""
+    return rules == coup.PRESETS.get(rules.name)
 
 
 def fields_table() -> RenderableType:
     """Return the table of fields: default, allowed values and section of each, and how a file of rules looks."""
     return Group(
-        *(part for field in coup.FIELDS for part in _describe_field(field)),
+        *(line for field in coup.FIELDS for line in _describe_field(field)),
         Text("A ruleset file for --rules my.toml: an optional base, and any of these fields", style="bold"),
         Padding(Text(_FILE), (0, 0, 0, 2)),
         Text(),
@@ -69,13 +74,16 @@ def fields_table() -> RenderableType:
     )
 
 
-def _silence(rules: coup.Ruleset) -> Iterator[Text]:
-    own = find_document(rules)
-    if "-site" in rules.name and own:
-        yield Text(f"It follows the program of {_DOCUMENTS[own]}, also where the page differs.")
-    elif own:
-        silent = "its program decides, else the rulebook" if own == "treason" else "the rulebook applies"
-        yield Text(f"It follows {_DOCUMENTS[own]}. For other rules {silent}.")
+def _describe_sources(rules: coup.Ruleset) -> Iterator[Text]:
+    """Yield the document that a preset follows, and what decides where the document is silent; nothing without one."""
+    document = find_document(rules)
+    if document is None:
+        return
+    if "-site" in rules.name:
+        yield Text(f"It follows the program of {_DOCUMENTS[document]}, also where the page differs.")
+    else:
+        fallback = "its program decides, else the rulebook" if document == "treason" else "the rulebook applies"
+        yield Text(f"It follows {_DOCUMENTS[document]}. For other rules {fallback}.")
 
 
 # ---------------------------------------------------------------- the table of actions
@@ -102,22 +110,17 @@ def _make_action_table(rules: coup.Ruleset) -> Table:
 
 def _make_deck_table(rules: coup.Ruleset, seats: list[int]) -> Table:
     """Return the cards and the limit of turns, in one row for all numbers of players that have the same."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for count in seats:
-        groups.setdefault((rules.copies(count), rules.limit(count)), []).append(count)
+    groups: dict[tuple[int, int], list[int]] = {}  # (copies of a role, limit of turns) -> numbers of players
+    for players in seats:
+        groups.setdefault((rules.copies(players), rules.limit(players)), []).append(players)
     rows = []
-    for (copies, limit), counts in groups.items():
+    for (copies, limit), player_counts in groups.items():
         cards = copies * len(rules.roles)
-        deck_sizes = [len(rules.roles) - count if rules.draft else cards - rules.hand * count for count in counts]
-        rows.append(
-            [
-                format_range(counts),
-                str(cards),
-                str(copies),
-                ", ".join(map(str, deck_sizes)),
-                format_count(limit, "turn"),
-            ]
-        )
+        deck_sizes = [
+            len(rules.roles) - players if rules.draft else cards - rules.hand * players for players in player_counts
+        ]
+        decks = ", ".join(map(str, deck_sizes))
+        rows.append([format_range(player_counts), str(cards), str(copies), decks, format_count(limit, "turn")])
     return console.make_table(["players", "cards", "of each role", "court deck", "ends after"], rows)
 
 
@@ -137,28 +140,23 @@ def find_document(rules: coup.Ruleset) -> str | None:
 
     None for presets of the rulebook, and for other rulesets.
     """
-    own = rules.name.partition("-")[0]
-    return own if rules == coup.PRESETS.get(rules.name) and own in _DOCUMENTS else None
+    document = rules.name.partition("-")[0]
+    return document if _is_preset(rules) and document in _DOCUMENTS else None
 
 
 def _describe_document_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
     """Yield the rules in which a preset's document differs, if there are any."""
-    rows = (
-        coup.list_document_differences(rules, find_document(rules) or "")
-        if rules == coup.PRESETS.get(rules.name)
-        else []
-    )
-    if rows:
+    sentences = coup.list_document_differences(rules, find_document(rules) or "") if _is_preset(rules) else []
+    if sentences:
         yield from _section("Differences from the document, and open points")
-        yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in rows)
+        yield from (_item(f"{sentence.text} (#{sentence.section})") for sentence in sentences)
 
 
-def _difference(field: coup.RulesetField, rules: coup.Ruleset, base: coup.Ruleset = coup.COUP) -> Table:
-    value = getattr(rules, field.name)
-    called = "the base game" if base is coup.COUP else base.name
-    return _item(
-        f"{field.name} = {coup.to_toml(value)} (#{field.section}); {called} has {coup.to_toml(field.effective(base))}"
-    )
+def _describe_difference(field: coup.RulesetField, rules: coup.Ruleset, base: coup.Ruleset = coup.COUP) -> Table:
+    """Return the item of a field that differs: its value in the rules and in the base."""
+    value, base_value = coup.to_toml(getattr(rules, field.name)), coup.to_toml(field.effective(base))
+    base_name = "the base game" if base is coup.COUP else base.name
+    return _item(f"{field.name} = {value} (#{field.section}); {base_name} has {base_value}")
 
 
 def _find_kin(rules: coup.Ruleset) -> coup.Ruleset | None:
@@ -167,7 +165,7 @@ def _find_kin(rules: coup.Ruleset) -> coup.Ruleset | None:
     A name with "-site" is a variant of the name without it: treason-site-original of treason-original. Any other name
     is one of its first word.
     """
-    if rules != coup.PRESETS.get(rules.name):
+    if not _is_preset(rules):
         return None
     name = rules.name.replace("-site", "", 1) if "-site" in rules.name else rules.name.partition("-")[0]
     return coup.PRESETS.get(name) if name != rules.name else None
@@ -181,7 +179,7 @@ def _describe_kin_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
     yield from _section(f"Differences from {kin.name}")
     for field in coup.changed_fields(rules, kin):
         if coup.no_effect_reason(rules, field.name) is None:
-            yield _difference(field, rules, kin)
+            yield _describe_difference(field, rules, kin)
 
 
 def _describe_program_differences(rules: coup.Ruleset) -> Iterator[RenderableType]:
@@ -192,8 +190,8 @@ def _describe_program_differences(rules: coup.Ruleset) -> Iterator[RenderableTyp
     for field in coup.FIELDS:
         value = getattr(rules, field.name)
         if field.treason_value not in (None, value) and coup.no_effect_reason(rules, field.name) is None:
-            other = coup.to_toml(coup.to_json_value(field.treason_value))
-            yield _item(f"{field.name} = {coup.to_toml(value)}; the program has {other}")
+            program_value = coup.to_toml(coup.to_json_value(field.treason_value))
+            yield _item(f"{field.name} = {coup.to_toml(value)}; the program has {program_value}")
     for sentence in coup.list_program_differences(rules):
         yield _item(sentence)
 
@@ -253,11 +251,9 @@ def rules(name: str | None, show_fields: bool, as_json: bool) -> None:
         console.print_parts("\nShow a ruleset: arena rules NAME. Write your own: arena rules --fields")
     else:
         console.print_parts(rules_sheet(load_ruleset_or_exit(name)), widest=console.MAX_PROSE_COLUMNS)
-        limits = run.load_ruleset_limits(name)
+        limits = [f"{field} = {value:g}" for field, value in run.load_ruleset_limits(name).items()]
         if limits:
-            console.print_parts(
-                "\nLimits of each bot: " + ", ".join(f"{field} = {value:g}" for field, value in limits.items())
-            )
+            console.print_parts(f"\nLimits of each bot: {', '.join(limits)}")
 
 
 def load_ruleset_or_exit(name: str) -> coup.Ruleset:
@@ -269,7 +265,10 @@ def load_ruleset_or_exit(name: str) -> coup.Ruleset:
 
 
 def _make_rules_answer(name: str | None, show_fields: bool) -> run.RulesetSummary | run.RulesetList | run.FieldList:
-    """Return what --json prints: the fields, a ruleset, or, without a name, all presets."""
+    """Return what --json prints: the fields, a ruleset, or, without a name, all presets.
+
+    Exits with 2 if the ruleset can't be read.
+    """
     if show_fields:
         return run.list_ruleset_fields()
     if name is None:

@@ -117,61 +117,73 @@ MakeConfig = Callable[[RunOptions, tuple[Bot, ...], MatchSettings, SandboxChoice
 """Makes the config for these bots, and prints the plan. Exits with 2 if it can't be planned."""
 
 
-def prepare_run(asked: RunOptions, make_config: MakeConfig[Config], parent: str) -> tuple[Config, RunFolder]:
-    """Prepare a run, and return its config and its locked folder. Exits with 2 if it can't be played as requested.
+def prepare_run(run_options: RunOptions, make_config: MakeConfig[Config], parent: str) -> tuple[Config, RunFolder]:
+    """Prepare a run: plan it, build and test-start its bots, and create and lock its folder. Prints each step.
 
-    parent: in which the folder is created without --out.
+    parent: in which the folder is created without --out. Exits with 2 if the run can't be played as requested. Raises
+    the errors that `exit_on_refusal` turns into exit codes.
     """
-    folder = RunFolder(asked.out or new_run_folder_name(parent), record_results)
+    folder = RunFolder(run_options.out or new_run_folder_name(parent), record_results)
     folder.refuse_existing()  # before minutes of building
-    if asked.seed is not None:
-        console.print_note(
-            f"seed {asked.seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)"
-        )
-        console.print_note(
-            "  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed"
-        )
-    choice, reasons = options.choose_sandbox(asked.sandbox, asked.docker_runtime, asked.docker_image, asked.pass_env)
-    config = _make_config(asked, choice, make_config)
+    if run_options.seed is not None:
+        _warn_of_seed(run_options.seed)
+    choice, reasons = options.choose_sandbox(
+        run_options.sandbox, run_options.docker_runtime, run_options.docker_image, run_options.pass_env
+    )
+    config = _plan_config(run_options, choice, make_config)
     require_outside_of_bots(folder.path, config.bots)
     remove_leftovers(choice)
-    building = RunBuilds(folder.path)
-    building.remove_dead()
+    builds = RunBuilds(folder.path)
+    builds.remove_dead()
     with scratch_folder() as scratch, closing(make_sandbox(choice, scratch)) as box:
-        options.announce_sandbox(choice, reasons, box, " (auto)" if asked.sandbox in (None, "auto") else "")
-        config = replace(
-            config, settings=replace(config.settings, timing=choose_timing(asked, config.settings.timing, box))
-        )
-        options.require_enforced_limits(asked.limits, box)
-        config = build_bots(config, box, building)
+        options.announce_sandbox(choice, reasons, box, " (auto)" if run_options.sandbox in (None, "auto") else "")
+        timing = choose_timing(run_options, config.settings.timing, box)
+        config = replace(config, settings=replace(config.settings, timing=timing))
+        options.require_enforced_limits(run_options.limits, box)
+        config = build_bots(config, box, builds)
         try:
-            config = preflight_bots(asked, config, box, scratch, make_config)
-            config = building.settle(config, folder)
+            config = preflight_bots(run_options, config, box, scratch, make_config)
+            config = builds.settle(config, folder)
         except BaseException:
-            building.discard()
+            builds.discard()
             raise
     folder.lock()
     return config, folder
 
 
+def _warn_of_seed(seed: int) -> None:
+    console.print_note(f"seed {seed}: a bot that guesses the seed can compute all cards (288 MB and 1 s a guess)")
+    console.print_note(
+        "  with untrusted bots, use 20 random digits or no seed, because likely seeds can be precomputed"
+    )
+
+
 def require_outside_of_bots(folder: Path, bots: tuple[Bot, ...]) -> None:
-    """Exit with 2 if `folder` is inside a bot's folder, where writing results would change the bot."""
-    place = folder.resolve()
+    """Exit with 2 if `folder` is inside a bot's folder, where writing results would change the bot.
+
+    A folder below one that isn't part of the bot's files, such as .git, is allowed.
+    """
+    path = folder.resolve()
     for bot in bots:
-        own = bot.path.resolve()
-        if own.is_dir() and place.is_relative_to(own) and not EXCLUDED_NAMES.intersection(place.relative_to(own).parts):
+        bot_folder = bot.path.resolve()
+        if not bot_folder.is_dir() or not path.is_relative_to(bot_folder):
+            continue
+        if not EXCLUDED_NAMES.intersection(path.relative_to(bot_folder).parts):
             console.usage_error(
                 f"{escape_control(folder)} is in the folder of {escape_control(bot.name)}; name an --out outside of it"
             )
 
 
-def _make_config(asked: RunOptions, choice: SandboxChoice, make_config: MakeConfig[Config]) -> Config:
-    """Return the config, with clocks yet to be set for the sandbox, and print the plan."""
-    ruleset = load_ruleset(asked.rules or "coup")
-    bots = load_named_bots(asked.bots, choice.name, models=asked.models)
+def _plan_config(run_options: RunOptions, choice: SandboxChoice, make_config: MakeConfig[Config]) -> Config:
+    """Load the rules and the bots, print the plan, and return the config, with clocks yet to be set for the sandbox.
+
+    Exits with 2 for fewer than two bots. Raises BotError or RulesetError if one can't be loaded.
+    """
+    ruleset = load_ruleset(run_options.rules or "coup")
+    bots = load_named_bots(run_options.bots, choice.name, models=run_options.models)
     if len(bots) < 2:
         console.usage_error(f"a game needs at least 2 bots, not {len(bots)}: arena run mybot.py sample_bots/*.py")
-    return make_config(asked, bots, make_settings(asked, ruleset), choice)
+    return make_config(run_options, bots, make_settings(run_options, ruleset), choice)
 
 
 def load_named_bots(arguments: Sequence[str], sandbox: str, *, models: bool = False) -> tuple[Bot, ...]:
@@ -185,41 +197,48 @@ def load_named_bots(arguments: Sequence[str], sandbox: str, *, models: bool = Fa
     return tuple(bots)
 
 
-def plan_run(asked: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice) -> RunConfig:
-    """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan."""
-    seats = choose_seats(asked, len(bots), settings.rules)
-    match_games = asked.match_games or default_match_games(choice.name, seats)
+def plan_run(
+    run_options: RunOptions, bots: tuple[Bot, ...], settings: MatchSettings, choice: SandboxChoice
+) -> RunConfig:
+    """Return the config of a run of these bots, and print its plan. Exits with 2 if there is no such plan.
+
+    Raises BotError like `check_models`.
+    """
+    seats = choose_seats(run_options, len(bots), settings.rules)
+    match_games = run_options.match_games or default_match_games(choice.name, seats)
     config = RunConfig(
         bots=bots,
         seats=seats,
-        games=asked.games or max(_DEFAULT_GAMES, min_matches_for_intervals(len(bots), seats) * match_games),
+        games=run_options.games or max(_DEFAULT_GAMES, min_matches_for_intervals(len(bots), seats) * match_games),
         match_games=match_games,
-        key=seed_key(asked.seed),
-        seed=asked.seed,
+        key=seed_key(run_options.seed),
+        seed=run_options.seed,
         settings=settings,
         sandbox=choice,
     )
     _announce_plan(config)
-    announce_models(config, asked.budget)
+    announce_models(config, run_options.budget)
     return config
 
 
 def announce_models(config: RunConfig, budget_file: Path | None) -> None:
-    """Check the models of a run before anything is built, and print what they will use.
+    """Check the models of a run before anything is built, and print what they will use; without models do nothing.
 
-    Raises BotError like `check_models`.
+    Raises BotError and exits like `check_models`.
     """
-    if (budget := check_models(config, budget_file)) is not None:
-        models = [bot for bot in config.bots if bot.is_model]
-        games = config.plan().games * config.seats * len(models) // len(config.bots)
-        console.print_note(
-            f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
-            f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
-        )
+    budget = check_models(config, budget_file)
+    if budget is None:
+        return
+    models = [bot for bot in config.bots if bot.is_model]
+    games = config.plan().games * config.seats * len(models) // len(config.bots)
+    console.print_note(
+        f"models: about {games * CALLS_A_GAME} calls, {CALLS_A_GAME} for each game of a model; the budget allows "
+        f"{budget.calls}{'' if budget_file else ', and --budget FILE changes it'}"
+    )
 
 
 def check_models(config: RunConfig, budget_file: Path | None) -> Any:
-    """Return the budget of a run's models, None without models.
+    """Return the budget of a run's models (`arena.models.Budget`, an extra), None without models.
 
     Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a budget is given without models.
     """
@@ -236,7 +255,7 @@ def refuse_budget(bots: Iterable[Bot], budget_file: Path | None) -> None:
 
 
 def load_models(bots: Sequence[Bot], budget_file: Path | None, choice: SandboxChoice) -> tuple[Any, list[Any]]:
-    """Return the budget and the model players of a table.
+    """Return the budget and the model players of a table, types of `arena.models`.
 
     Raises BotError if a model's settings or the budget aren't valid. Exits with 2 if a bot would get a key.
     """
@@ -264,16 +283,16 @@ def default_match_games(sandbox: str, seats: int) -> int:
     return -(-match_games // seats) * seats
 
 
-def make_settings(asked: RunOptions, ruleset: Ruleset) -> MatchSettings:
+def make_settings(run_options: RunOptions, ruleset: Ruleset) -> MatchSettings:
     """Return the match settings, with the clock yet to be set. --strict means one life: the first fault forfeits."""
-    timing, limits = options.combine_limits(asked.limits, asked.rules or "coup")
-    settings = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=asked.show_names)
-    return replace(settings, lives=1) if asked.strict else settings
+    timing, limits = options.combine_limits(run_options.limits, run_options.rules or "coup")
+    settings = MatchSettings(rules=ruleset, timing=timing, limits=limits, open_names=run_options.show_names)
+    return replace(settings, lives=1) if run_options.strict else settings
 
 
-def choose_seats(asked: RunOptions, bots: int, ruleset: Ruleset) -> int:
+def choose_seats(run_options: RunOptions, bots: int, ruleset: Ruleset) -> int:
     """Return the number of seats at a table. Exits with 2 if the rules don't allow it."""
-    seats = asked.seats or min(DEFAULT_SEATS, bots, ruleset.max_seats)
+    seats = run_options.seats or min(DEFAULT_SEATS, bots, ruleset.max_seats)
     problem = ruleset.problem(seats)
     if problem:
         console.usage_error(problem)
@@ -293,18 +312,21 @@ def _announce_plan(config: RunConfig) -> None:
     console.print_note(f"{games}: {rounds}, {plan.match_games} games each, at {config.seats} seats")
 
 
-def choose_timing(asked: RunOptions, times: Timing, box: Sandbox) -> Timing:
+def choose_timing(run_options: RunOptions, times: Timing, box: Sandbox) -> Timing:
     """Return the timing, and print which time it charges. Exits with 2 if --clock own isn't possible here."""
-    timing = replace(
-        times, own=box.reports_wait_time if asked.clock in (None, "auto") else asked.clock == "own", ponder=asked.ponder
-    )
+    is_auto = run_options.clock in (None, "auto")
+    is_own = box.reports_wait_time if is_auto else run_options.clock == "own"
+    timing = replace(times, own=is_own, ponder=run_options.ponder)
     options.require_own_clock(timing, box)
     options.announce_clock(timing, box)
     return timing
 
 
-def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
-    """Build the bots that need it, and return the config of the built bots. Exits with 1 if a disk is full."""
+def build_bots(config: Config, box: Sandbox, builds: RunBuilds) -> Config:
+    """Build the bots that need it, and return the config of the built bots.
+
+    Exits with 1 if a disk is full. Raises BotError if a build fails, SandboxError or OSError if it can't start.
+    """
     names = [bot.name for bot in config.bots if bot.build is not None]
     if not names and not any(is_missing_kit(bot, config.sandbox.isolates) for bot in config.bots):
         return config
@@ -315,7 +337,7 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
             "bots are built in their own folders with your permissions: --sandbox process isolates nothing"
         )
     try:
-        return building.build(config, box)
+        return builds.build(config, box)
     except OSError as problem:
         if problem.errno not in DISK_FULL_ERRNOS:
             raise
@@ -323,58 +345,63 @@ def build_bots(config: Config, box: Sandbox, building: RunBuilds) -> Config:
 
 
 def preflight_bots(
-    asked: RunOptions, config: Config, box: Sandbox, scratch: Path, make_config: MakeConfig[Config]
+    run_options: RunOptions, config: Config, box: Sandbox, scratch: Path, make_config: MakeConfig[Config]
 ) -> Config:
     """Check that each bot can play, and return the config of those that can.
 
-    Exits with 2 if one can't, with --skip-failing if fewer than two can.
+    Exits with 2 if one can't, with --skip-failing if fewer than two can; with 1 if this machine can't start bots.
     """
-
-    def mute(bot: Bot) -> None:
-        console.print_note(f"{bot.name} sent no reply within 2 s of its hello; still waiting")
-
     try:
-        rejected = preflight_all(config, box, scratch, mute)
+        rejections = preflight_all(config, box, scratch, _note_mute_bot)
     except SandboxError as problem:
         if is_disk_full(problem, scratch):
             console.fail(f"{no_space_message(scratch.parent)}\nNo match was played.")
         console.fail(f"this machine can't start the bots: {problem}")
-    if not rejected:
+    if not rejections:
         return config
-    reasons = "\n".join(line for rejection in rejected for line in _rejection_lines(rejection))
-    if not asked.skip_failing:
-        more = "" if asked.skip_failing is None else "; --skip-failing plays without them"
-        console.usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{more}.")
-    bots = tuple(bot for bot in config.bots if bot not in [rejection.bot for rejection in rejected])
+    reasons = "\n".join(line for rejection in rejections for line in _rejection_lines(rejection))
+    if not run_options.skip_failing:
+        advice = "" if run_options.skip_failing is None else "; --skip-failing plays without them"
+        console.usage_error(f"{reasons}\nNo match was played. arena check BOT shows details{advice}.")
+    rejected_bots = [rejection.bot for rejection in rejections]
+    bots = tuple(bot for bot in config.bots if bot not in rejected_bots)
     if len(bots) < 2:
         console.usage_error(f"{reasons}\nA game needs at least 2 bots, and {len(bots)} can play: no match was played.")
-    skipped = tuple((rejection.bot.name, _rejection_reason(rejection)) for rejection in rejected)
+    skipped = tuple((rejection.bot.name, _rejection_reason(rejection)) for rejection in rejections)
     console.print_note(f"{reasons}\nskipped: {', '.join(name for name, _ in skipped)}")
-    return replace(make_config(asked, bots, config.settings, config.sandbox), skipped=skipped)
+    return replace(make_config(run_options, bots, config.settings, config.sandbox), skipped=skipped)
 
 
-def _rejection_reason(rejected: RejectedBot) -> str:
-    return escape_control(rejected.step.message)
+def _note_mute_bot(bot: Bot) -> None:
+    console.print_note(f"{bot.name} sent no reply within 2 s of its hello; still waiting")
 
 
-def _rejection_lines(rejected: RejectedBot) -> Iterator[str]:
+def _rejection_reason(rejection: RejectedBot) -> str:
+    return escape_control(rejection.step.message)
+
+
+def _rejection_lines(rejection: RejectedBot) -> Iterator[str]:
     """Yield why a bot can't play, its faulty line, the end of its standard error, and advice."""
-    step = rejected.step
-    yield f"{rejected.bot.name} can't play: {_rejection_reason(rejected)}"
+    step = rejection.step
+    yield f"{rejection.bot.name} can't play: {_rejection_reason(rejection)}"
     if step.received is not None:
         yield f"  got: {escape_bytes(step.received, 200)}"
     yield from (f"  | {escape_bytes(line, 200)}" for line in step.stderr)
     yield from (f"  {escape_control(line)}" for line in step.advice.split("\n") if line)
 
 
-def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
-    """Return the config of the run in the folder `resume`, and the locked folder; print its bots' commands."""
+def resume_run(config_type: type[Config], path: Path) -> tuple[Config, RunFolder]:
+    """Return the config of the run in a folder, and the locked folder; print its bots' commands.
+
+    Results that were cut off are restored or removed. Exits with 2 if the folder doesn't exist, or an option or this
+    machine would change the run. Raises the errors that `exit_on_refusal` turns into exit codes.
+    """
     _refuse_options()
-    if not resume.exists():
-        console.usage_error(f"{resume} doesn't exist.\nName a run's folder.")
-    folder = RunFolder(resume, record_results)
-    config = of.from_json(folder.config())
-    _announce_and_check(config)
+    if not path.exists():
+        console.usage_error(f"{path} doesn't exist.\nName a run's folder.")
+    folder = RunFolder(path, record_results)
+    config = config_type.from_json(folder.config())
+    _require_unchanged_run(config)
     folder.lock()
     folder.restore()
     remove_leftovers(config.sandbox)
@@ -384,23 +411,27 @@ def resume_run(of: type[Config], resume: Path) -> tuple[Config, RunFolder]:
 def _refuse_options() -> None:
     """Exit with 2 if --resume is combined with an option that would change the run."""
     context = click.get_current_context()
-    options_of = {parameter.name: parameter for parameter in context.command.params}
-    named = {name: "BOT" if name == "bots" else options_of[name].opts[0] for name in context.params}
-    free = [named[name] for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in named]
-    names = [
-        named[name]
-        for name in context.params
-        if name != "resume"
-        and named[name] not in free
-        and context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
+    parameters = {parameter.name: parameter for parameter in context.command.params}
+    allowed = [name for name in ("jobs", "seconds", "budget", "as_json", "as_csv") if name in context.params]
+    given = [
+        name for name in context.params if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE
     ]
-    if names:
-        only = f"{', '.join(free[:-1])} and {free[-1]}"
-        console.usage_error(f"--resume keeps the settings of the run: omit {', '.join(names)} (allowed: {only})")
+    refused = [
+        "BOT" if name == "bots" else parameters[name].opts[0] for name in given if name not in (*allowed, "resume")
+    ]
+    if refused:
+        flags = [parameters[name].opts[0] for name in allowed]
+        console.usage_error(
+            f"--resume keeps the settings of the run: omit {', '.join(refused)} "
+            f"(allowed: {', '.join(flags[:-1])} and {flags[-1]})"
+        )
 
 
-def _announce_and_check(config: RunConfig) -> None:
-    """Print commands, sandbox and clock; exit if they or bots' files differ from those at the start of the run."""
+def _require_unchanged_run(config: RunConfig) -> None:
+    """Exit with 2 unless this machine has the run's sandbox, clock and variables; print them and the bots' commands.
+
+    Raises BotError if a bot's files or command aren't those of the start of the run.
+    """
     require_unchanged(config.bots)
     require_unchanged_commands(config.bots, programs_of(config.sandbox.name))
     for bot in config.bots:
@@ -413,30 +444,33 @@ def _announce_and_check(config: RunConfig) -> None:
         options.announce_clock(config.settings.timing, box)
 
 
-def play_session(this: Run, folder: RunFolder, show: Callable[[], None]) -> tuple[int, str | None]:
-    """Play the run by `show()`; return the exit code and the error that stopped it, which is also printed, or None."""
-    state = this.progress
+def play_session(run: Run, folder: RunFolder, play: Callable[[], None]) -> tuple[int, str | None]:
+    """Play the run by `play()`; return the exit code and the error that stopped it, which is also printed, or None.
+
+    The code is 0, 1 after an error or with abandoned matches, or 130 after an interrupt.
+    """
+    progress, resume = run.progress, resume_command(run.config, folder)
     try:
-        if state.resumed:
-            console.print_note(f"{state.resumed} of {state.plan.matches} matches are already complete")
-        show()
+        if progress.resumed:
+            console.print_note(f"{progress.resumed} of {progress.plan.matches} matches are already complete")
+        play()
         folder.end()
     except KeyboardInterrupt:
         return 130, None
     except (BotError, FolderError) as problem:
-        text = str(problem)
+        error = str(problem)
     except PausedError as problem:
-        more = " --budget FILE" if "--budget FILE" in str(problem) else ""
-        text = f"the run is paused: {problem}\nResume it with: {resume_command(this.config, folder)}{more}"
+        budget = " --budget FILE" if "--budget FILE" in str(problem) else ""
+        error = f"the run is paused: {problem}\nResume it with: {resume}{budget}"
     except HostError as problem:
-        text = f"{problem}\nFix it (see arena doctor), and resume with: {resume_command(this.config, folder)}"
+        error = f"{problem}\nFix it (see arena doctor), and resume with: {resume}"
     except OSError as problem:
-        text = f"the results can't be written: {console.os_error_reason(problem)}\n"
-        text += f"Complete matches are kept; resume with: {resume_command(this.config, folder)}"
+        reason = console.os_error_reason(problem)
+        error = f"the results can't be written: {reason}\nComplete matches are kept; resume with: {resume}"
     else:
-        return (1 if state.abandoned else 0), None
-    console.print_error(text)
-    return 1, text
+        return (1 if progress.abandoned else 0), None
+    console.print_error(error)
+    return 1, error
 
 
 def resume_command(config: RunConfig, folder: RunFolder) -> str:
@@ -450,9 +484,9 @@ def exit_before_first_game(refused: Callable[..., Any] | None) -> Iterator[None]
     try:
         with exit_on_refusal():
             yield
-    except console.CommandEnd as ended:
+    except console.CommandEnd as end:
         if refused is not None:
-            console.print_json(refused(error=ended.text))
+            console.print_json(refused(error=end.text))
         raise
     except KeyboardInterrupt:
         console.print_note("interrupted before the first game")
@@ -546,63 +580,68 @@ def run(
     console.treat_sigterm_as_sigint()
     with exit_before_first_game(_report_types()[1] if as_json else None):
         if resume is None:
-            asked = replace(RunOptions.from_options(bots, values), budget=budget, models=True)
-            config, folder = prepare_run(asked, plan_run, "arena-runs")
+            run_options = replace(RunOptions.from_options(bots, values), budget=budget, models=True)
+            config, folder = prepare_run(run_options, plan_run, "arena-runs")
         else:
             config, folder = resume_run(RunConfig, resume)
-        this = Run(config, folder)
-        events = open_pool(this, folder, jobs, budget)
-    status, problem = play_session(this, folder, partial(play_with_progress, this, events))
-    _print_report(this, folder, as_json, as_csv, problem)
+        opened_run = Run(config, folder)
+        events = open_pool(opened_run, folder, jobs, budget)
+    status, problem = play_session(opened_run, folder, partial(play_with_progress, opened_run, events))
+    _print_report(opened_run, folder, as_json, as_csv, problem)
     if status == 130:
-        console.print_note(f"interrupted; resume with: {resume_command(this.config, folder)}")
+        console.print_note(f"interrupted; resume with: {resume_command(config, folder)}")
     sys.exit(status)
 
 
 def open_pool(
-    this: Run, folder: RunFolder, jobs: int | None, budget_file: Path | None
+    run: Run, folder: RunFolder, jobs: int | None, budget_file: Path | None
 ) -> Generator[PoolEvent, None, None]:
-    """Return the pool of a run, which plays it as its events are taken. Raises BotError if a model can't play."""
-    refuse_budget(this.config.bots, budget_file)
-    if not any(bot.is_model for bot in this.config.bots):
-        return this.play(jobs or count_cores())
+    """Return the pool of a run, which plays it as its events are taken.
+
+    jobs: matches in parallel, None for the default. With models, the budget file is stored in the folder. Raises
+    BotError if a model can't play. Exits with 2 if a budget is given without models.
+    """
+    refuse_budget(run.config.bots, budget_file)
+    if not any(bot.is_model for bot in run.config.bots):
+        return run.play(jobs or count_cores())
     models = import_models()
     budget = models.keep_budget(folder.path, budget_file)
-    models.load_players(this.config.bots, budget)
+    models.load_players(run.config.bots, budget)
     events: Generator[PoolEvent, None, None] = models.play_with_models(
-        this, folder, jobs or models.DEFAULT_MATCHES, budget, console.print_note
+        run, folder, jobs or models.DEFAULT_MATCHES, budget, console.print_note
     )
     return events
 
 
-def play_with_progress(this: Run, pool: Generator[PoolEvent, None, None]) -> None:
+def play_with_progress(run: Run, pool: Generator[PoolEvent, None, None]) -> None:
     """Play to the end; show the progress, and print each failed attempt at a match."""
-    live, line = run_report.LiveStandings(this.progress), partial(run_report.progress_line, this.progress)
-    with console.show_progress(lambda: live, line) as redraw, closing(pool) as events:
+    live_standings = run_report.LiveStandings(run.progress)
+    describe = partial(run_report.progress_line, run.progress)
+    with console.show_progress(lambda: live_standings, describe) as redraw, closing(pool) as events:
         for event in events:
             redraw()
             if isinstance(event, JobFailed):
                 console.print_note(f"match {event.job.spec.match} failed: {event.reason}")
 
 
-def _print_report(this: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
+def _print_report(run: Run, folder: RunFolder, as_json: bool, as_csv: bool, problem: str | None) -> None:
     """Print a run's results in the wanted format, then the skipped bots.
 
     problem: why the run ended early, None if it didn't.
     """
-    standings, models = this.progress.standings(), []
-    if any(bot.is_model for bot in this.config.bots):
-        models = import_models().report_calls(folder.path)
+    has_models = any(bot.is_model for bot in run.config.bots)
+    models = import_models().report_calls(folder.path) if has_models else []
+    standings = run.progress.standings()
     if as_json or as_csv:
         from arena.run.report import make_run_report, run_report_to_csv  # slow: pydantic
 
-        result = make_run_report(this, folder, standings, problem, models)
+        result = make_run_report(run, folder, standings, problem, models)
         if as_json:
             console.print_json(result, folder.path)
         else:
             console.print_text(run_report_to_csv(result), folder.path)
     else:
-        parts = [*run_report.report_parts(this, folder, standings), *run_report.model_parts(models)]
-        console.print_parts(*parts, kept=folder.path)
-    for name, reason in this.config.skipped:
+        parts = [*run_report.report_parts(run, folder, standings), *run_report.model_parts(models)]
+        console.print_parts(*parts, results=folder.path)
+    for name, reason in run.config.skipped:
         console.print_note(f"skipped: {name}: {reason}")

@@ -17,7 +17,7 @@ from arena.bots import Bot
 from arena.cli.console import Column, format_duration, make_table, reorder_request
 from arena.escaping import escape_control
 from arena.formatting import format_count, format_interval, format_percent, format_range, format_rating
-from arena.rating import min_matches_for_intervals
+from arena.rating import Z_95, min_matches_for_intervals
 from arena.referee import FAULTS, StoredFaultSample, list_own_lines
 from arena.run import (
     MIN_MATCHES,
@@ -52,20 +52,21 @@ class LiveStandings:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the lines for the terminal's present size; bots for which there is no line are counted."""
-        rows = self._progress.win_rates()
-        last = progress_line(self._progress)
-        height = max(1, console.height - 3 - len(last) // options.max_width)  # the head, a note, and the cursor's line
-        shown = rows[:height]
-        wide = min(max(3, *(cell_len(bot) for bot, _, _ in shown)), max(_NAME_WIDTH, options.max_width - 19))
-        yield Text(f"{'bot':<{wide}}  {'games':>6}  win rate", style="bold", no_wrap=True, overflow="crop")
-        lines = [f"{_cut(bot, wide)}  {games:>6}  {rate:>8.1%}" for bot, games, rate in shown]
+        all_rows = self._progress.win_rates()
+        status = progress_line(self._progress)
+        height = max(1, console.height - 3 - len(status) // options.max_width)  # but for head, note and cursor's line
+        rows = all_rows[:height]
+        width = min(max(3, *(cell_len(bot) for bot, _, _ in rows)), max(_NAME_WIDTH, options.max_width - 19))
+        yield Text(f"{'bot':<{width}}  {'games':>6}  win rate", style="bold", no_wrap=True, overflow="crop")
+        lines = [f"{_fit_name(bot, width)}  {games:>6}  {rate:>8.1%}" for bot, games, rate in rows]
         yield Text("\n".join(lines), no_wrap=True, overflow="crop")
-        if len(rows) > height:
-            yield Text(f"and {len(rows) - height} more", style="dim")
-        yield last
+        if len(all_rows) > height:
+            yield Text(f"and {len(all_rows) - height} more", style="dim")
+        yield status
 
 
-def _cut(name: str, width: int) -> str:
+def _fit_name(name: str, width: int) -> str:
+    """Return a name with exactly `width` columns: padded, or cut."""
     return set_cell_size(name, width) if cell_len(name) <= width else f"{set_cell_size(name, width - 1)}…"
 
 
@@ -94,7 +95,7 @@ def report_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterat
     if standings.games:
         yield ""
         yield standings_table(run, standings)
-        yield from (Text(line, style="dim") for line in standings_notes(run, standings))
+        yield from (Text(note, style="dim") for note in standings_notes(run, standings))
         yield from decision_time_tables(run.progress, standings)
         if len(standings.rows) <= _MAX_MATRIX_BOTS:
             yield from head_to_head_tables(run, standings)
@@ -125,8 +126,8 @@ def model_parts(models: Sequence[Any]) -> Iterator[RenderableType]:
     ]
     yield make_table(columns, rows)
     for model in models:
-        for what, counts in (("default move", model.default_moves), ("provider, no move", model.provider_failures)):
-            yield from (Text(f"{model.player}: {count} x {what}: {reason}") for reason, count in counts.items())
+        for kind, reasons in (("default move", model.default_moves), ("provider, no move", model.provider_failures)):
+            yield from (Text(f"{model.player}: {count} x {kind}: {reason}") for reason, count in reasons.items())
 
 
 def headline(run: Run, standings: RunStandings) -> str:
@@ -143,29 +144,29 @@ def headline(run: Run, standings: RunStandings) -> str:
 
 def standings_table(run: Run, standings: RunStandings) -> Table:
     """Return the table of standings, a row for each bot; the last column, of decision times, only if any is known."""
-    times = run.progress.times
     names = ["rank", "bot", "rating\n± 95 %", "adjusted\nwin rate", "95 %", "win\nrate", "games/\nmatches", "faults"]
-    if timed := _has_decision_times(run, standings):
+    rows = [_make_standings_cells(row) for row in standings.rows]
+    if _has_decision_times(run, standings):
         names.append(f"{_clock(run)}\nms")
-    rows: list[list[str | Text]] = []
-    for row in standings.rows:
-        adjusted, faults = row.win_rate_adjusted, row.faults
-        rows.append(
-            [
-                format_range(row.rank_range),
-                row.bot,
-                format_rating(row.rating),
-                format_percent(adjusted.value if adjusted and adjusted.low is not None else None),
-                format_interval(adjusted),
-                format_percent(row.win_rate),
-                f"{row.games}/{row.matches}",
-                Text(str(faults), style="red" if faults else ""),
-            ]
-        )
-        if timed:
-            took = times[row.bot].quantile_ms(0.5)
-            rows[-1].append("-" if took is None else f"{took:.1f}")
+        for row, cells in zip(standings.rows, rows, strict=True):
+            median_ms = run.progress.times[row.bot].quantile_ms(0.5)
+            cells.append("-" if median_ms is None else f"{median_ms:.1f}")
     return _number_table(names, 1, rows)
+
+
+def _make_standings_cells(row: RunStanding) -> list[str | Text]:
+    """Return the cells of a bot in the table of standings, without its decision time."""
+    adjusted = row.win_rate_adjusted
+    return [
+        format_range(row.rank_range),
+        row.bot,
+        format_rating(row.rating),
+        format_percent(adjusted.value if adjusted and adjusted.low is not None else None),
+        format_interval(adjusted),
+        format_percent(row.win_rate),
+        f"{row.games}/{row.matches}",
+        Text(str(row.faults), style="red" if row.faults else ""),
+    ]
 
 
 def _has_decision_times(run: Run, standings: RunStandings) -> bool:
@@ -176,11 +177,11 @@ def _clock(run: Run) -> str:
     return "own" if run.config.settings.timing.own else "wall"
 
 
-def _number_table(names: Sequence[str], bot: int, rows: Sequence[Sequence[str | Text]]) -> Table:
-    """Return a table of numbers; the column `bot` holds names, which wrap if need be."""
+def _number_table(names: Sequence[str], bot_column: int, rows: Sequence[Sequence[str | Text]]) -> Table:
+    """Return a table with numbers after the column `bot_column`, from 0, which holds names that wrap if need be."""
     columns = [
-        Column(name, min_width=_NAME_WIDTH) if place == bot else Column(name, number=place > bot)
-        for place, name in enumerate(names)
+        Column(name, min_width=_NAME_WIDTH) if index == bot_column else Column(name, number=index > bot_column)
+        for index, name in enumerate(names)
     ]
     return make_table(columns, rows)
 
@@ -189,69 +190,65 @@ def standings_notes(run: Run, standings: RunStandings) -> list[str]:
     """Return notes on how to read the columns of the standings, a line each."""
     has_intervals = any(row.rating.low is not None for row in standings.rows)  # a bot without a game has no interval
     fair = f"fair win rate {100 / run.config.seats:.3g} %"
-    lines = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if has_intervals else fair]
+    notes = [f"{fair}; adjusted win rate: as if each bot met all others equally often" if has_intervals else fair]
     if has_intervals:
-        lines.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
-    lines.append("rating: TrueSkill's model, fitted to all games at once; a match counts as one observation")
+        notes.append("rank, ± 95 % and 95 %: intervals that contain the true value in at least 95 of 100 runs")
+    notes.append("rating: TrueSkill's model, fitted to all games at once; a match counts as one observation")
     if _has_decision_times(run, standings):
         session = " in this session" if run.progress.resumed else ""
-        lines.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
-        lines += slowest_bot_notes(run)
-    lines.append(seats_line(standings))
+        notes.append(f"{_clock(run)} ms: the median of a bot's {_clock(run)} time for a decision{session}")
+        notes += slowest_bot_notes(run)
+    notes.append(seats_note(standings))
     if not has_intervals:
         games = min_matches_for_intervals(len(standings.rows), run.config.seats) * run.config.match_games
-        lines.append(f"too few matches for the adjusted win rate and intervals; use about --games {games}")
+        notes.append(f"too few matches for the adjusted win rate and intervals; use about --games {games}")
     if len(standings.rows) > _MAX_MATRIX_BOTS:
-        lines.append("head-to-head: --csv or --json with --resume")
-    return lines
+        notes.append("head-to-head: --csv or --json with --resume")
+    return notes
 
 
 def slowest_bot_notes(run: Run) -> list[str]:
     """Return a note on the bot that takes most of the bots' time, in a list; none if it takes less than half."""
-    spent = {bot: times.total_ms for bot, times in run.progress.times.items()}
-    slowest, total = max(spent, key=lambda bot: spent[bot]), sum(spent.values())
-    mean = spent[slowest] / max(1, run.progress.times[slowest].count)
-    if mean < _NOTICED_MS or spent[slowest] < total / 2:
+    spent_ms = {bot: times.total_ms for bot, times in run.progress.times.items()}
+    slowest, total_ms = max(spent_ms, key=lambda bot: spent_ms[bot]), sum(spent_ms.values())
+    mean_ms = spent_ms[slowest] / max(1, run.progress.times[slowest].count)
+    if mean_ms < _NOTICED_MS or spent_ms[slowest] < total_ms / 2:
         return []
-    return [f"{slowest} took {spent[slowest] / total:.0%} of all bots' time: {mean:.1f} ms a decision"]
+    return [f"{slowest} took {spent_ms[slowest] / total_ms:.0%} of all bots' time: {mean_ms:.1f} ms a decision"]
 
 
-def seats_line(standings: RunStandings) -> str:
+def seats_note(standings: RunStandings) -> str:
     """Return each seat's win rate in one line, from _CHANCE_GAMES games on with the margin due to chance."""
     shares = [wins / standings.games for wins in standings.seats]
-    line = f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won"
+    note = f"seats, first to last: {', '.join(f'{share:.1%}' for share in shares)} of games won"
     if standings.games < _CHANCE_GAMES:
-        return line
-    chance = 1.96 * math.sqrt((1 - 1 / len(shares)) / len(shares) / standings.games)
-    return f"{line}; chance: ± {chance:.1%}"
+        return note
+    margin = Z_95 * math.sqrt((1 - 1 / len(shares)) / len(shares) / standings.games)
+    return f"{note}; chance: ± {margin:.1%}"
 
 
 def decision_time_tables(progress: Progress, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield the table of the slowest decisions, if this session has measured them, and of known memory use."""
+    names = ["bot", "99 % of decisions within", *(["memory"] if progress.peaks else [])]
     rows = []
     for row in standings.rows:
-        most = progress.times[row.bot].quantile_ms(0.99)
-        if most is not None:
+        p99_ms = progress.times[row.bot].quantile_ms(0.99)
+        if p99_ms is not None:
             peak = progress.peaks.get(row.bot)
-            rows.append([row.bot, f"{most:.1f} ms", "-" if peak is None else f"{math.ceil(peak / 2**20)} MB"])
+            memory = "-" if peak is None else f"{math.ceil(peak / 2**20)} MB"
+            rows.append([row.bot, f"{p99_ms:.1f} ms", memory][: len(names)])
     if rows:
-        has_memory = bool(progress.peaks)
         yield ""
-        yield _number_table(
-            ["bot", "99 % of decisions within", *(["memory"] if has_memory else [])],
-            0,
-            [row[: 2 + has_memory] for row in rows],
-        )
+        yield _number_table(names, 0, rows)
 
 
 def head_to_head_tables(run: Run, standings: RunStandings) -> Iterator[RenderableType]:
     """Yield tables of head-to-head results: the row's bot's share of the games that either won, and the matches."""
     rows = []
     for row in standings.rows:
-        met = [standings.head_to_head[row.bot].get(other.bot) for other in standings.rows]
-        shares = [duel.win_rate if duel else None for duel in met]
-        matches = [duel.matches for duel in met if duel and duel.win_rate is not None]
-        cells = ["-" if share is None else f"{share:.0%}" for share in shares]
+        duels = [standings.head_to_head[row.bot].get(opponent.bot) for opponent in standings.rows]
+        matches = [duel.matches for duel in duels if duel and duel.win_rate is not None]
+        cells = ["-" if duel is None or duel.win_rate is None else f"{duel.win_rate:.0%}" for duel in duels]
         rows.append([str(row.position), row.bot, format_range(matches), *cells])
     yield ""
     if all(row[2] == "-" for row in rows):
@@ -275,38 +272,46 @@ def fault_parts(run: Run, folder: RunFolder, standings: RunStandings) -> Iterato
 
 def _list_fault_kinds(folder: RunFolder, row: RunStanding, bot: Bot, sandbox: str) -> Iterator[RenderableType]:
     """Yield a bot's faults in one line, and the first example of each kind, in order of time."""
-    own = {code: count for code, count in row.faults_by_code.items() if not FAULTS[code].is_consequence}
-    followed = {code: count for code, count in row.faults_by_code.items() if FAULTS[code].is_consequence}
-    text = f"{row.bot}: {format_count(row.faults, 'fault')} ({counts(own)})"
-    if row.forfeits:
-        text += f", {format_count(row.forfeits, 'game')} forfeited" + (f" ({counts(followed)})" if followed else "")
-    yield Text(text)
+    yield Text(_count_faults(row))
     try:
         fault_samples = folder.fault_samples(row.bot)
-        seen = {sample: _load_fault_report(folder, sample, bot, sandbox) for sample in fault_samples}
+        reports = {sample: _load_fault_report(folder, sample, bot, sandbox) for sample in fault_samples}
     except (FolderError, OSError, ValueError) as problem:
         yield Text(f"  {escape_control(str(problem))}")
         return
-    for sample in first_examples(fault_samples):
-        yield from example_lines(seen[sample])
+    for sample in earliest_samples(fault_samples):
+        yield from example_parts(reports[sample])
     if fault_samples:
         file = folder.fault_sample_file(row.bot)
         yield Text(f"  all: {file} ({len(fault_samples)} kept of {row.faults})", no_wrap=True, overflow="ignore")
 
 
-def counts(faults: Mapping[str, int]) -> str:
-    """Return the numbers of faults by kind, in words."""
+def _count_faults(row: RunStanding) -> str:
+    """Return a bot's faults and forfeits in one line, with the numbers of each kind."""
+    causes = {code: count for code, count in row.faults_by_code.items() if not FAULTS[code].is_consequence}
+    consequences = {code: count for code, count in row.faults_by_code.items() if FAULTS[code].is_consequence}
+    text = f"{row.bot}: {format_count(row.faults, 'fault')} ({_join_counts(causes)})"
+    if row.forfeits:
+        text += f", {format_count(row.forfeits, 'game')} forfeited"
+        text += f" ({_join_counts(consequences)})" if consequences else ""
+    return text
+
+
+def _join_counts(faults: Mapping[str, int]) -> str:
     return ", ".join(f"{code} {count}" for code, count in faults.items())
 
 
-def first_examples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
+def earliest_samples(fault_samples: Sequence[StoredFaultSample]) -> list[StoredFaultSample]:
     """Return the first fault sample of each kind, in order of time."""
-    first = {sample.code: sample for sample in reversed(fault_samples)}
-    return sorted(first.values(), key=lambda example: (example.match, example.game or 0, example.step or 0))
+    by_code = {sample.code: sample for sample in reversed(fault_samples)}
+    return sorted(by_code.values(), key=lambda sample: (sample.match, sample.game or 0, sample.step or 0))
 
 
 def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, sandbox: str) -> FaultReport:
-    """Return the report of a stored fault sample. Raises FolderError if the record doesn't contain it."""
+    """Return the report of a stored fault sample.
+
+    Raises FolderError if the record can't be read or doesn't contain it, OSError if a log can't be read.
+    """
     record = folder.read(sample.match)
     logs = [(str(path), path.read_bytes()) for path in folder.log_files(sample.match, sample.bot)]
     try:
@@ -316,26 +321,32 @@ def _load_fault_report(folder: RunFolder, sample: StoredFaultSample, bot: Bot, s
         raise FolderError(f"{file} was changed: {problem}; remove the file, and resume") from None
 
 
-def example_lines(seen: FaultReport) -> Iterator[RenderableType]:
-    """Yield an example's fault and advice, request and reply, and the bot's standard error."""
-    rows = [("request", escape_bytes(reorder_request(seen.sent), _MAX_MESSAGE_CHARS))] if seen.sent else []
-    if seen.received is not None:
-        rows.append(("answer", escape_bytes(seen.received, _MAX_MESSAGE_CHARS)))
-    if seen.used:
-        rows.append(("played", escape_control(seen.used)))
-    rows.append(("help", seen.advice))
-    lines = list_own_lines(seen.stderr)
-    if lines:
-        rows.append(("stderr", seen.log or ""))
-        rows += [("", f"| {escape_bytes(line, _MAX_STDERR_CHARS)}") for line in lines[-_STDERR_LINES:]]
-    game = "" if seen.game is None else f", game {seen.game}"
-    yield Text(f"  match {seen.match}{game}, {seen.code}: {seen.message}")
+def example_parts(example: FaultReport) -> Iterator[RenderableType]:
+    """Yield an example's fault, then a table of its request, reply, played move, advice and standard error."""
+    game = "" if example.game is None else f", game {example.game}"
+    yield Text(f"  match {example.match}{game}, {example.code}: {example.message}")
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, text in rows:
+    for label, text in _list_example_rows(example):
         grid.add_row(label, Text(text))
     yield Padding(grid, (0, 0, 0, 4))
+
+
+def _list_example_rows(example: FaultReport) -> Iterator[tuple[str, str]]:
+    """Yield (label, text) for what is known of an example; the label is "" in further lines of standard error."""
+    if example.sent:
+        yield "request", escape_bytes(reorder_request(example.sent), _MAX_MESSAGE_CHARS)
+    if example.received is not None:
+        yield "answer", escape_bytes(example.received, _MAX_MESSAGE_CHARS)
+    if example.used:
+        yield "played", escape_control(example.used)
+    yield "help", example.advice
+    stderr_lines = list_own_lines(example.stderr)[-_STDERR_LINES:]
+    if stderr_lines:
+        yield "stderr", example.log or ""
+    for line in stderr_lines:
+        yield "", f"| {escape_bytes(line, _MAX_STDERR_CHARS)}"
 
 
 def files_hint(folder: RunFolder) -> str:

@@ -27,21 +27,14 @@ _MAX_LINES = 40  # without --all
 def stats_parts(stats: report.StatsReport) -> Iterator[RenderableType]:
     """Yield the parts of a report: an overview of all bots, or a bot compared with another one."""
     yield stats_headline(stats.records)
-    if stats.comparison is not None:
-        if stats.of_one_match:
-            yield Text(report.ONE_MATCH, "dim")
-        yield ""
-        for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
-            yield from _format_comparison(bot, pair, stats.records.paths[0])
+    if stats.comparison is None:
+        yield from _format_overview(stats)
         return
-    shown = [
-        (bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2"), bot.bluffs.get(ALL), bot.challenged.get(ALL))
-        for bot in stats.bots
-    ]
-    if any(rate is not None and rate.low is None for rates in shown for rate in rates):
+    if stats.of_one_match:
         yield Text(report.ONE_MATCH, "dim")
-    yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
-    yield from _format_overview(stats)
+    yield ""
+    for bot, pair in zip(stats.bots, stats.comparison.bots, strict=True):
+        yield from _format_comparison(bot, pair, stats.records.paths[0])
 
 
 def stats_headline(records: report.Records) -> str:
@@ -59,12 +52,24 @@ def stats_headline(records: report.Records) -> str:
 
 
 def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
-    """Yield the tables of all bots, each after a blank line: results, bluffs, reactions, actions, times and faults."""
-    tables = (_make_result_table, _make_bluff_table, _make_reaction_table)
-    for make in tables:
+    """Yield notes, then each table of all bots after a blank line: results, bluffs, reactions, actions, times."""
+    rates = [
+        rate
+        for bot in stats.bots
+        for rate in (
+            bot.win_rate.get(ALL),
+            bot.win_rate_by_players_left.get("2"),
+            bot.bluffs.get(ALL),
+            bot.challenged.get(ALL),
+        )
+    ]
+    if any(rate is not None and rate.low is None for rate in rates):
+        yield Text(report.ONE_MATCH, "dim")
+    yield Text("what to try: --bot BOT; two bots: --bot BOT --with BOT; all numbers: --json, --csv", "dim")
+    for make_table in (_make_result_table, _make_bluff_table, _make_reaction_table):
         yield ""
-        yield make(stats.bots)
-    yield from _action_tables(stats.bots)
+        yield make_table(stats.bots)
+    yield from _make_action_tables(stats.bots)
     yield ""
     yield _make_time_table(stats)
 
@@ -72,11 +77,10 @@ def _format_overview(stats: report.StatsReport) -> Iterator[RenderableType]:
 def _make_result_table(bots: Sequence[report.Profile]) -> RenderableType:
     rows = []
     for bot in bots:
-        won, two = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
-        out = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
-        rows.append(
-            [bot.bot, str(bot.games), _percent(won), format_interval(won), _with_total(two), format_interval(two), out]
-        )
+        won, duels = bot.win_rate.get(ALL), bot.win_rate_by_players_left.get("2")
+        cells = [_percent(won), format_interval(won), _with_total(duels), format_interval(duels)]
+        elimination_turn = NO_VALUE if bot.elimination_turns is None else str(bot.elimination_turns.median)
+        rows.append([bot.bot, str(bot.games), *cells, elimination_turn])
     return _table(["bot", "games", "win rate", "95 %", "won of\nthe last two", "95 %", "out in\nturn"], rows)
 
 
@@ -109,62 +113,66 @@ def _make_reaction_table(bots: Sequence[report.Profile]) -> RenderableType:
 def _make_time_table(stats: report.StatsReport) -> RenderableType:
     rows = []
     for bot in stats.bots:
-        took = bot.decision_times.get(ALL)
-        times = [NO_VALUE] * 3 if took is None else [str(took.requests), _ms(took.median_ms), _ms(took.p99_ms)]
-        faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items()) or NO_VALUE
-        rows.append([bot.bot, *times, faults])
+        times = bot.decision_times.get(ALL)
+        cells = [NO_VALUE] * 3 if times is None else [str(times.requests), _ms(times.median_ms), _ms(times.p99_ms)]
+        rows.append([bot.bot, *cells, _describe_faults(bot) or NO_VALUE])
     names = ["bot", "requests", f"{_clock(stats.records)} ms,\nmedian", "99 %\nwithin", "faults"]
     return _table(names, rows, texts=("faults",))
 
 
-def _action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:
-    """Yield tables of the bots' actions, with up to _MAX_ACTION_COLUMNS columns each."""
-    names = list(dict.fromkeys(name for bot in bots for name in bot.actions))
-    for start in range(0, len(names), _MAX_ACTION_COLUMNS):
-        some = names[start : start + _MAX_ACTION_COLUMNS]
+def _make_action_tables(bots: Sequence[report.Profile]) -> Iterator[RenderableType]:
+    """Yield tables of the bots' actions, with up to _MAX_ACTION_COLUMNS columns each, after a blank line."""
+    all_actions = list(dict.fromkeys(action for bot in bots for action in bot.actions))
+    for start in range(0, len(all_actions), _MAX_ACTION_COLUMNS):
+        actions = all_actions[start : start + _MAX_ACTION_COLUMNS]
         rows = []
         for bot in bots:
             turns = format_range([rate.total for rate in bot.actions.values()])
-            rows.append([bot.bot, turns, *(_percent(bot.actions.get(name), 0) for name in some)])
+            rows.append([bot.bot, turns, *(_percent(bot.actions.get(action), 0) for action in actions)])
         yield ""
-        yield _table(["bot", "turns", *(_heading(name) for name in some)], rows)
+        yield _table(["bot", "turns", *map(_heading, actions)], rows)
 
 
 # ---------------------------------------------------------------- two bots
 
 
 def _format_comparison(bot: report.Profile, pair: report.ComparedBot, path: str) -> Iterator[RenderableType]:
-    """Yield what to do first, then each rate and decision time of a bot and of the other version."""
-    rates = [rate for names in pair.differences.values() for rate in names.values()]
-    won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
-    _, _, points, interval, _ = _difference_cells(won)
-    text = f"{pair.bot} won {_percent(won.rate)} of {format_count(bot.games, 'game')}, {pair.other.bot} "
-    text += f"{_percent(won.other_rate)}: {points} points ({interval})"
-    if turns is not None:
-        text += f"; it was out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
-    yield escape_control(text)
+    """Yield what to do first, then each rate and decision time of a bot and of the reference.
+
+    path: of the records, for the command that shows the bot's faults.
+    """
+    yield escape_control(_describe_results(bot, pair))
     if bot.faults_by_code:
-        faults = ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items())
-        yield f"fix its faults first ({faults}): arena replay {shlex.quote(path)} --faults"
+        yield f"fix its faults first ({_describe_faults(bot)}): arena replay {shlex.quote(path)} --faults"
     yield from _format_largest_differences(pair)
+    rates = [rate for rates_by_name in pair.differences.values() for rate in rates_by_name.values()]
     count = f"{sum(rate.significant for rate in rates)} of {format_count(len(rates), 'rate')}"
     yield f"\n{escape_control(f'{pair.bot} and {pair.other.bot}')}: {count} differ clearly *"
     yield Text(
         "* clearly: more than chance, for this many rates; without real differences 1 page in 20 has a star", "dim"
     )
-    for section, names in pair.differences.items():
-        title, about = report.SECTIONS[section]
+    for section, rates_by_name in pair.differences.items():
+        title, explanation = report.SECTIONS[section]
         yield ""
-        rows = [[_display_name(section, name), *_difference_cells(rate)] for name, rate in names.items()]
+        rows = [[_display_name(section, name), *_difference_cells(rate)] for name, rate in rates_by_name.items()]
         yield _table([title, "reference", "bot", "difference", "95 %", ""], rows, texts=("",))
-        yield Text(about, "dim")
-    times = [
-        [kind, _ms(before.median_ms), _ms(now.median_ms), _ms(before.p99_ms), _ms(now.p99_ms)]
-        for kind, before, now in _decision_time_rows(bot, pair)
-    ]
-    if times:
+        yield Text(explanation, "dim")
+    if time_rows := list(_decision_time_rows(bot, pair)):
         yield ""
-        yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], times)
+        yield _table(["time, ms", "median\nreference", "bot", "99 % within\nreference", "bot"], time_rows)
+
+
+def _describe_results(bot: report.Profile, pair: report.ComparedBot) -> str:
+    """Return the win rates of a bot and the reference, their difference, and when the bot was eliminated."""
+    won, turns = pair.differences["win_rate"][ALL], bot.elimination_turns
+    _, _, points, interval, _ = _difference_cells(won)
+    text = f"{pair.bot} won {_percent(won.rate)} of {format_count(bot.games, 'game')}, {pair.other.bot} "
+    text += f"{_percent(won.other_rate)}: {points} points ({interval})"
+    return text if turns is None else f"{text}; it was out in turn {turns.median} (80 %: {turns.p10}-{turns.p90})"
+
+
+def _describe_faults(bot: report.Profile) -> str:
+    return ", ".join(f"{code} {count}" for code, count in bot.faults_by_code.items())
 
 
 def _format_largest_differences(pair: report.ComparedBot) -> Iterator[RenderableType]:
@@ -201,12 +209,12 @@ def _difference_cells(difference: report.RateDifference) -> list[str]:
     ]
 
 
-def _decision_time_rows(
-    now: report.Profile, pair: report.ComparedBot
-) -> Iterator[tuple[str, report.DecisionTimes, report.DecisionTimes]]:
-    for kind, took in now.decision_times.items():
+def _decision_time_rows(bot: report.Profile, pair: report.ComparedBot) -> Iterator[list[str]]:
+    """Yield the cells of each kind of request that both answered: medians, then 99 %, of the reference and the bot."""
+    for kind, times in bot.decision_times.items():
         if kind in pair.other.decision_times:
-            yield kind, pair.other.decision_times[kind], took
+            other = pair.other.decision_times[kind]
+            yield [kind, *map(_ms, (other.median_ms, times.median_ms, other.p99_ms, times.p99_ms))]
 
 
 # ---------------------------------------------------------------- cells
@@ -214,12 +222,10 @@ def _decision_time_rows(
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = ()) -> RenderableType:
     """Return a table of numbers. The first column and the columns in `texts` hold names."""
-    columns = [
-        console.Column(
-            name, number=place > 0 and name not in texts, min_width=_NAME_WIDTH if not place or name in texts else None
-        )
-        for place, name in enumerate(names)
-    ]
+    columns = []
+    for index, name in enumerate(names):
+        is_text = index == 0 or name in texts
+        columns.append(console.Column(name, number=not is_text, min_width=_NAME_WIDTH if is_text else None))
     return console.make_table(columns, [[escape_control(cell) for cell in row] for row in rows])
 
 
@@ -271,7 +277,7 @@ def _heading(name: str) -> str:
 @console.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a page with plots."
 )
-@console.option("--all", "whole", is_flag=True, help="Print all tables, not only the first 40 lines.")
+@console.option("--all", "show_all", is_flag=True, help="Print all tables, not only the first 40 lines.")
 def stats(
     *,
     paths: tuple[Path, ...],
@@ -280,7 +286,7 @@ def stats(
     as_json: bool,
     as_csv: bool,
     html: Path | None,
-    whole: bool,
+    show_all: bool,
 ) -> None:
     """Print statistics on how bots play.
 
@@ -305,42 +311,43 @@ def stats(
     elif as_csv:
         console.print_text(report.stats_report_to_csv(result))
     else:
-        console.print_parts(
-            *stats_parts(result), widest=console.MAX_PROSE_COLUMNS, max_lines=None if whole else _MAX_LINES
-        )
+        max_lines = None if show_all else _MAX_LINES
+        console.print_parts(*stats_parts(result), widest=console.MAX_PROSE_COLUMNS, max_lines=max_lines)
     sys.exit(1 if stats_report.records.skipped else 0)
 
 
 def _count_records(
     paths: Sequence[Path], pair: tuple[str, str | None] | None
 ) -> tuple[report.StatsReport, StatsAccumulator]:
-    """Return the statistics of all readable records, with the covariances of `pair`; note the unreadable ones.
+    """Count all readable records, with the covariances of `pair`, and print a note on each unreadable one.
 
-    Exits with 2 if no record can be read.
+    Returns their statistics, and the counts for a comparison. pair: as for `StatsAccumulator`. Exits with 2 if no
+    record can be read.
     """
     try:
         files = list({file.resolve(): file for path in paths for file in find_record_files(path)}.values())
     except RecordFileError as problem:
         console.usage_error(str(problem))
     accumulator = StatsAccumulator(pair)
-    skipped: list[str] = []
+    skip_reasons: list[str] = []
 
-    def line() -> str:
-        read = accumulator.records + len(skipped)
-        return f"{read} of {format_count(len(files), 'record')} read, {accumulator.games} games"
+    def describe() -> str:
+        files_read = accumulator.records + len(skip_reasons)
+        return f"{files_read} of {format_count(len(files), 'record')} read, {accumulator.games} games"
 
-    with console.show_progress(line, line) as redraw:
+    with console.show_progress(describe, describe) as redraw:
         for file in files:
             reason = _add_record(accumulator, file)
             if reason is not None:
-                skipped.append(reason)
+                skip_reasons.append(reason)
             redraw()
     if not accumulator.records:
-        more = f"; and {format_count(len(skipped) - 1, 'file')} more can't be read" if len(skipped) > 1 else ""
-        console.usage_error(f"{skipped[0]}{more}")
-    for skip_reason in skipped:
-        console.print_note(f"skipped: {skip_reason}")
-    return report.make_stats_report(accumulator, [str(path) for path in paths], skipped), accumulator
+        others = len(skip_reasons) - 1
+        note = f"; and {format_count(others, 'file')} more can't be read" if others else ""
+        console.usage_error(f"{skip_reasons[0]}{note}")
+    for reason in skip_reasons:
+        console.print_note(f"skipped: {reason}")
+    return report.make_stats_report(accumulator, [str(path) for path in paths], skip_reasons), accumulator
 
 
 def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
@@ -357,33 +364,36 @@ def _add_record(accumulator: StatsAccumulator, file: Path) -> str | None:
 def _select_bots(
     stats_report: report.StatsReport, accumulator: StatsAccumulator, bot: str | None, other: str | None
 ) -> report.StatsReport:
-    """Return the statistics of the requested bots. Exits with 2 if one isn't in the records."""
+    """Return the comparison of `bot` with `other` (None: the best other bot), without `bot` the statistics unchanged.
+
+    Exits with 2 if one isn't in the records.
+    """
     if bot is None:
         return stats_report
-    profile = _profile(stats_report, bot)
+    profile = _get_profile(stats_report, bot)
     if other is None:
         other = next(candidate.bot for candidate in stats_report.bots if candidate.bot != bot)  # the best first
-    return report.compare_bots(stats_report, accumulator, profile, _profile(stats_report, other))
+    return report.compare_bots(stats_report, accumulator, profile, _get_profile(stats_report, other))
 
 
-def _write_page(file: Path, answer: report.StatsReport) -> None:
-    whose = answer.bots[0].bot if len(answer.bots) == 1 else "all bots"
+def _write_page(file: Path, result: report.StatsReport) -> None:
+    """Write the page with plots. Exits with 1 if the file can't be written."""
+    bots = result.bots[0].bot if len(result.bots) == 1 else "all bots"
     try:
-        file.write_text(
-            stats_page(answer, f"{whose} in {_describe_source(answer)}"), encoding="utf-8", errors="replace"
-        )
+        file.write_text(stats_page(result, f"{bots} in {_describe_source(result)}"), encoding="utf-8", errors="replace")
     except OSError as problem:
         console.fail(f"{console.os_error_reason(problem)}; name another file")
-    console.print_note(f"{format_count(len(answer.bots), 'bot')} in {file}: open it in a browser")
+    console.print_note(f"{format_count(len(result.bots), 'bot')} in {file}: open it in a browser")
 
 
-def _profile(answer: report.StatsReport, name: str) -> report.Profile:
-    profiles = {profile.bot: profile for profile in answer.bots}
+def _get_profile(result: report.StatsReport, name: str) -> report.Profile:
+    """Return a bot's statistics. Exits with 2 if it isn't in the records."""
+    profiles = {profile.bot: profile for profile in result.bots}
     if name not in profiles:
         bot_names = ", ".join(profiles)
-        console.usage_error(f'{_describe_source(answer)} has no bot "{name}"; its bots are {bot_names}')
+        console.usage_error(f'{_describe_source(result)} has no bot "{name}"; its bots are {bot_names}')
     return profiles[name]
 
 
-def _describe_source(answer: report.StatsReport) -> str:
-    return ", ".join(answer.records.paths)
+def _describe_source(result: report.StatsReport) -> str:
+    return ", ".join(result.records.paths)

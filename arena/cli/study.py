@@ -27,7 +27,7 @@ from arena.referee import MatchSettings, RecordError
 from arena.run import RecordFileError, Run, seed_key
 from arena.sandbox import SandboxChoice
 from arena.stats import ALL
-from arena.study import MEASURES, StudyConfig, bot_arguments, make_study_config
+from arena.study import MEASURES, Measured, StudyConfig, bot_arguments, make_study_config
 from arena.study.design_file import StudyFile, read_study_file
 from arena.study.forecast import ShownDifference, StudyPlan, plan_study
 from arena.study.publication import describe_difference, format_p, write_report
@@ -83,22 +83,36 @@ def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
     games = f"{format_count(result.games, 'game')}: {result.games_each} of each player in each condition"
     yield f"{games}, {format_count(result.deals, 'deal')}"
     if result.uses:
-        assumed = any(use.pilot_condition is None for use in result.uses)
-        basis = f"from {result.pilot}{', in part assumed' * assumed}" if result.pilot else _ASSUMED
+        is_assumed = any(use.pilot_condition is None for use in result.uses)
+        basis = f"from {result.pilot}{', in part assumed' * is_assumed}" if result.pilot else _ASSUMED
         time = f"{result.hours:.1f} hours" if result.hours >= 1 else f"{max(1, math.ceil(60 * result.hours))} min"
         yield f"{_describe_use(result)}, {time} ({basis})"
-        rows = [
-            [
-                escape_control(use.player),
-                escape_control(use.condition),
-                *map(str, (use.games, use.calls, use.tokens)),
-                NO_VALUE if use.dollars is None else f"{use.dollars:.2f}",
-                *([escape_control(use.pilot_condition or "assumed")] if result.pilot else ()),
-            ]
-            for use in result.uses
+        yield _make_use_table(result)
+    if result.differences:
+        yield ""
+        yield _make_difference_table(result)
+    for text in result.refused:
+        yield f"too much: {text}"
+
+
+def _make_use_table(result: StudyPlan) -> "RenderableType":
+    """Return a row for each player and condition; with a pilot, its condition is in the last column."""
+    rows = [
+        [
+            escape_control(use.player),
+            escape_control(use.condition),
+            *map(str, (use.games, use.calls, use.tokens)),
+            NO_VALUE if use.dollars is None else f"{use.dollars:.2f}",
+            *([escape_control(use.pilot_condition or "assumed")] if result.pilot else ()),
         ]
-        numbers = (console.Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
-        yield console.make_table(["player", "condition", *numbers, *(["pilot"] if result.pilot else ())], rows)
+        for use in result.uses
+    ]
+    number_columns = (console.Column(name, number=True) for name in ("games", "calls", "tokens", "dollars"))
+    return console.make_table(["player", "condition", *number_columns, *(["pilot"] if result.pilot else ())], rows)
+
+
+def _make_difference_table(result: StudyPlan) -> "RenderableType":
+    """Return a row for each measure, with the smallest differences that the study can show, in points."""
     rows = [
         [
             _title(difference, result.pilot),
@@ -107,12 +121,8 @@ def _format_plan(result: StudyPlan) -> "Iterator[RenderableType]":
         ]
         for difference in result.differences
     ]
-    if rows:
-        yield ""
-        numbers = (console.Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
-        yield console.make_table(["clear in 80 % of studies, points", *numbers], rows)
-    for text in result.refused:
-        yield f"too much: {text}"
+    number_columns = (console.Column(name, number=True) for name in ("alone", "corrected", "comparisons"))
+    return console.make_table(["clear in 80 % of studies, points", *number_columns], rows)
 
 
 def _title(shown: ShownDifference, pilot: str | None) -> str:
@@ -163,7 +173,7 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
         else:
             design = read_study_file(file)
             budget = Path(design.budget) if design.budget else None
-            asked = run_command.RunOptions(
+            run_options = run_command.RunOptions(
                 bots=bot_arguments(design),
                 seats=design.seats,
                 rules=next(iter(design.conditions.values())).rules,
@@ -175,11 +185,12 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
                 models=True,
                 **values,
             )
-            config, folder = run_command.prepare_run(asked, partial(_plan_study, design), "arena-studies")
-        this = Run(config, folder)
-        events = run_command.open_pool(this, folder, jobs, budget)
-    status, _ = run_command.play_session(this, folder, partial(run_command.play_with_progress, this, events))
-    console.print_note(f"{this.progress.done} of {format_count(this.progress.plan.matches, 'game')} played")
+            config, folder = run_command.prepare_run(run_options, partial(_plan_study, design), "arena-studies")
+        study_run = Run(config, folder)
+        events = run_command.open_pool(study_run, folder, jobs, budget)
+    play = partial(run_command.play_with_progress, study_run, events)
+    status, _ = run_command.play_session(study_run, folder, play)
+    console.print_note(f"{study_run.progress.done} of {format_count(study_run.progress.plan.matches, 'game')} played")
     if status == 130:
         console.print_note(f"interrupted; resume with: {run_command.resume_command(config, folder)}")
     console.print_note(f"report: arena study report {folder.path}")
@@ -188,7 +199,7 @@ def run(file: Path | None, resume: Path | None, jobs: int | None, budget: Path |
 
 def _plan_study(
     design: StudyFile,
-    asked: run_command.RunOptions,
+    run_options: run_command.RunOptions,
     bots: tuple[Bot, ...],
     settings: MatchSettings,
     choice: SandboxChoice,
@@ -198,10 +209,10 @@ def _plan_study(
     plan = config.plan()
     conditions = format_count(len(config.conditions), "condition")
     console.print_note(f"{format_count(plan.games, 'game')}: {format_count(plan.rounds, 'deal')} in {conditions}")
-    if (budget := run_command.check_models(config, asked.budget)) is not None:
-        planned = plan_study(config, budget, DEFAULT_MATCHES)
-        console.print_note(f"models: {_describe_use(planned)} (assumed); the budget allows {budget.calls} calls")
-        for text in planned.refused:
+    if (budget := run_command.check_models(config, run_options.budget)) is not None:
+        forecast = plan_study(config, budget, DEFAULT_MATCHES)
+        console.print_note(f"models: {_describe_use(forecast)} (assumed); the budget allows {budget.calls} calls")
+        for text in forecast.refused:
             console.print_note(f"too much: {text}")
     return config
 
@@ -228,64 +239,70 @@ def report(path: Path, out: Path | None, playouts: int, as_json: bool) -> None:
     DIR is the folder of a study, whether it has ended or not. The report makes no call. It contains a page with plots,
     tables as CSV and JSON Lines, all bluffs with their reasoning, and replays.
     """
-    place = out or path / "report"
+    folder = out or path / "report"
     counts = Counter[str]()
 
-    def line() -> str:
-        return ", ".join(f"{format_count(number, what)} read" for what, number in counts.items()) or "reading"
+    def describe() -> str:
+        return ", ".join(f"{format_count(number, noun)} read" for noun, number in counts.items()) or "reading"
 
-    with run_command.exit_on_refusal(), console.show_progress(line, line) as redraw:
+    with run_command.exit_on_refusal(), console.show_progress(describe, describe) as redraw:
 
-        def count(what: str) -> None:
-            counts[what] += 1
+        def count(noun: str) -> None:
+            counts[noun] += 1
             redraw()
 
         try:
-            study_read = read_study(path, lambda: count("game"))
-            result = make_study_report(study_read, playouts, lambda: count("judged game"))
+            stored_study = read_study(path, lambda: count("game"))
+            result = make_study_report(stored_study, playouts, lambda: count("judged game"))
         except (RecordFileError, RecordError) as problem:
             console.usage_error(str(problem))
-        write_report(study_read, result, place, lambda: count("replay"))
+        write_report(stored_study, result, folder, lambda: count("replay"))
     if as_json:
-        console.print_json(result, place)
+        console.print_json(result, folder)
         return
     console.print_parts(
-        *_report_parts(result), f"page {place / 'report.html'}; tables, figures and replays are next to it"
+        *_report_parts(result), f"page {folder / 'report.html'}; tables, figures and replays are next to it"
     )
 
 
 _MAX_CLEAR = 10  # differences in the terminal
-_SHOWN = {"win_rate": "games won", "bluffs": "bluffs of\nclaims", "challenges_right": "right\nchallenges"}
-_SHOWN |= {"statements_true": "true\nstatements", "answers": "useless\nanswers"}
+_COLUMN_NAMES = {"win_rate": "games won", "bluffs": "bluffs of\nclaims", "challenges_right": "right\nchallenges"}
+_COLUMN_NAMES |= {"statements_true": "true\nstatements", "answers": "useless\nanswers"}  # by measure
 
 
 def _report_parts(result: StudyReport) -> "Iterator[RenderableType]":
     """Yield the main measures of each condition, and the clear differences."""
     games = format_count(result.games, "game")
     yield f"{games}: {result.deals} of {format_count(result.planned_deals, 'deal')} in all conditions and rotations"
-    values = {(row.condition, row.player, row.measure): row for row in result.measures if row.name == ALL}
     for condition in result.conditions:
-        names = [name for name in _SHOWN if any((condition, who, name) in values for who in result.players)]
-        rows = []
-        for player in (*result.players, *(result.anchors if result.design == "mixed" else ())):
-            estimates = [values.get((condition, player, name)) for name in names]
-            cells = [
-                f"{format_percent(None if estimate is None else estimate.value)} ({format_interval(estimate)})"
-                for estimate in estimates
-            ]
-            rows.append([escape_control(player), *cells])
         yield ""
-        yield console.make_table(
-            [escape_control(condition), *(console.Column(_SHOWN[name], number=True) for name in names)], rows
-        )
+        yield _make_condition_table(result, condition)
     yield ""
-    clear = [row for row in result.differences if row.clear]
-    for row in clear[:_MAX_CLEAR]:
+    clear_rows = [row for row in result.differences if row.clear]
+    for row in clear_rows[:_MAX_CLEAR]:
         points = f"{format_points(row.difference)} points ({format_points_interval(row.low, row.high)})"
-        what = f"{MEASURES[row.measure].title}, {describe_difference(row)}"
-        yield escape_control(f"{what}: {points}, p {format_p(row.holm_p)}")
-    if len(clear) > _MAX_CLEAR:
-        yield f"and {len(clear) - _MAX_CLEAR} more on the page"
-    number = f"{len(clear)} of {format_count(len(result.differences), 'difference')}"
+        title = MEASURES[row.measure].title
+        yield escape_control(f"{title}, {describe_difference(row)}: {points}, p {format_p(row.holm_p)}")
+    if len(clear_rows) > _MAX_CLEAR:
+        yield f"and {len(clear_rows) - _MAX_CLEAR} more on the page"
+    number = f"{len(clear_rows)} of {format_count(len(result.differences), 'difference')}"
     yield f"{number} are clear (p at most 0.05 by Holm's method, whenever you look)"
     yield from result.notes
+
+
+def _make_condition_table(result: StudyReport, condition: str) -> "RenderableType":
+    """Return a row for each player that has shared tables, with the measures that any player has in this condition."""
+    estimates = {
+        (row.player, row.measure): row for row in result.measures if row.name == ALL and row.condition == condition
+    }
+    measures = [name for name in _COLUMN_NAMES if any((player, name) in estimates for player in result.players)]
+    rows = []
+    for player in (*result.players, *(result.anchors if result.design == "mixed" else ())):
+        cells = [_format_rate(estimates.get((player, measure))) for measure in measures]
+        rows.append([escape_control(player), *cells])
+    columns = (console.Column(_COLUMN_NAMES[measure], number=True) for measure in measures)
+    return console.make_table([escape_control(condition), *columns], rows)
+
+
+def _format_rate(estimate: Measured | None) -> str:
+    return f"{format_percent(None if estimate is None else estimate.value)} ({format_interval(estimate)})"

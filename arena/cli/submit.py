@@ -6,7 +6,7 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from arena.bots import BotError, missing_bot_error, pack
 from arena.checks import CheckStepView
 from arena.cli import console
-from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, read_token, token_file
+from arena.cli.api_client import LadderClient, ServerRefusedError, ServerUnreachableError, open_client, token_file
 from arena.cli.check import has_failure, step_lines, verdict_line
 from arena.escaping import escape_control
 
@@ -27,6 +27,8 @@ RETRY_TIMEOUT_S = 120.0  # while the server is unreachable
 UPLOAD_TIMEOUT_S = 300.0  # for the response to an upload
 MAX_TRIES = 10  # if the server is busy with other uploads
 
+_POLL_S = 1.0  # between two requests for a check's state
+_RUNNING_STATUSES = ("queued", "checking")
 _STEPS = TypeAdapter(tuple[CheckStepView, ...])
 
 
@@ -73,46 +75,51 @@ def submit(url: str, bot: Path, name: str | None, file: Path | None, no_wait: bo
     """
     file = token_file(file)
     with _exit_on_refusal(url, file):
-        server = LadderClient(url, read_token(file, url))
-        if server.readable:
-            console.print_note(f"{server.url} isn't encrypted: others on the network can read your token")
-        sent = SubmissionReport(**_upload_with_retries(server, bot, name))
-        where = f"/bots/{quote(sent.name, safe='')}/{sent.number}"
+        server = open_client(url, file)
+        report = SubmissionReport(**_upload_with_retries(server, bot, name))
+        page = f"/bots/{quote(report.name, safe='')}/{report.number}"
         try:
-            print_submission(sent.version_ref, sent.duplicate, sent.remaining, sent.late_for, sent.disabled_reason)
+            print_submission(
+                report.version_ref, report.duplicate, report.remaining, report.late_for, report.disabled_reason
+            )
             if no_wait:
-                console.print_note(f"checks: {server.url}{where}")
+                console.print_note(f"checks: {server.url}{page}")
             else:
                 if not as_json:
-                    console.print_text(click.style(escape_control(sent.version_ref), bold=True))
-                sent = _follow_check(server, where, sent, as_json)
+                    console.print_text(click.style(escape_control(report.version_ref), bold=True))
+                report = _follow_check(server, page, report, as_json)
         except KeyboardInterrupt:
-            console.print_note(f"{sent.version_ref} stays submitted, and will be checked; see {server.url}{where}")
+            console.print_note(f"{report.version_ref} stays submitted, and will be checked; see {server.url}{page}")
             raise
     if as_json:
-        console.print_json(sent)
+        console.print_json(report)
     elif not no_wait:
-        if sent.status == "rejected" and not has_failure(sent.steps):
-            console.print_error(sent.reason or "the version was rejected")
-        else:
-            console.print_text(verdict_line(sent.version_ref, sent.steps))
-    sys.exit(1 if sent.status == "rejected" else 0)
+        _print_verdict(report)
+    sys.exit(1 if report.status == "rejected" else 0)
 
 
-def print_submission(version_ref: str, again: bool, left: int | None, late: str | None, disabled: str | None) -> None:
-    """Print notes on a submission. again: a duplicate. left: submissions left today. late: the missed deadline."""
-    if again:
+def _print_verdict(report: SubmissionReport) -> None:
+    if report.status == "rejected" and not has_failure(report.steps):
+        console.print_error(report.reason or "the version was rejected")
+    else:
+        console.print_text(verdict_line(report.version_ref, report.steps))
+
+
+def print_submission(
+    version_ref: str, duplicate: bool, remaining: int | None, late_for: str | None, disabled_reason: str | None
+) -> None:
+    """Print notes on a submission; the parameters are fields of `SubmissionReport`."""
+    if duplicate:
         console.print_note(f"{version_ref} has the same files: nothing was submitted")
     else:
+        quota = "" if remaining is None else f"; {remaining} more today"
+        console.print_note(f"{version_ref} was submitted and waits for its checks{quota}")
+    if disabled_reason is not None:
         console.print_note(
-            f"{version_ref} was submitted and waits for its checks" + ("" if left is None else f"; {left} more today")
+            f"the bot is disabled ({escape_control(disabled_reason)}): it plays again when staff activates a version"
         )
-    if disabled is not None:
-        console.print_note(
-            f"the bot is disabled ({escape_control(disabled)}): it plays again when staff activates a version"
-        )
-    if late is not None:
-        console.print_note(f"submitted after the deadline {late}, within the grace period: it counts as late")
+    if late_for is not None:
+        console.print_note(f"submitted after the deadline {late_for}, within the grace period: it counts as late")
 
 
 @contextmanager
@@ -121,10 +128,10 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
     try:
         yield
     except ServerRefusedError as problem:
-        what = str(problem)
+        refusal = str(problem)
         if problem.status == 401:
-            what += f"\nThe token is in {file}. Create another on your account page: {url.rstrip('/')}/account"
-        (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(what)
+            refusal += f"\nThe token is in {file}. Create another on your account page: {url.rstrip('/')}/account"
+        (console.fail if problem.status == 429 or problem.status >= 500 else console.usage_error)(refusal)
     except ServerUnreachableError as problem:
         console.fail(str(problem))
     except BotError as problem:
@@ -136,29 +143,41 @@ def _exit_on_refusal(url: str, file: Path) -> Iterator[None]:
 
 
 def _upload_with_retries(server: LadderClient, bot: Path, name: str | None) -> dict[str, Any]:
-    """Upload the bot, and return the server's report. If the server is busy, wait as it requests and try again."""
+    """Upload the bot, and return the server's report. If the server is busy, wait as it requests and try again.
+
+    Exits with 2 if the bot is too large, with 1 if it can't be read. Raises BotError if it doesn't exist,
+    ServerRefusedError or ServerUnreachableError if the server doesn't take it.
+    """
     if not bot.exists():
         raise missing_bot_error(bot, bot)
-    most = server.ask("/api/submit")["max_upload_mb"]  # also rejects a wrong address or token before the upload
-    with _open_archive(bot) as (file, called):
+    max_mb = server.ask("/api/submit")["max_upload_mb"]  # also rejects a wrong address or token before the upload
+    with _open_archive(bot) as (file, file_name):
         size = file.seek(0, os.SEEK_END)
-        if size > most << 20:
-            console.usage_error(f"{bot} has {size / 2**20:.1f} MB, packed; the limit is {most} MB")
-        for last in (*[False] * (MAX_TRIES - 1), True):
-            boundary = secrets.token_hex(16)
-            head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
-            head += _form_part(boundary, f'name="files"; filename="{called}"\r\n\r\n')
-            tail = f"\r\n--{boundary}--\r\n".encode()
-            length = len(head) + size + len(tail)
-            headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)}
+        if size > max_mb << 20:
+            console.usage_error(f"{bot} has {size / 2**20:.1f} MB, packed; the limit is {max_mb} MB")
+        for tries_left in reversed(range(MAX_TRIES)):
             try:
-                return dict(server.ask("/api/submissions", _form_pieces(head, file, tail), headers, UPLOAD_TIMEOUT_S))
+                return _upload(server, file, size, file_name, name)
             except ServerRefusedError as problem:
-                if problem.status != 503 or problem.again_s is None or last:
+                if problem.status != 503 or problem.retry_after_s is None or not tries_left:
                     raise
-                console.print_note(f"{problem} Trying again in {problem.again_s} s.")
-                time.sleep(problem.again_s)
+                console.print_note(f"{problem} Trying again in {problem.retry_after_s} s.")
+                time.sleep(problem.retry_after_s)
     raise AssertionError("the last try returns or raises")
+
+
+def _upload(server: LadderClient, file: IO[bytes], size: int, file_name: str, name: str | None) -> dict[str, Any]:
+    """Send a file of `size` bytes as a form with the bot's name, and return the server's report.
+
+    Raises ServerRefusedError or ServerUnreachableError if the server doesn't take it.
+    """
+    boundary = secrets.token_hex(16)
+    head = _form_part(boundary, f'name="name"\r\n\r\n{name or ""}\r\n')
+    head += _form_part(boundary, f'name="files"; filename="{file_name}"\r\n\r\n')
+    tail = f"\r\n--{boundary}--\r\n".encode()
+    length = len(head) + size + len(tail)
+    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}", "Content-Length": str(length)}
+    return dict(server.ask("/api/submissions", _form_pieces(head, file, tail), headers, UPLOAD_TIMEOUT_S))
 
 
 def _form_part(boundary: str, parameters: str) -> bytes:
@@ -175,62 +194,78 @@ def _form_pieces(head: bytes, file: IO[bytes], tail: bytes) -> Iterator[bytes]:
 
 @contextmanager
 def _open_archive(bot: Path) -> Iterator[tuple[IO[bytes], str]]:
-    """Yield the file to upload and its name; a folder is packed into a temporary file."""
-    bot = Path(os.path.abspath(bot))  # its last part is a name
-    if bot.name == "bot.toml":
-        bot = bot.parent
+    """Yield the file to upload and its name; a folder is packed into a temporary file.
+
+    Exits with 1 if the bot can't be read. Raises BotError if its folder can't be packed.
+    """
+    path = Path(os.path.abspath(bot))  # its last part is a name
+    if path.name == "bot.toml":
+        path = path.parent
     name = "".join(
-        f"%{ord(character):02X}" if character in '"\r\n\\' else character for character in bot.name
+        f"%{ord(character):02X}" if character in '"\r\n\\' else character for character in path.name
     )  # as browsers do
     try:
-        if bot.is_dir():
+        if path.is_dir():
             with tempfile.TemporaryFile() as file:
                 with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
-                    pack(bot, cast(IO[bytes], packed))
+                    pack(path, cast(IO[bytes], packed))
                 yield file, f"{name}.tar.gz"
         else:
-            with bot.open("rb") as file:
+            with path.open("rb") as file:
                 yield file, name
     except OSError as problem:
         console.fail(console.os_error_reason(problem))
 
 
-def _print_new_steps(ended: Sequence[CheckStepView], printed: Sequence[CheckStepView], quiet: bool) -> None:
-    """Print the steps that ended since those that are `printed`; all of them if the checks were started again."""
-    if ended[: len(printed)] != printed:
-        console.print_note("the checks started again")
-        printed = ()
-    for step in () if quiet else ended[len(printed) :]:
-        console.print_text("\n".join(step_lines(step)))
+def _follow_check(server: LadderClient, page: str, report: SubmissionReport, quiet: bool) -> SubmissionReport:
+    """Wait for the end of a check, and return its report; print each step as it ends, unless `quiet`.
 
-
-def _follow_check(server: LadderClient, where: str, sent: SubmissionReport, quiet: bool) -> SubmissionReport:
-    """Wait for the end of a check, and return its report; print each step as it ends, unless `quiet`."""
-    away_since: float | None = None
-    last = ""
-    printed: tuple[CheckStepView, ...] = ()
-    doing: CheckStepView | None = None
+    page: the path of the version. A server that is away is asked again for RETRY_TIMEOUT_S; then, or if it refuses,
+    raises ServerUnreachableError or ServerRefusedError.
+    """
+    failing_since: float | None = None
+    progress = _CheckProgress(quiet)
     while True:
         try:
-            state = server.ask(f"/api{where}")
-            away_since = None
-            version = next(candidate for candidate in state["versions"] if candidate["number"] == sent.number)
+            state = server.ask(f"/api{page}")
+            failing_since = None
+            version = next(candidate for candidate in state["versions"] if candidate["number"] == report.number)
             steps = _STEPS.validate_python(state["checks"]["steps"])
-            ended = tuple(step for step in steps if step.severity != "now")
-            _print_new_steps(ended, printed, quiet)
-            printed = ended
-            if version["status"] not in ("queued", "checking"):
-                return replace(sent, status=version["status"], reason=version["reason"], steps=steps)
-            if version["status"] != last == "queued":
-                console.print_note("checks are running")
-            last = version["status"]
-            if steps != ended and doing != steps[-1]:
-                doing = steps[-1]
-                console.print_note(f"{doing.check}: {escape_control(doing.message)}")
+            progress.show(version["status"], steps)
+            if version["status"] not in _RUNNING_STATUSES:
+                return replace(report, status=version["status"], reason=version["reason"], steps=steps)
         except (ServerUnreachableError, ServerRefusedError) as problem:
-            away_since = away_since or time.monotonic()
-            passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
-            if not passing or time.monotonic() - away_since > RETRY_TIMEOUT_S:
-                console.print_note(f"{sent.version_ref} stays submitted; see {server.url}{where}")
+            failing_since = failing_since or time.monotonic()
+            is_passing = isinstance(problem, ServerUnreachableError) or problem.status >= 500
+            if not is_passing or time.monotonic() - failing_since > RETRY_TIMEOUT_S:
+                console.print_note(f"{report.version_ref} stays submitted; see {server.url}{page}")
                 raise
-        time.sleep(1.0)  # between two requests for a check's state
+        time.sleep(_POLL_S)
+
+
+class _CheckProgress:
+    """Prints what is new in a check whenever its state is shown; the steps that have ended unless `quiet`."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._status = ""
+        self._ended_steps: tuple[CheckStepView, ...] = ()
+        self._running_step: CheckStepView | None = None
+
+    def show(self, status: str, steps: tuple[CheckStepView, ...]) -> None:
+        """Print the steps that have ended, all of them if the checks were started again, and the running one."""
+        ended_steps = tuple(step for step in steps if step.severity != "now")
+        if ended_steps[: len(self._ended_steps)] != self._ended_steps:
+            console.print_note("the checks started again")
+            self._ended_steps = ()
+        for step in () if self._quiet else ended_steps[len(self._ended_steps) :]:
+            console.print_text("\n".join(step_lines(step)))
+        self._ended_steps = ended_steps
+        if status not in _RUNNING_STATUSES:
+            return
+        if status != self._status == "queued":
+            console.print_note("checks are running")
+        self._status = status
+        if steps != ended_steps and steps[-1] != self._running_step:
+            self._running_step = steps[-1]
+            console.print_note(f"{steps[-1].check}: {escape_control(steps[-1].message)}")

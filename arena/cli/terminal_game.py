@@ -39,18 +39,18 @@ class GameTerminal:
 
     def say(self, text: str = "", *, bold: bool = False, dim: bool = False, indent: int = 0) -> None:
         """Print lines, wrapped at blanks, each indented by `indent` columns; control characters are escaped."""
-        for line in text.split("\n"):
-            line = " " * indent + escape_control(line)
+        for paragraph in text.split("\n"):
+            characters = " " * indent + escape_control(paragraph)
             if self._plain:
-                line = line.replace("·", "-").replace("…", "...")
-            line = wrap_line(line, self.columns)
-            self._print(click.style(line, bold=bold or None, dim=dim or None) if self._styled else line)
+                characters = characters.replace("·", "-").replace("…", "...")
+            lines = wrap_line(characters, self.columns)
+            self._print(click.style(lines, bold=bold or None, dim=dim or None) if self._styled else lines)
 
     def prompt(self, text: str) -> None:
         """Print a prompt, without a line break after it."""
         self._print(text, end="")
 
-    def token(self) -> str:
+    def read_token(self) -> str:
         """Return the next word of a line, "enter" for an empty line, "eof" at the end of the input."""
         while not self._words:
             line = _read_line()
@@ -59,11 +59,11 @@ class GameTerminal:
             self._words += line.split() or ["enter"]
         return self._words.popleft()
 
-    def line(self) -> str:
+    def read_line(self) -> str:
         """Return the unread words of the current line, else the next line, stripped; "" at the end of the input."""
-        typed = " ".join(self._words) or _read_line().strip()
+        text = " ".join(self._words) or _read_line().strip()
         self._words.clear()
-        return typed
+        return text
 
     def discard_line(self) -> None:
         """Discard the unread words of the current line."""
@@ -121,34 +121,35 @@ class InteractiveGame:
     """
 
     def __init__(
-        self, screen: GameTerminal, sitting: live_match.InteractiveMatch, folder: live_match.RecordFolder
+        self, screen: GameTerminal, match: live_match.InteractiveMatch, folder: live_match.RecordFolder
     ) -> None:
         self._screen = screen
-        self._sitting = sitting
+        self._match = match
         self._folder = folder
         self._view: PlayerView = PlayerView()
-        self._handles = sitting.spec.handles
-        self._left = False
-        self._playing = False  # a game is being played
-        self._ended: GameRecord | None = None  # a finished game whose summary isn't printed yet
-        self._waiting: tuple[int, ...] = ()  # the bots that were asked last
-        self._said_waiting = False
-        self._said_help = False
-        self._say: list[dict[str, Any]] = []  # statements for the next answer
+        self._handles = match.spec.handles
+        self._has_left = False  # the person
+        self._is_playing = False  # a game is being played
+        self._finished_game: GameRecord | None = None  # one whose faults aren't printed yet
+        self._awaited_bots: tuple[int, ...] = ()  # those that were asked last
+        self._waiting_is_printed = False
+        self._help_is_printed = False
+        self._statements: list[dict[str, Any]] = []  # for the next answer
         self._table: list[TableRow] = []  # as printed last
         self.problem: str | None = None
 
     def play(self) -> None:
         """Play to the end of the match, or until the person leaves."""
         while True:
-            happened = self._sitting.next(_WAITING_NOTE_S if self._waiting and not self._said_waiting else None)
-            if happened is None:
+            must_note_waiting = self._awaited_bots and not self._waiting_is_printed
+            event = self._match.next(_WAITING_NOTE_S if must_note_waiting else None)
+            if event is None:
                 self._print_waiting()
-            elif isinstance(happened, live_match.MatchEnd):
-                self.problem = happened.problem
+            elif isinstance(event, live_match.MatchEnd):
+                self.problem = event.problem
                 return
             else:
-                self._handle_event(happened)
+                self._handle_event(event)
 
     def end(self) -> None:
         """Leave the match, and wait until the others have finished the game. An interrupt abandons the game."""
@@ -160,44 +161,44 @@ class InteractiveGame:
 
     def _abandon_game(self) -> None:
         """End the match without its unfinished game; if that takes long, print which bots it waits for."""
-        self._sitting.give_up()
-        self._screen.say("The game isn't saved." if self._playing else "")
-        happened = self._sitting.next(_WAITING_NOTE_S)
-        while happened is not None and not isinstance(happened, live_match.MatchEnd):
-            if isinstance(happened, live_match.WaitingFor):
-                self._handle_event(happened)
-            happened = self._sitting.next(_WAITING_NOTE_S)
-        if happened is None:
+        self._match.give_up()
+        self._screen.say("The game isn't saved." if self._is_playing else "")
+        event = self._match.next(_WAITING_NOTE_S)
+        while event is not None and not isinstance(event, live_match.MatchEnd):
+            if isinstance(event, live_match.WaitingFor):
+                self._handle_event(event)
+            event = self._match.next(_WAITING_NOTE_S)
+        if event is None:
             self._screen.say(f"… waiting for {self._describe_waiting()}; Ctrl-C again leaves immediately", dim=True)
 
-    def _handle_event(self, happened: live_match.MatchEvent) -> None:
+    def _handle_event(self, event: live_match.MatchEvent) -> None:
         """Update the state by an event of the referee's thread; called by the thread that owns the screen."""
-        match happened:
+        match event:
             case live_match.WaitingFor(bots):
-                self._waiting = tuple(bot for bot in bots if bot != self._sitting.person)
-                self._said_waiting = False
+                self._awaited_bots = tuple(bot for bot in bots if bot != self._match.person)
+                self._waiting_is_printed = False
             case live_match.LineReceived():
-                self._handle_message(happened.message)
+                self._handle_message(event.message)
             case live_match.GameEnded(game):
                 self._store_record()
-                self._waiting = ()
-                self._ended = game
-                if self._left or not self._playing:
+                self._awaited_bots = ()
+                self._finished_game = game
+                if self._has_left or not self._is_playing:
                     self._finish_game()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         """Answer a message to the person's seat: by the view alone where it can, else by asking the person."""
         answer = self._view.receive(message)
         if answer is not None:
-            self._sitting.answer(answer)
+            self._match.answer(answer)
         elif message["type"] == "game_start":
-            self._playing = True
+            self._is_playing = True
             self._screen.say()
-            self._screen.say(announce_game(self._view, len(self._sitting.spec.seatings)), bold=True)
-        elif message["type"] == "request" and not self._left:
+            self._screen.say(announce_game(self._view, len(self._match.spec.seatings)), bold=True)
+        elif message["type"] == "request" and not self._has_left:
             self._prompt_answer()
         elif message["type"] == "game_over":
-            self._playing = False
+            self._is_playing = False
             self._print_news()
             self._screen.say()
             self._screen.say(self._view.end(), bold=True)
@@ -206,7 +207,7 @@ class InteractiveGame:
     def _store_record(self) -> None:
         """Store the games so far. After an error the next game's end, or the match's, tries again."""
         try:
-            self._folder.save(self._sitting.record)
+            self._folder.save(self._match.record)
         except OSError as problem:
             print_note(f"the record can't be written now: {os_error_reason(problem)}")
 
@@ -214,10 +215,10 @@ class InteractiveGame:
 
     def _print_waiting(self) -> None:
         self._screen.say(f"… waiting for {self._describe_waiting()}", dim=True)
-        self._said_waiting = True
+        self._waiting_is_printed = True
 
     def _describe_waiting(self) -> str:
-        handles = [self._handles[bot] for bot in self._waiting]
+        handles = [self._handles[bot] for bot in self._awaited_bots]
         if not handles:
             return "the bots to end"
         return handles[0] if len(handles) == 1 else f"the table: {', '.join(handles)} are asked"
@@ -226,7 +227,7 @@ class InteractiveGame:
         """Print the faults of bots in a finished game. During the game they would reveal cards."""
         counts: Counter[tuple[int, str]] = Counter()
         for fault in game.faults:
-            if fault.bot != self._sitting.person and not FAULTS[fault.code].is_consequence:
+            if fault.bot != self._match.person and not FAULTS[fault.code].is_consequence:
                 counts[fault.bot, fault.code] += fault.count
         for (bot, code), count in counts.items():
             times = f" ({count} times)" if count > 1 else ""
@@ -235,22 +236,22 @@ class InteractiveGame:
 
     def _print_news(self) -> bool:
         """Print the new events; return whether there were any."""
-        news = self._view.history.take_new_lines()
-        if news:
+        event_lines = self._view.history.take_new_lines()
+        if event_lines:
             self._screen.say()
-        for line in news:
+        for line in event_lines:
             self._screen.say(line)
-        return bool(news)
+        return bool(event_lines)
 
     def _print_request(self) -> list[MoveOption]:
         """Print the news, the table if it has changed, and the question; return the options in the printed order."""
         screen, view = self._screen, self._view
-        news = self._print_news()
+        has_news = self._print_news()
         table = make_table_rows(view, screen.columns)
-        if news or table != self._table:
+        if has_news or table != self._table:
             screen.say()
-            for line in table:
-                screen.say(line.text, bold=line.own)
+            for row in table:
+                screen.say(row.text, bold=row.own)
             self._table = table
         screen.say()
         screen.say(view.question(), bold=True)
@@ -265,27 +266,25 @@ class InteractiveGame:
     def _prompt_answer(self) -> None:
         """Prompt until the person has chosen a move, which is sent to the referee, or has left."""
         options = self._print_request()
-        if not self._said_help:
-            self._said_help = True
-            say = "" if self._view.talk == "off" else ", / say something"
-            self._screen.say(f"h hint, l log{say}, ? help, q leave", dim=True)
-        while True:
+        if not self._help_is_printed:
+            self._help_is_printed = True
+            talk_help = "" if self._view.talk == "off" else ", / say something"
+            self._screen.say(f"h hint, l log{talk_help}, ? help, q leave", dim=True)
+        while not self._has_left:
             option = self._prompt_option(options)
             if option is None:
                 return
-            choice = option.choices[0][0] if len(option.choices) == 1 else self._prompt_target(option)
-            if choice is not None:
-                self._sitting.answer(self._view.answer(choice, self._say))
-                self._say = []
-                return
-            if self._left:
+            move_index = option.choices[0][0] if len(option.choices) == 1 else self._prompt_target(option)
+            if move_index is not None:
+                self._match.answer(self._view.answer(move_index, self._statements))
+                self._statements = []
                 return
 
     def _prompt_option(self, options: list[MoveOption]) -> MoveOption | None:
         """Prompt for an option, and return it; None if the person leaves."""
         while True:
             self._screen.prompt("> ")
-            token = self._screen.token()
+            token = self._screen.read_token()
             for option in options:
                 if token in (option.number, option.letter):
                     self._screen.echo(option.text)
@@ -299,25 +298,28 @@ class InteractiveGame:
 
     def _prompt_target(self, option: MoveOption) -> int | None:
         """Prompt for a target, and return the index of the move; None if the person goes back or leaves."""
-        names = self._view.names
-        move_by_token: dict[str, int] = {}
-        for number, (index, seat) in zip(NUMBERS, option.choices, strict=False):
-            name = "yourself" if seat is None else names[seat]
-            move_by_token[number] = index
-            if len(name) == 1:
-                move_by_token[name.lower()] = index
-            self._screen.say(f"{number:>2} {name.lower() if len(name) == 1 else ' '}  {name}")
+        moves = self._print_targets(option)
         while True:
             self._screen.prompt("player? > ")
-            token = self._screen.token()
-            if token.lower() in move_by_token:
+            token = self._screen.read_token()
+            if token.lower() in moves:
                 self._screen.echo(token.upper())
-                return move_by_token[token.lower()]
+                return moves[token.lower()]
             self._screen.echo("")
             if token in ("enter", "back"):
                 return None
             if not self._run_command(token, f"{_describe_numbers(option.choices)}, or Enter to go back"):
                 return None
+
+    def _print_targets(self, option: MoveOption) -> dict[str, int]:
+        """Print the targets of a move; return the index of the move by token: a number, or a name of one letter."""
+        moves: dict[str, int] = {}
+        for number, (move_index, seat) in zip(NUMBERS, option.choices, strict=False):
+            name = "yourself" if seat is None else self._view.names[seat]
+            letter = name.lower() if len(name) == 1 else " "
+            moves |= {number: move_index} if letter == " " else {number: move_index, letter: move_index}
+            self._screen.say(f"{number:>2} {letter}  {name}")
+        return moves
 
     def _run_command(self, token: str, expected: str) -> bool:
         """Run a command that isn't a move, or print the `expected` input; return whether the person stays."""
@@ -348,39 +350,40 @@ class InteractiveGame:
         screen, view = self._screen, self._view
         screen.say(_SAY + (", or a text" if view.talk == "text" else ""), dim=True)
         screen.prompt("say > ")
-        self._say = view.parse_statements(screen.line())
-        screen.say("All players hear it with your move." if self._say else "You say nothing.")
+        self._statements = view.parse_statements(screen.read_line())
+        screen.say("All players hear it with your move." if self._statements else "You say nothing.")
 
     def _confirm_leave(self) -> bool:
+        """Ask whether to leave, and return whether the person does."""
         self._screen.prompt("Leave, and lose this game? y/n > ")
-        token = self._screen.token()
+        token = self._screen.read_token()
         self._screen.echo(token if token in ("y", "n") else "")
         return token in ("y", "q", "eof")
 
     def _leave(self) -> None:
-        self._sitting.leave()  # each time: an interrupt may have come before an earlier leave was complete
-        if not self._left:
-            self._left = True
+        self._match.leave()  # each time: an interrupt may have come before an earlier leave was complete
+        if not self._has_left:
+            self._has_left = True
             self._screen.say()
-            self._screen.say("You leave. The other players finish the game." if self._playing else "You leave.")
+            self._screen.say("You leave. The other players finish the game." if self._is_playing else "You leave.")
 
     def _finish_game(self) -> None:
         """Print a finished game's faults and prompt for the next game, once its record has arrived."""
-        if self._ended is not None:
-            self._print_faults(self._ended)
-            self._ended = None
+        if self._finished_game is not None:
+            self._print_faults(self._finished_game)
+            self._finished_game = None
             self._prompt_next_game()
 
     def _prompt_next_game(self) -> None:
-        """Wait until the person continues with the next game or leaves."""
-        if self._left or len(self._sitting.games) == len(self._sitting.spec.seatings):
+        """Wait until the person continues with the next game or leaves; after the last game do nothing."""
+        if self._has_left or len(self._match.games) == len(self._match.spec.seatings):
             return
         while True:
             self._screen.prompt("Enter: the next game; q: leave > ")
-            token = self._screen.token()
+            token = self._screen.read_token()
             self._screen.echo("")
             if token in ("enter", "n"):
-                self._sitting.resume()
+                self._match.resume()
                 return
             if token in ("q", "eof"):
                 self._leave()
@@ -389,19 +392,18 @@ class InteractiveGame:
 
     def print_summary(self, folder: Path) -> None:
         """Print the players' names, their wins, and where the records are."""
-        sitting, screen = self._sitting, self._screen
+        match, screen = self._match, self._screen
         screen.say()
-        if not sitting.spec.settings.open_names:
-            others = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != sitting.person)
-            screen.say("; ".join(f"{handle} was {sitting.spec.bots[bot]}" for handle, bot in others))
-        if not sitting.games:
+        if not match.spec.settings.open_names:
+            opponents = sorted((handle, bot) for bot, handle in enumerate(self._handles) if bot != match.person)
+            screen.say("; ".join(f"{handle} was {match.spec.bots[bot]}" for handle, bot in opponents))
+        if not match.games:
             print_note("no game was completed: nothing was saved")
             return
-        if len(sitting.games) > 1:
-            winners = [None if game.winner is None else game.seating[game.winner] for game in sitting.games]
-            won = [f"{name} won {winners.count(bot)}" for bot, name in enumerate(sitting.spec.bots)]
-            screen.say(", ".join(won))
-        screen.say(describe_records(folder, "all cards", sitting.games, sitting.person))
+        if len(match.games) > 1:
+            winners = [None if game.winner is None else game.seating[game.winner] for game in match.games]
+            screen.say(", ".join(f"{name} won {winners.count(bot)}" for bot, name in enumerate(match.spec.bots)))
+        screen.say(describe_records(folder, "all cards", match.games, match.person))
 
 
 def _describe_numbers(lines: Sequence[object]) -> str:

@@ -1,6 +1,7 @@
 """Implement `arena verify`: replay records, and compare events and results with the records and the run's plan."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -26,27 +27,31 @@ def verify(path: Path, as_json: bool) -> None:
     docs/explanation/fairness-and-proofs.md explains the proof.
     """
     try:
-        replayed = verify_all(path, CompareConfig, StudyConfig)
+        report = verify_all(path, CompareConfig, StudyConfig)
     except RecordFileError as problem:
         usage_error(str(problem))
-    stopped = 0 if replayed.stopped is None else STOPPED
+    exit_code = 0 if report.stopped is None else STOPPED
     if as_json:
-        print_json(replayed, path)
-        sys.exit(1 if replayed.differences else stopped)
-    if replayed.differences:
-        fail("\n".join(replayed.differences))
-    what = f"{format_count(replayed.games, 'game')} in {format_count(replayed.records, 'record')}"
-    print_text(f"{what}: every move legal, every event and result the same", path)
-    if replayed.planned is None:
-        print_text("without run.json or final.json, the plan of the matches can't be checked", path)
-    elif replayed.stopped is not None:
-        print_text(replayed.stopped, path)
-    elif replayed.records < replayed.planned:
-        print_text(f"the verdict needed {replayed.records} of {replayed.planned} planned matches", path)
-    if replayed.note is not None:
-        print_text(replayed.note, path)
-    if replayed.faults:
-        print_text(
-            f"a replay can't verify faults of bots: the records contain {format_count(replayed.faults, 'fault')}", path
-        )
-    sys.exit(stopped)
+        print_json(report, path)
+        sys.exit(1 if report.differences else exit_code)
+    if report.differences:
+        fail("\n".join(report.differences))
+    for line in _describe_verified(report):
+        print_text(line, path)
+    sys.exit(exit_code)
+
+
+def _describe_verified(report: VerificationReport) -> Iterator[str]:
+    """Yield what was verified, and what a replay can't verify, a line each."""
+    games = f"{format_count(report.games, 'game')} in {format_count(report.records, 'record')}"
+    yield f"{games}: every move legal, every event and result the same"
+    if report.planned is None:
+        yield "without run.json or final.json, the plan of the matches can't be checked"
+    elif report.stopped is not None:
+        yield report.stopped
+    elif report.records < report.planned:
+        yield f"the verdict needed {report.records} of {report.planned} planned matches"
+    if report.note is not None:
+        yield report.note
+    if report.faults:
+        yield f"a replay can't verify faults of bots: the records contain {format_count(report.faults, 'fault')}"

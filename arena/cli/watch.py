@@ -44,8 +44,7 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
         names = [bot.name for bot in table.bots]
         if seat is not None and seat not in names and not (seat.isdecimal() and int(seat) < len(names)):
             usage_error(f"--seat {seat}: the seats are 0 to {len(names) - 1}, or a bot's name: {', '.join(names)}")
-        record = _play(table, values)
-        folder = table.folder
+        record = _play(table, values["games"], values["show_names"])
     narrators = [GameNarrator(record, game, select_seat(record, game, seat)) for game in record.games]
     try:
         for narrator in narrators:
@@ -53,15 +52,15 @@ def watch(bots: tuple[str, ...], speed: float, seat: str | None, debug: str | No
     except RecordError as problem:
         fail(str(problem))
     finally:
-        print_note(describe_records(folder, "show again", record.games))
+        print_note(describe_records(table.folder, "show again", record.games))
 
 
-def _play(table: TableSetup, values: dict[str, Any]) -> Record:
-    """Play the match at once, write its record, and return it. Any failure ends the command."""
-    spec = table.spec(values["games"], [bot.name for bot in table.bots], table.timings(0), values["show_names"])
+def _play(table: TableSetup, games: int, show_names: bool) -> Record:
+    """Play the match at once, write its record, and return it. Exits with 1 if that fails."""
+    spec = table.spec(games, [bot.name for bot in table.bots], table.timings(0), show_names)
     try:
-        folder = RecordFolder(table.folder)  # first: what can't be kept isn't played
-        print_note(f"playing {format_count(len(spec.seatings), 'game')} of {spec.settings.rules.name}")
+        folder = RecordFolder(table.folder)  # first: what can't be stored isn't played
+        print_note(f"playing {format_count(games, 'game')} of {spec.settings.rules.name}")
         try:
             result = play_match(spec, table.starter(spec))
             folder.save(result.record, result.logs)

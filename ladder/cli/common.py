@@ -42,7 +42,7 @@ from arena.cli.console import (
     usage_error,
 )
 from arena.cli.main import require_extras
-from arena.cli.run_report import example_lines
+from arena.cli.run_report import example_parts
 from arena.escaping import escape_control
 from arena.rating import Estimate
 from arena.run import FaultReport, RulesetError, cache_folder
@@ -215,7 +215,7 @@ def format_cell(name: str, value: Any) -> str:
 
 _LINES: dict[type, Callable[[Any], Iterator[RenderableType]]] = {
     CheckStepView: lambda step: iter([Text.from_ansi("\n".join(step_lines(step)))]),
-    FaultReport: example_lines,
+    FaultReport: example_parts,
     DecisionSummary: lambda act: iter([format_cell("", act)]),
 }
 

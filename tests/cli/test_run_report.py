@@ -130,5 +130,5 @@ def test_the_bot_that_takes_most_of_the_time_is_named() -> None:
 
 def test_the_range_of_chance_is_printed_from_thirty_games_on() -> None:
     """With 2 games it would be ± 69.3 %."""
-    assert run_report.seats_line(make_run("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
-    assert run_report.seats_line(make_run("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
+    assert run_report.seats_note(make_run("ab", 29)[1]) == "seats, first to last: 100.0%, 0.0% of games won"
+    assert run_report.seats_note(make_run("ab", 30)[1]).endswith(" of games won; chance: ± 17.9%")
