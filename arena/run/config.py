@@ -50,10 +50,13 @@ class RunConfig:
         return _cached_plan(len(self.bots), self.seats, self.games, self.match_games, self.key)
 
     def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of a match between these bots, given by their indices in `bots`."""
-        key, times = self.key_of(match), self.settings.timing
-        untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=times.ponder)
-        timings = tuple(untimed if self.bots[bot].is_model else times for bot in bots)
+        """Return the spec of a match between these bots, given by their indices in `bots`.
+
+        Language models have no clock; without one at the table, all bots share the settings' timing.
+        """
+        key, common_timing = self.key_of(match), self.settings.timing
+        untimed = Timing(limit_ms=UNTIMED_MS, bank_ms=0, ponder=common_timing.ponder)
+        timings = tuple(untimed if self.bots[bot].is_model else common_timing for bot in bots)
         return MatchSpec(
             match=match,
             key=key,
@@ -100,11 +103,11 @@ class RunConfig:
             values["sandbox"] = SandboxChoice.from_json(config["sandbox"])
             values["skipped"] = tuple((name, reason) for name, reason in config["skipped"])
             values["bots"] = tuple(Bot.from_json(bot) for bot in config["bots"])
-            read_config = cls(**values)
-            read_config.plan()
-            return read_config
+            run_config = cls(**values)
+            run_config.plan()
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise FolderError(f"run.json was changed: {problem!r}; start a new run") from None
+        return run_config
 
 
 @functools.lru_cache(maxsize=2)  # a long plan takes seconds, and is needed for its announcement and for playing

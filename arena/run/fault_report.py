@@ -42,38 +42,34 @@ def make_fault_report(
     logs: (name, standard error) of the bot's processes. sandbox, argv, alone: see `FaultContext`. Raises ValueError if
     the record doesn't contain the fault, RecordError if it can't be read.
     """
-    game, detail, used = sample.game, None, None
+    game, detail, substitute = sample.game, None, None
     if record is not None:
-        record_read = referee.read_record(record)
-        played, fault = _find_fault(record_read, sample)
-        game, detail = played.game, fault.detail
+        match_record = referee.read_record(record)
+        faulty_game, fault = _get_fault(match_record, sample)
+        game, detail = faulty_game.game, fault.detail
         if referee.FAULTS[sample.code].consequence is referee.Consequence.LIFE:
-            used = _describe_default(fault.used, [record_read.header.bots[number] for number in played.seating])
+            names = [match_record.header.bots[bot] for bot in faulty_game.seating]
+            substitute = _describe_substitute(fault.used, names)
     log, stderr = _find_stderr(logs, sample, game)
-    what, do = diagnose_fault(
-        FaultContext(
-            sample.code,
-            detail,
-            sample.sent,
-            sample.got,
-            stderr,
-            sandbox,
-            argv,
-            alone,
-            referee.Facts(**dict(sample.facts)),
-        )
+    facts = referee.Facts(**dict(sample.facts))
+    context = FaultContext(sample.code, detail, sample.sent, sample.got, stderr, sandbox, argv, alone, facts)
+    message, advice = diagnose_fault(context)
+    return FaultReport(
+        sample.match, game, sample.code, message, advice, sample.sent, sample.got, substitute, log, stderr
     )
-    return FaultReport(sample.match, game, sample.code, what, do, sample.sent, sample.got, used, log, stderr)
 
 
-def _describe_default(used: str | None, names: Sequence[str]) -> str | None:
-    """Describe the move played instead; None for a forfeit. `names`: the players' names by seat."""
-    move = parse_move(used) if used else Forfeit()
+def _describe_substitute(notation: str | None, names: Sequence[str]) -> str | None:
+    """Describe the move played instead, in the notation of records; None for a forfeit. names: of players by seat."""
+    move = parse_move(notation) if notation else Forfeit()
     return None if isinstance(move, Forfeit) else describe_move(referee.move_payload(move), names)
 
 
-def _find_fault(record: referee.Record, sample: referee.StoredFaultSample) -> tuple[referee.GameRecord, referee.Fault]:
-    """Return the fault of a sample, the first with its bot and code in the match, and its game."""
+def _get_fault(record: referee.Record, sample: referee.StoredFaultSample) -> tuple[referee.GameRecord, referee.Fault]:
+    """Return the game and the fault of a sample, the first with its bot and code in the match.
+
+    Raises ValueError if the record has no such fault, or no such bot.
+    """
     bot = record.header.bots.index(sample.bot)
     for game in record.games:
         for fault in game.faults:
@@ -85,12 +81,15 @@ def _find_fault(record: referee.Record, sample: referee.StoredFaultSample) -> tu
 def _find_stderr(
     logs: Sequence[tuple[str, bytes]], sample: referee.StoredFaultSample, game: int | None
 ) -> tuple[str | None, bytes]:
-    """Return the name of the faulty process's log, and its output in that game."""
+    """Return the name of the faulty process's log, and its output in that game; b"" if no log has it, None without one.
+
+    logs: (name, standard error) of each process. A process that failed to start has no game in its log.
+    """
     for log, data in logs:
-        games = referee.split_by_game(data)
-        if sample.code == "start_failed":
-            if len(games) == 1:  # no game began
-                return log, data
-        elif game is not None and game in games:
-            return log, games[game]
+        output_by_game = referee.split_by_game(data)
+        has_no_game = len(output_by_game) == 1
+        if sample.code == "start_failed" and has_no_game:
+            return log, data
+        if sample.code != "start_failed" and game is not None and game in output_by_game:
+            return log, output_by_game[game]
     return (logs[0][0] if logs else None), b""

@@ -9,7 +9,7 @@ contains the file `unfinished`. A folder with that file but without a lock belon
 run removes it."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -41,48 +41,54 @@ class RunBuilds:
     def build(self, config: Config, box: Sandbox) -> Config:
         """Return the config with its bots built: in the box if the sandbox isolates, else in their own folders.
 
-        Raises BotError if a build fails, FolderError if the builds' folder is in use or contains other files.
+        The builds' folder stays locked until `settle` or `discard`. Raises BotError if a build fails, whose logs
+        remain, FolderError if the builds' folder is in use or contains other files, SandboxError or OSError if this
+        machine fails.
         """
         try:
             self._claim_folder()
-            with_kits = self._with_kits(config.bots, config.sandbox.isolates)
+            bots = self._add_kits(config.bots, config.sandbox.isolates)
             if config.sandbox.isolates:
-                bots = build_in_box(with_kits, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
+                built = build_in_box(bots, box, programs_of(config.sandbox.name), self._bots, self._logs, BUILD_S)
             else:
-                bots = build_all(with_kits, self._logs, BUILD_S)
+                built = build_all(bots, self._logs, BUILD_S)
         except BuildError:
             self._keep_logs()
             raise
         except BaseException:
             self.discard()
             raise
-        return replace(config, bots=tuple(bots))
+        return replace(config, bots=tuple(built))
 
-    def _with_kits(self, bots: Sequence[Bot], boxed: bool) -> list[Bot]:
+    def _add_kits(self, bots: Sequence[Bot], is_boxed: bool) -> list[Bot]:
         """Return the bots with their kits added; a bot that plays under several names is copied once."""
         copies: dict[Path, Bot] = {}
         for number, bot in enumerate(bots):
             if bot.path not in copies:
-                copies[bot.path] = with_kit(bot, boxed, self._bots / f"kit-{number:02d}")
+                copies[bot.path] = with_kit(bot, is_boxed, self._bots / f"kit-{number:02d}")
         return [replace(copies[bot.path], name=bot.name) for bot in bots]
 
     def settle(self, config: Config, folder: RunFolder) -> Config:
-        """Create the run's folder, move the builds into it, and return the config with the bots' new paths."""
-        inside = folder.path.absolute() / "bots"
-        config = replace(config, bots=tuple(relocate_bot(bot, self._bots, inside) for bot in config.bots))
+        """Create the run's folder, move the builds into it, and return the config with the bots' new paths.
 
-        def fill() -> None:
-            if self._lock is not None:
-                if self._bots.is_dir():
-                    self._bots.rename(inside)
-                for log in self._logs.iterdir() if self._logs.is_dir() else ():
-                    log.rename(folder.logs / log.name)
-
-        folder.create(config.to_json(), fill)
-        if self._lock is not None:
-            remove_tree(self.path)
+        Raises FolderError if the folder exists or can't be created, OSError if the builds can't be removed.
+        """
+        new_bots = folder.path.absolute() / "bots"
+        settled = replace(config, bots=tuple(relocate_bot(bot, self._bots, new_bots) for bot in config.bots))
+        if self._lock is None:  # nothing was built
+            folder.create(settled.to_json())
+            return settled
+        folder.create(settled.to_json(), lambda: self._move_to(new_bots, folder.logs))
+        remove_tree(self.path)
         self._unlock()
-        return config
+        return settled
+
+    def _move_to(self, bots: Path, logs: Path) -> None:
+        """Move the builds to the path `bots`, and each log into the folder `logs`."""
+        if self._bots.is_dir():
+            self._bots.rename(bots)
+        for log in self._logs.iterdir() if self._logs.is_dir() else ():
+            log.rename(logs / log.name)
 
     def discard(self) -> None:
         """Remove the builds and their logs."""
@@ -101,11 +107,12 @@ class RunBuilds:
         """Remove what arenas that were killed in a build left next to this run's folder."""
         for path in self.path.parent.glob("*.building"):
             with suppress(OSError):  # it vanished, or can't be read
-                if _is_build_folder(path) and (path / _UNFINISHED).exists():
-                    lock = lock_folder(path)
-                    if lock is not None:
-                        remove_tree(path)
-                        os.close(lock)
+                if not _is_build_folder(path) or not (path / _UNFINISHED).exists():
+                    continue
+                lock = lock_folder(path)
+                if lock is not None:  # no arena uses it
+                    remove_tree(path)
+                    os.close(lock)
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -133,13 +140,15 @@ def _is_build_folder(path: Path) -> bool:
 
     Raises OSError if the folder can't be read.
     """
-    ours = path.is_dir() and not path.is_symlink() and path.stat().st_uid == os.getuid()
-    return ours and not {entry.name for entry in path.iterdir()} - {"bots", "logs", _UNFINISHED}
+    if not path.is_dir() or path.is_symlink() or path.stat().st_uid != os.getuid():
+        return False
+    return {entry.name for entry in path.iterdir()} <= {"bots", "logs", _UNFINISHED}
 
 
 _MAX_BOXES = 16  # at once, the maximum for a sandbox's counters per user
 _MAX_WAIT_S = 12.0  # for an answer; a slower bot isn't checked further
 _SHORT_S = 2.0  # a bot may miss a lower limit only because all bots start at once
+_WAKE_S = 0.5  # the maximum delay of Ctrl-C: Python handles signals once the main thread wakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +159,12 @@ class RejectedBot:
     step: CheckStep
 
 
-def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Callable[[Bot], None]) -> list[RejectedBot]:
+def preflight_all(
+    config: RunConfig, sandbox: Sandbox, scratch: Path, on_mute: Callable[[Bot], None]
+) -> list[RejectedBot]:
     """Test-start all bots of a run but its language models, and return the ones that can't play, in order.
 
-    `mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
+    `on_mute` is called, from any thread, for a bot that is silent for two seconds after its hello. The time limits are
     those of a match, but at least two seconds for a request, since all bots run at the same time. Raises SandboxError
     or OSError if this machine fails.
     """
@@ -171,21 +182,28 @@ def preflight_all(config: RunConfig, sandbox: Sandbox, scratch: Path, mute: Call
         silence_fails=allowed_s <= _MAX_WAIT_S,
     )
     bots = [bot for bot in config.bots if not bot.is_model]
-    with open_check_threads(settings, max(1, min(_MAX_BOXES, len(bots)))) as (threads, shared):
-        checks = [threads.submit(smoke_test, bot, shared, partial(mute, bot)) for bot in bots]
-        waiting = set(checks)
-        while waiting:  # Python handles signals once the main thread wakes
-            ended, waiting = wait(waiting, 0.5, FIRST_EXCEPTION)  # the maximum delay of Ctrl-C
-            for check in ended:
-                check.result()
-        steps = [check.result() for check in checks]
-    failed = [RejectedBot(bot, step) for bot, step in zip(bots, steps, strict=True) if step.severity is Severity.FAIL]
-    if settings.hello_s < _SHORT_S and len(bots) > (os.cpu_count() or 1):
-        failed = [again for failure in failed if (again := _retry_alone(failure, settings)) is not None]
-    return failed
+    rejections = _test_together(bots, settings, on_mute)
+    is_start_rushed = settings.hello_s < _SHORT_S and len(bots) > (os.cpu_count() or 1)
+    if not is_start_rushed:
+        return rejections
+    retried = ((rejection.bot, smoke_test(rejection.bot, settings, lambda: None)) for rejection in rejections)
+    return _list_rejections(retried)
 
 
-def _retry_alone(rejected: RejectedBot, settings: CheckSettings) -> RejectedBot | None:
-    """Test-start a rejected bot again, while no other bot runs; return None if it can play."""
-    step = smoke_test(rejected.bot, settings, lambda: None)
-    return RejectedBot(rejected.bot, step) if step.severity is Severity.FAIL else None
+def _test_together(bots: Sequence[Bot], settings: CheckSettings, on_mute: Callable[[Bot], None]) -> list[RejectedBot]:
+    """Test-start the bots at the same time, and return the ones that can't play, in order.
+
+    The first SandboxError or OSError of a test is raised at once.
+    """
+    with open_check_threads(settings, max(1, min(_MAX_BOXES, len(bots)))) as (threads, shared_settings):
+        tests = [threads.submit(smoke_test, bot, shared_settings, partial(on_mute, bot)) for bot in bots]
+        pending = set(tests)
+        while pending:
+            completed, pending = wait(pending, _WAKE_S, FIRST_EXCEPTION)
+            for test in completed:
+                test.result()
+        return _list_rejections(zip(bots, [test.result() for test in tests], strict=True))
+
+
+def _list_rejections(steps: Iterable[tuple[Bot, CheckStep]]) -> list[RejectedBot]:
+    return [RejectedBot(bot, step) for bot, step in steps if step.severity is Severity.FAIL]

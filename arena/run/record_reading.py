@@ -3,6 +3,7 @@
 A path is a record file, a run's folder, or any other folder that contains records."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from arena.referee import GameResult, Record, RecordError, game_results, read_record
@@ -34,17 +35,17 @@ def read_records(path: Path, on_unreadable: Callable[[str], object]) -> Iterator
 
     At the end `on_unreadable` gets "file: reason" of each unreadable file. Raises RecordFileError if none is readable.
     """
-    unreadable = []
+    problems = []
     files = find_record_files(path)
     for file in files:
         try:
             yield read_record_file(file), file
         except RecordFileError as problem:
-            unreadable.append(str(problem))
-    if len(unreadable) == len(files):
-        raise RecordFileError(unreadable[0])
-    for reason_unreadable in unreadable:
-        on_unreadable(reason_unreadable)
+            problems.append(str(problem))
+    if len(problems) == len(files):
+        raise RecordFileError(problems[0])
+    for text in problems:
+        on_unreadable(text)
 
 
 def read_record_file(file: Path) -> Record:
@@ -60,18 +61,19 @@ def read_record_file(file: Path) -> Record:
 
 
 def read_logs(file: Path, record: Record) -> dict[str, list[bytes]]:
-    """Return each bot's logs (standard error) of a match by bot name; empty if the file isn't in a run's folder."""
-    folder = file.parent.parent / "logs"
-    if file.parent.name != "records" or not folder.is_dir():
+    """Return each bot's logs (standard error) of a match by bot name, in order of its processes.
+
+    file: of the record; {} if it isn't in a run's folder. Logs that can't be read are left out.
+    """
+    path = file.parent.parent / "logs"
+    if file.parent.name != "records" or not path.is_dir():
         return {}
-    logs = LogFolder(folder)
+    folder = LogFolder(path)
     logs_by_bot: dict[str, list[bytes]] = {}
     for bot in record.header.bots:
-        for log in logs.files(record.header.match, bot):
-            try:
+        for log in folder.files(record.header.match, bot):
+            with suppress(OSError):
                 logs_by_bot.setdefault(bot, []).append(log.read_bytes())
-            except OSError:
-                continue  # logs are optional
     return logs_by_bot
 
 

@@ -14,7 +14,7 @@ from arena.escaping import escape_csv_cell
 from arena.rating import Estimate
 from arena.referee import FAULTS, LatencyHistogram
 from arena.run.run_folder import RunFolder
-from arena.run.session import Run
+from arena.run.session import Progress, Run
 from arena.run.standings import HeadToHead, RunStanding, RunStandings
 
 VERSION: Literal[1] = 1
@@ -131,8 +131,7 @@ def make_run_report(
 ) -> RunReport:
     """Return the report of a run. error: why it stopped before its end, None if it didn't."""
     config, progress = run.config, run.progress
-    seconds = progress.seconds
-    played = progress.done - progress.resumed
+    request_times = {bot: _request_ms(times) for bot, times in progress.times.items()}
     return RunReport(
         error=error,
         run=str(folder.path),
@@ -149,17 +148,23 @@ def make_run_report(
         standings=[_report_row(row) for row in standings.rows],
         win_rate_by_seat=[round(wins / standings.games, 4) for wins in standings.seats],
         head_to_head={
-            bot: {other: _head_to_head_row(duel) for other, duel in row.items()}
+            bot: {opponent: _head_to_head_row(duel) for opponent, duel in row.items()}
             for bot, row in standings.head_to_head.items()
         },
-        speed=Speed(
-            games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
-            requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
-            startup_s=round(progress.startup_s / played, 4) if played else 0.0,
-        ),
-        request_ms={bot: took for bot, times in progress.times.items() if (took := _request_ms(times))},
+        speed=_measure_speed(progress),
+        request_ms={bot: times for bot, times in request_times.items() if times is not None},
         peak_memory_bytes=progress.peaks,
         models=list(models),
+    )
+
+
+def _measure_speed(progress: Progress) -> Speed:
+    """Return the speed of this session; 0 before its first match."""
+    seconds, matches = progress.seconds, progress.done - progress.resumed
+    return Speed(
+        games_per_s=round(progress.fresh_games / seconds, 2) if seconds else 0.0,
+        requests_per_s=round(progress.requests / seconds, 1) if seconds else 0.0,
+        startup_s=round(progress.startup_s / matches, 4) if matches else 0.0,
     )
 
 
@@ -197,6 +202,7 @@ def _head_to_head_row(duel: HeadToHead) -> HeadToHeadRow:
 
 
 def _request_ms(times: LatencyHistogram) -> RequestTimes | None:
+    """Return the median and the 99 % quantile in ms, None without requests."""
     median, p99 = (times.quantile_ms(share) for share in (0.5, 0.99))
     return None if median is None or p99 is None else RequestTimes(median=round(median, 3), p99=round(p99, 3))
 
@@ -206,36 +212,33 @@ def _request_ms(times: LatencyHistogram) -> RequestTimes | None:
 
 def run_report_to_csv(report: RunReport) -> str:
     """Return the standings as CSV, without a newline at the end, with two columns of results against each bot."""
-    names = [row.bot for row in report.standings]
     text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    duels = [f"{what} against {name}" for name in names for what in ("win_rate", "matches")]
-    out.writerow([*_list_csv_columns(report, report.standings[0]), *duels])
+    writer: csv.DictWriter[str] | None = None
     for row in report.standings:
-        met = [report.head_to_head[row.bot].get(name) for name in names]
-        cells = [number for duel in met for number in ((duel.win_rate, duel.matches) if duel else (None, None))]
-        fields = (
-            escape_csv_cell(value) if isinstance(value, str) else value
-            for value in _list_csv_columns(report, row).values()
-        )
-        out.writerow([*fields, *cells])
+        cells = _make_csv_cells(report, row)
+        if writer is None:
+            writer = csv.DictWriter(text, list(cells), lineterminator="\n")
+            writer.writeheader()
+        writer.writerow(cells)
     return text.getvalue().removesuffix("\n")
 
 
-def _list_csv_columns(report: RunReport, row: RunReportRow) -> dict[str, object]:
+def _make_csv_cells(report: RunReport, row: RunReportRow) -> dict[str, object]:
     """Return a bot's row as column -> value; an estimate has three columns: value, low and high."""
-    fields: dict[str, object] = {}
+    cells: dict[str, object] = {}
     for name, value in row.model_dump(exclude={"faults_by_code"}).items():
         if name in ("rating", "win_rate_adjusted"):
-            ends = value or {"value": None, "low": None, "high": None}
-            fields |= {name: ends["value"], f"{name}_low": ends["low"], f"{name}_high": ends["high"]}
+            estimate = value or {"value": None, "low": None, "high": None}
+            cells |= {name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]}
         elif name == "rank_range":
-            fields |= dict(zip(("best_rank", "worst_rank"), value, strict=True))
+            cells["best_rank"], cells["worst_rank"] = value
         else:
-            fields[name] = value
-    took = report.request_ms.get(row.bot)
-    return fields | {
-        "median_ms": None if took is None else took.median,
-        "p99_ms": None if took is None else took.p99,
-        "peak_memory_bytes": report.peak_memory_bytes.get(row.bot),
-    }
+            cells[name] = escape_csv_cell(value) if isinstance(value, str) else value
+    times = report.request_ms.get(row.bot)
+    cells["median_ms"], cells["p99_ms"] = (None, None) if times is None else (times.median, times.p99)
+    cells["peak_memory_bytes"] = report.peak_memory_bytes.get(row.bot)
+    for opponent in report.standings:
+        duel = report.head_to_head[row.bot].get(opponent.bot)
+        cells[f"win_rate against {opponent.bot}"] = None if duel is None else duel.win_rate
+        cells[f"matches against {opponent.bot}"] = None if duel is None else duel.matches
+    return cells

@@ -18,7 +18,7 @@ have equal rulesets.
 """
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -108,15 +108,16 @@ def _read_limits(values: object) -> dict[str, float]:
     """Return the checked values of [limits]. Raises ValueError with two lines: the problem, and the allowed values."""
     if not isinstance(values, dict):
         raise ValueError(f"limits is {coup.to_toml(values)}.\nWrite a table: [limits], followed by memory_mb = 512")
-    checked = {}
+    limits = {}
     for name, value in values.items():
         if name not in SETTABLE_LIMITS:
             raise ValueError(coup.unknown_field_message(name, dict.fromkeys(SETTABLE_LIMITS)))
-        taken = SETTABLE_LIMITS[name].accepted(value)
-        if taken is None:
-            raise ValueError(f"limits.{name} is {coup.to_toml(value)}.\nIt must be {SETTABLE_LIMITS[name].allowed}.")
-        checked[name] = taken
-    return checked
+        rule = SETTABLE_LIMITS[name]
+        limit = rule.accepted(value)
+        if limit is None:
+            raise ValueError(f"limits.{name} is {coup.to_toml(value)}.\nIt must be {rule.allowed}.")
+        limits[name] = limit
+    return limits
 
 
 def _is_file(name_or_path: str) -> bool:
@@ -124,30 +125,26 @@ def _is_file(name_or_path: str) -> bool:
 
 
 def _unknown_preset_text(name: str) -> str:
-    meant = get_close_matches(name, coup.PRESETS, n=1)
-    hint = f"; did you mean {meant[0]}?" if meant else "."
+    near_names = get_close_matches(name, coup.PRESETS, n=1)
+    hint = f"; did you mean {near_names[0]}?" if near_names else "."
     return f"{coup.to_toml(name)}{hint}\nThe presets are {', '.join(coup.PRESETS)}"
 
 
 def _load_file(path: Path) -> tuple[coup.Ruleset, dict[str, float]]:
-    where = escape_control(path)
-    try:
-        data = _read_toml_file(path, where)
-        limits = data.pop("limits", {})
-        return _make_ruleset(data, path.stem), _read_limits(limits)
-    except ValueError as problem:
-        raise RulesetError(f"{where}: {problem}") from None
-
-
-def _read_toml_file(path: Path, where: str) -> dict[str, object]:
+    """Return the ruleset and the [limits] in a file. Raises RulesetError if it can't be read or is invalid."""
+    file_name = escape_control(path)
     try:
         if "\0" in str(path):
             raise OSError(errno.EINVAL, "a file name can't contain NUL")
-        return read_toml(path, 'shown_card = "may_keep"')
+        data: dict[str, object] = read_toml(path, 'shown_card = "may_keep"')
+        limits = data.pop("limits", {})
+        return _make_ruleset(data, path.stem), _read_limits(limits)
     except OSError as problem:
         raise RulesetError(
-            f"{where} can't be read: {problem.strerror}.\nName a file such as my.toml, or a preset."
+            f"{file_name} can't be read: {problem.strerror}.\nName a file such as my.toml, or a preset."
         ) from None
+    except ValueError as problem:
+        raise RulesetError(f"{file_name}: {problem}") from None
 
 
 def _make_ruleset(data: Mapping[str, object], stem: str) -> coup.Ruleset:
@@ -161,17 +158,22 @@ def _make_ruleset(data: Mapping[str, object], stem: str) -> coup.Ruleset:
     rules = coup.replace_fields(base, fields)
     if rules.draft and "max_seats" not in fields:
         rules = replace(rules, max_seats=2)
-    idle = {rule.name: reason for rule in coup.FIELDS if (reason := coup.no_effect_reason(rules, rule.name))}
-    for name in fields:
-        if name in idle:
-            raise ValueError(f"{name} has no effect {idle[name]}.\nRemove it, or change that field.")
-    rules = replace(rules, **{name: coup.FIELD_BY_NAME[name].default for name in idle})
+    rules = _reset_idle_fields(rules, fields)
     conflict = coup.unplayable_reason(rules)
     if conflict:
         raise ValueError(f"invalid rules: {conflict}.")
     if rules.name in coup.PRESETS and rules != coup.PRESETS[rules.name]:
         raise ValueError(f'{coup.to_toml(rules.name)} is a preset with other rules.\nAdd name = "..."')
     return rules
+
+
+def _reset_idle_fields(rules: coup.Ruleset, file_fields: Iterable[str]) -> coup.Ruleset:
+    """Return rules whose fields without effect have their defaults. Raises ValueError if the file sets such a field."""
+    idle_fields = {rule.name: reason for rule in coup.FIELDS if (reason := coup.no_effect_reason(rules, rule.name))}
+    for name in file_fields:
+        if name in idle_fields:
+            raise ValueError(f"{name} has no effect {idle_fields[name]}.\nRemove it, or change that field.")
+    return replace(rules, **{name: coup.FIELD_BY_NAME[name].default for name in idle_fields})
 
 
 def _read_base(data: Mapping[str, object]) -> coup.Ruleset:

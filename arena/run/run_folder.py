@@ -64,10 +64,10 @@ def replace_file(path: Path, text: str) -> None:
     """Write `text` to a file atomically and sync it to disk. Raises OSError if the file can't be written."""
     scratch = path.with_name(path.name + ".tmp")
     descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)  # never group-writable
-    with open(descriptor, "w", encoding="utf-8") as out:
-        out.write(text)
-        out.flush()
-        os.fsync(out.fileno())
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     scratch.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -80,7 +80,7 @@ MAX_LOG_BYTES = 2 << 20  # for each bot: 32 processes with the largest logs, or 
 _BLOCK = 4096  # the least disk space of a file
 _NAME = re.compile(r"(\d{6,})-(.+)-(\d+)\.txt")
 _LEFT_OUT = "{} kB in {} files left out: the first and the last are kept\n"
-_LEFT_OUT_BEFORE = re.compile(rb"([0-9]{1,18}) kB in ([0-9]{1,18}) files ")
+_LEFT_OUT_PATTERN = re.compile(rb"([0-9]{1,18}) kB in ([0-9]{1,18}) files ")
 
 _Log = tuple[int, int, int]  # match, process, bytes
 
@@ -103,13 +103,13 @@ class LogFolder:
         logs = self._files().setdefault(name, [])
         logs[:] = [log for log in logs if log[:2] != (match, process)]  # of an interrupted attempt
         insort(logs, (match, process, len(data)))
-        left_out = []
+        removed = []
         while len(logs) > 1 and sum(map(_disk_size, logs)) > self._max_bytes:
-            left_out.append(logs.pop(self._first_of_middle(logs)))
-        if left_out:
-            for number, which, _ in left_out:
-                self._path(name, number, which).unlink(missing_ok=True)
-            self._note_left_out(name, left_out)
+            removed.append(logs.pop(self._first_of_middle(logs)))
+        if removed:
+            for removed_match, removed_process, _ in removed:
+                self._path(name, removed_match, removed_process).unlink(missing_ok=True)
+            self._note_left_out(name, removed)
 
     def files(self, match: int, bot: str) -> list[Path]:
         """Return the files of a bot in a match, one for each process, in order."""
@@ -120,27 +120,28 @@ class LogFolder:
     def _first_of_middle(self, logs: list[_Log]) -> int:
         """Return the index of the first file after the first half of the allowed size; never the last file."""
         size = 0
-        for place, log in enumerate(logs[:-1]):
+        for index, log in enumerate(logs[:-1]):
             size += _disk_size(log)
             if size > self._max_bytes // 2:
-                return place
+                return index
         return len(logs) - 2
 
     def _note_left_out(self, name: str, logs: list[_Log]) -> None:
         """Add removed files to the counts in the bot's left-out.txt."""
         path = self._folder / f"{name}.left-out.txt"
-        before = _LEFT_OUT_BEFORE.match(path.read_bytes()) if path.is_file() else None
-        kilobytes, files = (int(before[1]), int(before[2])) if before else (0, 0)
-        kilobytes += sum(-(-size // 1000) for _, _, size in logs)  # rounded up
-        replace_file(path, _LEFT_OUT.format(kilobytes, files + len(logs)))
+        counts = _LEFT_OUT_PATTERN.match(path.read_bytes()) if path.is_file() else None
+        counted_kb, counted_files = (int(counts[1]), int(counts[2])) if counts else (0, 0)
+        added_kb = sum(-(-size // 1000) for _, _, size in logs)  # rounded up
+        replace_file(path, _LEFT_OUT.format(counted_kb + added_kb, counted_files + len(logs)))
 
     def _files(self) -> dict[str, list[_Log]]:
         """Return the files by bot; the first call lists those of earlier sessions."""
         if self._by_bot is None:
             self._by_bot = {}
             for path in self._folder.iterdir():
-                if named := _NAME.fullmatch(path.name):
-                    insort(self._by_bot.setdefault(named[2], []), (int(named[1]), int(named[3]), path.stat().st_size))
+                if fields := _NAME.fullmatch(path.name):
+                    log = (int(fields[1]), int(fields[3]), path.stat().st_size)
+                    insort(self._by_bot.setdefault(fields[2], []), log)
         return self._by_bot
 
     def _path(self, name: str, match: int, process: int) -> Path:
@@ -177,7 +178,7 @@ class RunFolder:
         self.path = path
         self._results_of = results_of
         self._logs = LogFolder(self.logs)
-        self._kept: dict[int, None] = {}  # the stored matches, in order of storing
+        self._stored: dict[int, None] = {}  # the stored matches, in order of storing
         # Results until `results` returns them; pickled, a game takes 80 bytes.
         self._unread_results: dict[int, tuple[GameResult, ...] | bytes] = {}
         self._lines: dict[int, str] = {}  # that can't be written yet, since an earlier match is missing
@@ -199,7 +200,7 @@ class RunFolder:
     def create(self, config: dict[str, Any], fill: Callable[[], object] = lambda: None) -> None:
         """Create the folder, call `fill`, and write run.json last, so that a folder with run.json is complete.
 
-        Raises FolderError if the folder exists or can't be created.
+        config: the content of run.json. Raises FolderError if the folder exists or can't be created.
         """
         self.refuse_existing()
         try:
@@ -224,8 +225,8 @@ class RunFolder:
 
         Raises OSError if the file can't be written, FolderError if it can't be read.
         """
-        abandoned = sorted({void.match for void in self._voids if void.is_last} - self._kept.keys())
-        config = {**self.config(), "ended": len(self._kept), "abandoned": abandoned}
+        abandoned = sorted({void.match for void in self._voids if void.is_last} - self._stored.keys())
+        config = {**self.config(), "ended": len(self._stored), "abandoned": abandoned}
         replace_file(self.path / "run.json", json.dumps(config, indent=2) + "\n")
 
     def lock(self) -> None:
@@ -249,29 +250,30 @@ class RunFolder:
 
     def config(self) -> dict[str, Any]:
         """Return the contents of run.json. Raises FolderError if it is unreadable, invalid or writable for others."""
+        file = self.path / "run.json"
         try:
-            text = (self.path / "run.json").read_text(encoding="utf-8")
-            for path in (self.path, self.path / "run.json"):
-                self._require_own_file(path)
+            text = file.read_text(encoding="utf-8")
+            self._require_own_file(self.path)
+            self._require_own_file(file)
             config = json.loads(text)
         except (FileNotFoundError, NotADirectoryError):
             raise FolderError(
                 f"{self.path} isn't the folder of a run: it has no run.json; name another folder"
             ) from None
         except OSError as error:
-            raise FolderError(
-                f"{self.path / 'run.json'} can't be read: {error.strerror}; check its permissions"
-            ) from None
+            raise FolderError(f"{file} can't be read: {error.strerror}; check its permissions") from None
         except (ValueError, RecursionError):
-            raise FolderError(f"{self.path / 'run.json'} isn't valid JSON: it was changed; start a new run") from None
+            raise FolderError(f"{file} isn't valid JSON: it was changed; start a new run") from None
         if not isinstance(config, dict):
-            raise FolderError(f"{self.path / 'run.json'} isn't a JSON object: it was changed; start a new run")
+            raise FolderError(f"{file} isn't a JSON object: it was changed; start a new run")
         return config
 
     def _require_own_file(self, path: Path) -> None:
-        """Raise FolderError if another user owns or may write the file: run.json could name any command."""
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode) and path != self.path:
+        """Raise FolderError if another user owns or may write run.json, or its folder: it could name any command.
+
+        The folder may be a link, the file may not. Raises OSError if the path can't be read.
+        """
+        if path.is_symlink() and path != self.path:
             raise FolderError(f"{path} is a link, and says which programs are started: put the file in its place")
         status = path.stat()
         if status.st_uid != os.geteuid():
@@ -302,7 +304,7 @@ class RunFolder:
 
     def list_missing(self, matches: Iterable[int]) -> list[int]:
         """Return the given matches that aren't stored, in the same order."""
-        return [match for match in matches if match not in self._kept]
+        return [match for match in matches if match not in self._stored]
 
     def save(self, played: PlayedMatch) -> None:
         """Store a match, unless it is already stored. Raises OSError, without storing the match, if writing fails."""
@@ -323,11 +325,11 @@ class RunFolder:
 
     def list_matches(self) -> tuple[int, ...]:
         """Return the stored matches, in order of storing; earlier sessions come first."""
-        return tuple(self._kept)
+        return tuple(self._stored)
 
     def results(self, match: int) -> tuple[GameResult, ...]:
         """Return the results of a stored match. Raises KeyError for any other."""
-        if match not in self._kept:
+        if match not in self._stored:
             raise KeyError(match)
         results = self._unread_results.pop(match, None)
         if results is None:
@@ -336,7 +338,7 @@ class RunFolder:
 
     def fault_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
         """Return a bot's first fault samples of each kind in stored matches. Raises FolderError for an invalid file."""
-        return tuple(sample for sample in self._read_samples(bot) if sample.match in self._kept)
+        return tuple(sample for sample in self._read_samples(bot) if sample.match in self._stored)
 
     def list_failed_attempts(self) -> tuple[FailedMatch, ...]:
         """Return the failed attempts of this session, in order."""
@@ -367,7 +369,10 @@ class RunFolder:
         return self.path / "faults" / f"{escape_file_name(bot)}.jsonl"
 
     def _read_samples(self, bot: str) -> tuple[StoredFaultSample, ...]:
-        """Return the samples in a bot's file, including those of matches that aren't stored."""
+        """Return the samples in a bot's file, including those of matches that aren't stored; the file is read once.
+
+        Raises FolderError if the file is invalid, OSError if it can't be read.
+        """
         if bot not in self._samples:
             file = self.fault_sample_file(bot)
             try:
@@ -380,22 +385,25 @@ class RunFolder:
         return self._samples[bot]
 
     def _write_samples(self, played: PlayedMatch) -> None:
-        """Update the fault samples of the match's bots."""
+        """Update the fault samples of the match's bots.
+
+        Raises FolderError if a file is invalid, OSError if one can't be written.
+        """
         for bot in sorted({bot for result in played.results for bot in result.seats}):
-            before = self._read_samples(bot)
-            others = [sample for sample in before if sample.match != played.match]
-            new = [sample for sample in played.fault_samples if sample.bot == bot]
-            after = select_samples([*others, *new])
-            if after != before:
+            stored = self._read_samples(bot)
+            of_other_matches = [sample for sample in stored if sample.match != played.match]
+            of_match = [sample for sample in played.fault_samples if sample.bot == bot]
+            samples = select_samples([*of_other_matches, *of_match])
+            if samples != stored:
                 file = self.fault_sample_file(bot)
                 file.parent.mkdir(exist_ok=True)
-                replace_file(file, "".join(sample.to_line() for sample in after))
-                self._samples[bot] = after
+                replace_file(file, "".join(sample.to_line() for sample in samples))
+                self._samples[bot] = samples
 
     def _read_new_records(self) -> None:
-        """Read the records that aren't in `_kept` yet."""
+        """Read the records that aren't in `_stored` yet."""
         numbers = [int(path.stem) for path in self.records.glob("*.jsonl") if path.stem.isdecimal()]
-        for match in sorted(set(numbers) - self._kept.keys()):
+        for match in sorted(set(numbers) - self._stored.keys()):
             if self.record(match).is_file():
                 results = self._read_results(match)
                 self._note_match(match, results)
@@ -403,9 +411,10 @@ class RunFolder:
 
     def _note_match(self, match: int, results: tuple[GameResult, ...]) -> None:
         self._lines[match] = _lines_of(results)
-        self._kept[match] = None  # last: an interrupted run reads the match from its record
+        self._stored[match] = None  # last: an interrupted run reads the match from its record
 
     def _read_results(self, match: int) -> tuple[GameResult, ...]:
+        """Return the results of a match from its record. Raises FolderError if it isn't a complete record of it."""
         try:
             results = self._results_of(self.read(match))
             if results[0].match != match:
@@ -418,24 +427,26 @@ class RunFolder:
     def _write_result_lines(self, *, over_gaps: bool = False) -> None:
         """Append lines to results.jsonl up to the first missing match; with `over_gaps`, those of all stored matches.
 
-        First remove incomplete lines of an interrupted call.
+        First remove incomplete lines of an interrupted call. If another process has truncated the file, write all lines
+        again. Raises OSError if the file can't be written, FolderError if a record can't be read.
         """
-        first, size = self._listed
-        after = max(self._lines, default=-1) + 1 if over_gaps else first
-        while after in self._lines:
-            after += 1
-        matches = [match for match in sorted(self._lines) if first <= match < after]
-        with (self.path / "results.jsonl").open("ab") as out:
-            cut = out.tell() < size  # another process has truncated the file: write all lines again
-            before = [match for match in sorted(self._kept) if match < first] if cut else []
-            size = 0 if cut else size
-            out.truncate(size)
-            for match in before:
-                size += out.write(_lines_of(self._read_results(match)).encode())
-            for match in matches:
-                size += out.write(self._lines[match].encode())
-        self._listed = (max(first, after), size)
-        for match in matches:
+        start, size = self._listed
+        end = max(self._lines, default=-1) + 1 if over_gaps else start
+        while end in self._lines:
+            end += 1
+        new_matches = [match for match in sorted(self._lines) if start <= match < end]
+        with (self.path / "results.jsonl").open("ab") as file:
+            lost_matches: list[int] = []
+            if file.tell() < size:
+                lost_matches = [match for match in sorted(self._stored) if match < start]
+                size = 0
+            file.truncate(size)
+            for match in lost_matches:
+                size += file.write(_lines_of(self._read_results(match)).encode())
+            for match in new_matches:
+                size += file.write(self._lines[match].encode())
+        self._listed = (max(start, end), size)
+        for match in new_matches:
             del self._lines[match]
 
 

@@ -54,8 +54,8 @@ class Progress:
         self._timeout_waits: dict[str, tuple[int, float]] = {}
         self._store = store
         self._clock = clock
-        self._began = clock()
-        self._ended: float | None = None
+        self._start = clock()
+        self._end: float | None = None
         self._bots = bots
         self._standings = StandingsCounter(bots)
         self._counting = self._counted = 0  # matches in the order of the store; they differ while one is being counted
@@ -84,7 +84,7 @@ class Progress:
     @property
     def seconds(self) -> float:
         """Return the duration of this session so far, or until its end."""
-        return (self._clock() if self._ended is None else self._ended) - self._began
+        return (self._clock() if self._end is None else self._end) - self._start
 
     def count(self, played: MatchOutput) -> None:
         """Count a match that was just stored: its results, response times, memory and waits."""
@@ -96,8 +96,8 @@ class Progress:
         for bot, peak in played.peaks:
             self.peaks[bot] = max(peak, self.peaks.get(bot, 0))
         for bot, timeouts, seconds in played.timeout_waits:
-            before, waited = self._timeout_waits.get(bot, (0, 0.0))
-            self._timeout_waits[bot] = (before + timeouts, waited + seconds)
+            total_timeouts, total_seconds = self._timeout_waits.get(bot, (0, 0.0))
+            self._timeout_waits[bot] = (total_timeouts + timeouts, total_seconds + seconds)
 
     def held_up(self) -> list[tuple[str, int, float]]:
         """Return (bot, timeouts, total seconds) of each bot whose timeouts the run waited for, the worst first."""
@@ -108,7 +108,7 @@ class Progress:
 
     def end(self) -> None:
         """Stop the session's clock."""
-        self._ended = self._clock()
+        self._end = self._clock()
 
     def win_rates(self) -> list[tuple[str, int, float]]:
         """Return (bot, games, win rate) of every bot, best first; cheaper than `standings`."""
@@ -197,13 +197,13 @@ class Run:
         Raises BotError if a bot's files change, HostError if this machine fails repeatedly or has no space for
         temporary files, and OSError if the store can't write a result.
         """
-        jobs = max(1, min(jobs, self.progress.plan.matches))
+        processes = max(1, min(jobs, self.progress.plan.matches))
         with ExitStack() as stack:
             try:
-                workers = stack.enter_context(local_workers(self.config, jobs))
+                workers = stack.enter_context(local_workers(self.config, processes))
             except OSError as problem:
                 raise HostError(problem.strerror or str(problem)) from problem
-            yield from self.play_with(workers, 2 * jobs)
+            yield from self.play_with(workers, 2 * processes)
 
     def play_with(
         self,
@@ -214,17 +214,17 @@ class Run:
     ) -> Generator[PoolEvent, None, None]:
         """Play the remaining matches with an executor whose workers have started, `width` at a time; see `play`.
 
-        play: plays a match in a worker, and may raise PausedError, which ends the session.
+        pauses_s: before each further attempt at a match; after as many, the match is abandoned. play: plays a match in
+        a worker, and may raise PausedError, which ends the session and is raised again.
         """
         abandoned_in_row = 0
-        checked = self._clock()
+        checked_at = self._clock()
+        jobs = RetryingJobs(self._remaining_jobs(), pauses_s)
         try:
-            for event in drive_jobs(
-                RetryingJobs(self._remaining_jobs(), pauses_s), play, executor, lambda: width, (ArenaError,)
-            ):
-                if self._clock() - checked > _CHECK_S:
+            for event in drive_jobs(jobs, play, executor, lambda: width, (ArenaError,)):
+                if self._clock() - checked_at > _CHECK_S:
                     require_unchanged(self.config.bots)
-                    checked = self._clock()
+                    checked_at = self._clock()
                 abandoned_in_row = self._store_event(event, abandoned_in_row)
                 yield event
                 if abandoned_in_row >= MAX_ABANDONED:
@@ -244,22 +244,22 @@ class Run:
         config = self.config
         bots = [make_portable(bot, sandbox.programs_of(config.sandbox.name)) for bot in config.bots]
         tables = self.progress.plan.tables
-        todo = set(self.store.list_missing(table.match for table in tables))
+        missing = set(self.store.list_missing(table.match for table in tables))
         for table in tables:
-            if table.match in todo:
+            if table.match in missing:
                 spec = config.spec(table.match, table.bots)
                 yield Job(spec, tuple(bots[bot] for bot in table.bots), config.sandbox)
 
     def _store_event(self, event: PoolEvent, abandoned_in_row: int) -> int:
-        """Store the result of an event; return how many matches in a row are abandoned."""
+        """Store the result of an event, if it has one; return how many matches in a row are abandoned then."""
         match event:
-            case JobCompleted(_, played):
-                self.store.save(played.match)
-                self.progress.count(played)
+            case JobCompleted(_, output):
+                self.store.save(output.match)
+                self.progress.count(output)
                 return 0
-            case JobFailed(job, problem, abandoned):
-                self.store.add_failed_attempt(FailedMatch(job.spec.match, str(problem), abandoned))
-                return abandoned_in_row + abandoned
+            case JobFailed(job, reason, is_abandoned):
+                self.store.add_failed_attempt(FailedMatch(job.spec.match, str(reason), is_abandoned))
+                return abandoned_in_row + is_abandoned
         return abandoned_in_row
 
 
@@ -273,25 +273,24 @@ def open_executor(
 ) -> Iterator[WorkerExecutor]:
     """Open `jobs` worker processes on this machine or, if `scheduler` is given, the workers of its Dask cluster.
 
-    At the end, running matches are stopped, or on a cluster abandoned. tls, patience_s: see DaskExecutor, which raises
-    ExecutorLostError.
+    At the end, running matches are stopped, or on a cluster abandoned; on this machine, leftovers of killed workers are
+    removed. tls, patience_s: see DaskExecutor, which raises ExecutorLostError.
     """
-    if scheduler is not None:
+    executor: WorkerExecutor
+    if scheduler is None:
+        executor = LocalExecutor(jobs)
+    else:
         from arena.workers.cluster import DaskExecutor  # asyncio takes a tenth of the start of a run
 
         kind = f"coup-arena {__version__} {choice.name} {choice.runtime or ''} {choice.image or ''}".strip()
-        cluster = DaskExecutor(scheduler, kind, partial(require_suitable_machine, __version__, choice), tls, patience_s)
-        try:
-            yield cluster
-        finally:
-            cluster.shutdown(cancel_futures=True)
-        return
-    workers = LocalExecutor(jobs)
+        admit = partial(require_suitable_machine, __version__, choice)
+        executor = DaskExecutor(scheduler, kind, admit, tls, patience_s)
     try:
-        yield workers
+        yield executor
     finally:
-        workers.shutdown(cancel_futures=True)
-        remove_leftovers(choice)
+        executor.shutdown(cancel_futures=True)
+        if scheduler is None:
+            remove_leftovers(choice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,28 +316,29 @@ class FinalPlan:
     def plan(self) -> MatchPlan:
         """Return the schedule of matches. Raises ValueError if these versions can't play a final."""
         owners = tuple(owner for _, _, owner in self.versions)
-        planned = final_plan(self.key, owners, self.seats, self.games, self.match_games)
-        tables = [table.bots for table in planned.tables]
-        for number, bots in enumerate(self.extra_rounds, 1):
-            key, theirs = derive_key(self.key, f"extra|{number}"), tuple(owners[bot] for bot in bots)
-            extra = final_plan(key, theirs, self.seats, self.games, self.match_games)
-            tables += [tuple(bots[place] for place in table.bots) for table in extra.tables]
-        return replace(planned, tables=tuple(PlannedMatch(match, bots) for match, bots in enumerate(tables)))
+        first_plan = final_plan(self.key, owners, self.seats, self.games, self.match_games)
+        tables = [table.bots for table in first_plan.tables]
+        for number, versions in enumerate(self.extra_rounds, 1):
+            key = derive_key(self.key, f"extra|{number}")
+            round_owners = tuple(owners[version] for version in versions)
+            extra_plan = final_plan(key, round_owners, self.seats, self.games, self.match_games)
+            tables += [tuple(versions[index] for index in table.bots) for table in extra_plan.tables]
+        return replace(first_plan, tables=tuple(PlannedMatch(match, bots) for match, bots in enumerate(tables)))
 
-    def spec(self, place: int, bots: Sequence[int]) -> MatchSpec:
-        """Return the spec of the match at index `place` of the plan. `bots`: indices in `versions`."""
-        key = derive_key(self.key, f"match|{place}")
+    def spec(self, match: int, bots: Sequence[int]) -> MatchSpec:
+        """Return the spec of a match, by its index in the plan. `bots`: indices in `versions`."""
+        key = derive_key(self.key, f"match|{match}")
         version_refs = tuple(self.versions[bot][0] for bot in bots)
-        rows = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
-        return MatchSpec(self.matches[place], key, version_refs, rows, self.settings)
+        orders = seat_orders(self.seats, self.match_games, keyed_shuffle(key, "seats"))
+        return MatchSpec(self.matches[match], key, version_refs, orders, self.settings)
 
     def publication(self) -> str:
         """Return the commitment, published before a final, to its deals, tables, match settings and versions."""
-        digest = hashlib.sha256(json.dumps(self.settings.to_json(), sort_keys=True).encode()).hexdigest()
+        settings_json = json.dumps(self.settings.to_json(), sort_keys=True)
         lines = [
             f"final {self.name}",
             f"SHA-256 of the key: {hashlib.sha256(self.key).hexdigest()}",
-            f"SHA-256 of the terms: {digest}",
+            f"SHA-256 of the terms: {hashlib.sha256(settings_json.encode()).hexdigest()}",
             f"{self.settings.rules.name} at {self.seats} seats: "
             f"{replace(self, extra_rounds=()).plan().matches} matches of {self.match_games} games, "
             f"so that each version plays {self.games} or more",

@@ -47,8 +47,8 @@ class HeadToHead:
     @property
     def win_rate(self) -> float | None:
         """Return wins / (wins + losses); None if both are 0 or there are fewer than MIN_MATCHES matches."""
-        either = self.wins + self.losses
-        return self.wins / either if either and self.matches >= MIN_MATCHES else None
+        decided = self.wins + self.losses
+        return self.wins / decided if decided and self.matches >= MIN_MATCHES else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class StandingsCounter:
         self._shared_games: Counter[tuple[int, int]] = Counter()
         self._shared_matches: Counter[tuple[int, int]] = Counter()
         self._seats: list[int] = []
-        self._matches = self._played = self._draws = 0
+        self._matches = self._total_games = self._draws = 0
         self._rows = array("q")  # match, bot, wins, games: for each bot of each match
 
     def add(self, games: Sequence[GameResult]) -> None:
@@ -90,27 +90,27 @@ class StandingsCounter:
             self._games[bot] += len(games)
             self._wins[bot] += wins[bot]
             self._rows.extend((games[0].match, bot, wins[bot], len(games)))
-            for other in table:
-                if other != bot:
-                    self._wins_over[bot, other] += wins[bot]
-                    self._shared_games[bot, other] += len(games)
-                    self._shared_matches[bot, other] += 1
+            for opponent in table:
+                if opponent != bot:
+                    self._wins_over[bot, opponent] += wins[bot]
+                    self._shared_games[bot, opponent] += len(games)
+                    self._shared_matches[bot, opponent] += 1
         self._matches += 1
-        self._played += len(games)
+        self._total_games += len(games)
 
     def _add_game(self, game: GameResult, wins: dict[int, int]) -> None:
-        """Add a game to the counts. `wins`: by bot, in parts of a win, which stay whole numbers for a draw's shares."""
-        seats = game.seats
-        self._seats += [0] * (len(seats) - len(self._seats))
+        """Add a game to the counts, and its wins to `wins`: by bot, in units of 1/WIN_PARTS."""
+        bots = [self._index[bot] for bot in game.seats]
+        self._seats += [0] * (len(bots) - len(self._seats))
         for seat in game.survivors:
-            part = WIN_PARTS // len(game.survivors)
-            wins[self._index[seats[seat]]] += part
-            self._seats[seat] += part
+            share = WIN_PARTS // len(game.survivors)
+            wins[bots[seat]] += share
+            self._seats[seat] += share
         self._draws += game.winner is None
         for seat, code, count in game.faults:
-            self._faults[self._index[seats[seat]]][code] += count
+            self._faults[bots[seat]][code] += count
         for seat in game.forfeits:
-            self._forfeits[self._index[seats[seat]]] += 1
+            self._forfeits[bots[seat]] += 1
 
     def win_rates(self) -> list[tuple[str, int, float]]:
         """Return (bot, games, win rate) of every bot, best first."""
@@ -122,38 +122,41 @@ class StandingsCounter:
 
     def standings(self) -> RunStandings:
         """Return the standings of all added matches, in descending order of rating, then by name."""
-        bots = self._bots
-        strengths = rating.fit_rows(self._rows, WIN_PARTS, len(bots))
-        order = sorted(range(len(bots)), key=lambda bot: (-strengths[bot].rating.value, bots[bot]))
+        names = self._bots
+        strengths = rating.fit_rows(self._rows, WIN_PARTS, len(names))
+        order = sorted(range(len(names)), key=lambda bot: (-strengths[bot].rating.value, names[bot]))
         return RunStandings(
-            rows=tuple(self._standing(place, bot, strengths[bot]) for place, bot in enumerate(order, start=1)),
-            head_to_head={bot: self._opponents(number) for number, bot in enumerate(bots)},
+            rows=tuple(
+                self._make_standing(position, bot, strengths[bot]) for position, bot in enumerate(order, start=1)
+            ),
+            head_to_head={name: self._list_head_to_head(bot) for bot, name in enumerate(names)},
             seats=tuple(wins / WIN_PARTS for wins in self._seats),
-            games=self._played,
+            games=self._total_games,
             matches=self._matches,
             draws=self._draws,
         )
 
-    def _standing(self, place: int, bot: int, strength: Strength) -> RunStanding:
-        codes = dict(sorted(self._faults[bot].items()))
+    def _make_standing(self, position: int, bot: int, strength: Strength) -> RunStanding:
+        faults_by_code = dict(sorted(self._faults[bot].items()))
         return RunStanding(
             **{field.name: getattr(strength, field.name) for field in fields(strength)},
-            position=place,
+            position=position,
             bot=self._bots[bot],
-            faults=count_committed(codes.items()),
+            faults=count_committed(faults_by_code.items()),
             forfeits=self._forfeits[bot],
             wins=self._wins[bot] / WIN_PARTS,
-            faults_by_code=codes,
+            faults_by_code=faults_by_code,
         )
 
-    def _opponents(self, bot: int) -> dict[str, HeadToHead]:
+    def _list_head_to_head(self, bot: int) -> dict[str, HeadToHead]:
+        """Return a bot's results against each bot that it has met, by name."""
         return {
             name: HeadToHead(
-                self._wins_over[bot, other] / WIN_PARTS,
-                self._wins_over[other, bot] / WIN_PARTS,
-                self._shared_games[bot, other],
-                self._shared_matches[bot, other],
+                self._wins_over[bot, opponent] / WIN_PARTS,
+                self._wins_over[opponent, bot] / WIN_PARTS,
+                self._shared_games[bot, opponent],
+                self._shared_matches[bot, opponent],
             )
-            for other, name in enumerate(self._bots)
-            if self._shared_games[bot, other]
+            for opponent, name in enumerate(self._bots)
+            if self._shared_games[bot, opponent]
         }

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -52,14 +53,11 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     record, an incomplete one, or an unreadable plan.
     """
     folder = _Folder(path, configs)
-    examples: list[str] = []
-    count = 0
-    for difference in folder.differences():
-        if count < _MAX_SHOWN:
-            text = escape_control(difference)
-            examples.append(text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}...")
-        count += 1
-    examples += [f"and {count - _MAX_SHOWN} more"] if count > _MAX_SHOWN else []
+    differences = folder.differences()
+    examples = [_shorten(difference) for difference in islice(differences, _MAX_SHOWN)]
+    omitted = sum(1 for _ in differences)
+    if omitted:
+        examples.append(f"and {omitted} more")
     planned = None if folder.plan is None else len(folder.tables)
     note = None
     if isinstance(folder.plan, FinalPlan) and folder.plan.max_extra_rounds:
@@ -70,17 +68,25 @@ def verify_all(path: Path, *configs: type[RunConfig]) -> VerificationReport:
     )
 
 
+def _shorten(difference: str) -> str:
+    text = escape_control(difference)
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}..."
+
+
 class _Folder:
-    """The records at a path, and their plan, if there is one."""
+    """The records at a path, and their plan, if there is one. Raises RecordFileError if it can't be verified.
+
+    games, faults: of the records, once `differences` has been read to its end. tables: the planned bots by match.
+    """
 
     def __init__(self, path: Path, configs: tuple[type[RunConfig], ...]) -> None:
         self.path = path
         self.files = find_record_files(path)
         self.games = self.faults = 0
-        self.ended = 0  # the number of matches at the end of the run; 0 if it hasn't ended
+        self.final_matches = 0  # the number of matches at the end of the run; 0 if it hasn't ended
         self.abandoned: set[int] = set()
         try:
-            self.plan = self._read_plan(configs) if path.is_dir() else None
+            self.plan = self._load_plan(configs) if path.is_dir() else None
             self.tables = {} if self.plan is None else {table.match: table.bots for table in self.plan.plan().tables}
         except (AttributeError, FolderError, KeyError, RecursionError, TypeError, ValueError) as problem:
             raise RecordFileError(f"{path} can't be verified: {problem}") from None
@@ -90,22 +96,27 @@ class _Folder:
         self.missing = sorted(self.tables.keys() - self.by_match.keys())
         self.stopped = None if self.plan is None else self._describe_stop()
 
-    def _read_plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
-        for name in ("final.json", "run.json"):
-            if (self.path / name).exists():
-                values: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
-                self.ended = int(values.get("ended", 0))
-                self.abandoned = set(map(int, values.get("abandoned", ())))
-                if name == "final.json":
-                    return FinalPlan.from_json(values)
-                commands = {config.COMMAND: config for config in configs}
-                return commands.get(values.get("command", ""), RunConfig).from_json(values)
-        return None
+    def _load_plan(self, configs: tuple[type[RunConfig], ...]) -> RunConfig | FinalPlan | None:
+        """Set `final_matches` and `abandoned` by final.json or run.json, and return its plan; None without such a file.
+
+        Raises FolderError, or the error of an invalid value, if the file was changed, OSError if it can't be read.
+        """
+        final_file, run_file = self.path / "final.json", self.path / "run.json"
+        file = final_file if final_file.exists() else run_file
+        if not file.exists():
+            return None
+        values: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        self.final_matches = int(values.get("ended", 0))
+        self.abandoned = set(map(int, values.get("abandoned", ())))
+        if file == final_file:
+            return FinalPlan.from_json(values)
+        config_by_command = {config.COMMAND: config for config in configs}
+        return config_by_command.get(values.get("command", ""), RunConfig).from_json(values)
 
     def _describe_stop(self) -> str | None:
         """Return how run.json or final.json says that the run stopped early; None if it doesn't, or isn't true."""
         count_text = f"{len(self.tables) - len(self.missing)} of {len(self.tables)} planned matches are in the folder"
-        if isinstance(self.plan, RunConfig) and not self.ended:
+        if isinstance(self.plan, RunConfig) and not self.final_matches:
             return f"the run was stopped before its end: {count_text}"
         if self.missing and self.abandoned.issuperset(self.missing):
             return f"matches were abandoned, such as match {self.missing[0]}: {count_text}"
@@ -123,21 +134,24 @@ class _Folder:
         return tuple(referee.game_results(read_record_file(self.by_match[match])))
 
     def differences(self) -> Iterator[str]:
-        """Yield a text for each difference from the plan, the replay and results.jsonl."""
+        """Yield a text for each difference from the plan, the replay and results.jsonl; count games and faults.
+
+        Raises RecordFileError if a record isn't complete.
+        """
         plan = self.plan
         if isinstance(plan, RunConfig) and plan.seed is not None and plan.key != seed_key(plan.seed):
             yield f"{self.path / 'run.json'}: the key is not the one of seed {plan.seed}"
         yield from self._commitment_differences()
-        lacks_files = len(self.files) < self.ended
+        lacks_files = len(self.files) < self.final_matches
         if lacks_files:
-            yield f"{self.path}: {self.ended} matches were played, but {len(self.files)} are in the folder"
-        is_same = True
+            yield f"{self.path}: {self.final_matches} matches were played, but {len(self.files)} are in the folder"
+        are_records_valid = True
         for difference in self._record_differences():
-            is_same = False
+            are_records_valid = False
             yield difference
         if not self.missing or self.stopped is not None or lacks_files:
             return
-        if not (is_same and isinstance(plan, RunConfig) and plan.is_decided(self)):
+        if not (are_records_valid and isinstance(plan, RunConfig) and plan.is_decided(self)):
             yield (
                 f"{self.path}: {len(self.missing)} of {len(self.tables)} planned matches are missing, "
                 f"such as match {self.missing[0]}{self._resume_hint('plays them')}"
@@ -153,26 +167,29 @@ class _Folder:
             yield f"{published} is the commitment of a final, but final.json is missing"
 
     def _record_differences(self) -> Iterator[str]:
-        """Yield the differences of records and results.jsonl, and count games and faults; read each file once."""
-        listed = self.path / "results.jsonl"
-        has_results = self.path.is_dir() and listed.is_file()
-        with listed.open("rb") if has_results else nullcontext() as results:
-            compared = None if results is None else _ComparedResults(results)
+        """Yield the differences of records and results.jsonl, and count games and faults; read each file once.
+
+        Raises RecordFileError if a record isn't complete.
+        """
+        results_file = self.path / "results.jsonl"
+        has_results = self.path.is_dir() and results_file.is_file()
+        with results_file.open("rb") if has_results else nullcontext() as results:
+            comparison = None if results is None else _ResultsComparison(results)
             for file in self.files:
                 try:
                     record = read_record_file(file)
                 except RecordFileError as problem:
                     raise RecordFileError(f"{problem}; only a complete record can be verified") from None
-                yield from (f"{file}: {what}" for what in self._find_differences_of(file, record))
+                yield from (f"{file}: {difference}" for difference in self._find_differences_of(file, record))
                 self.games += len(record.games)
                 self.faults += sum(len(game.faults) for game in record.games)
-                if compared is not None:
-                    compared.add(record)
-            unfinished = isinstance(self.plan, RunConfig) and not self.ended  # a killed run hasn't written all results
-            if compared is None and self.plan is not None:
-                yield f"{listed} is missing{self._resume_hint('writes it')}"
-            elif compared is not None and not compared.is_equal(unfinished):
-                yield f"{listed} differs from the records{self._resume_hint('rewrites it')}"
+                if comparison is not None:
+                    comparison.add(record)
+            was_killed = isinstance(self.plan, RunConfig) and not self.final_matches  # before it wrote all results
+            if comparison is None and self.plan is not None:
+                yield f"{results_file} is missing{self._resume_hint('writes it')}"
+            elif comparison is not None and not comparison.is_equal(may_lack_lines=was_killed):
+                yield f"{results_file} differs from the records{self._resume_hint('rewrites it')}"
 
     def _resume_hint(self, effect: str) -> str:
         """Return the command that resumes the run, with its effect; "" if it can't be resumed."""
@@ -195,7 +212,7 @@ class _Folder:
 
 def _compare_with_spec(record: referee.Record, spec: referee.MatchSpec) -> Iterator[str]:
     """Yield the differences of a record's head and seats from those of the planned match."""
-    stored, planned = _flat_fields(record.header), _flat_fields(spec.header)
+    stored, planned = _flatten_header(record.header), _flatten_header(spec.header)
     for name in [*planned, *(stored.keys() - planned.keys())]:
         if stored.get(name) != planned.get(name):
             yield f"{name} is {stored.get(name)} in the record, but {planned.get(name)} in the plan"
@@ -206,7 +223,7 @@ def _compare_with_spec(record: referee.Record, spec: referee.MatchSpec) -> Itera
             yield f"game {game.game}: the seats are {game.seating} in the record, but {seats} in the plan"
 
 
-class _ComparedResults:
+class _ResultsComparison:
     """Compares an open results.jsonl with the results of records, in the order of its lines."""
 
     def __init__(self, results: BinaryIO) -> None:
@@ -225,13 +242,13 @@ class _ComparedResults:
         return self._agrees and (may_lack_lines or not self._lacks_lines) and not self._results.read(1)
 
 
-def _flat_fields(header: referee.MatchHeader) -> dict[str, object]:
+def _flatten_header(header: referee.MatchHeader) -> dict[str, object]:
     """Return the fields of a header by their names in records; fields of nested objects have dotted names."""
     fields: dict[str, object] = {field: getattr(header, field) for field in header.__dataclass_fields__}
     fields |= {"key": header.key.hex(), "terms": header.settings.to_json()}
     del fields["settings"]
-    while inner := [name for name, value in fields.items() if isinstance(value, dict)]:
-        for name in inner:
+    while nested_names := [name for name, value in fields.items() if isinstance(value, dict)]:
+        for name in nested_names:
             values = fields.pop(name)
             assert isinstance(values, dict)
             fields |= {f"{name}.{key}": value for key, value in values.items()}

@@ -90,27 +90,33 @@ class Worker:
             if self._scratch is None:
                 self._scratch = self._make_scratch()
         try:
-            bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
             with _match_folder(self._scratch, job.spec.match) as folder, _open_sandbox(job.choice, folder) as sandbox:
-                with self._lock:  # language models play in threads
-                    programs = [
-                        None if bot.is_model else self._bytecode.program(bot, job.choice, sandbox) for bot in bots
-                    ]
-
-                def launch(bot: int) -> Box:
-                    program = programs[bot]
-                    if program is not None:
-                        return sandbox.start(program, job.spec.settings.limits)
-                    assert self._start_model is not None
-                    return self._start_model(job.spec, bot)
-
-                return _play_match(job, launch)
+                return _play_match(job, self._make_launcher(job, sandbox))
         except (referee.ArenaError, MissingProgramError, SandboxError, OSError) as problem:
             if is_disk_full(problem, self._scratch):
                 raise OutOfSpaceError(no_space_message(self._scratch.parent)) from problem
             if isinstance(problem, referee.ArenaError):
                 raise
             raise referee.ArenaError(str(problem)) from problem
+
+    def _make_launcher(self, job: Job, sandbox: Sandbox) -> Callable[[int], Box]:
+        """Return the function that starts a bot of the job by its index.
+
+        Raises MissingProgramError if the cache lacks a bot or this machine its interpreter, OSError if the cache can't
+        be read.
+        """
+        bots = [bot.resolve_on(self.cache.place(bot), programs_of(job.choice.name)) for bot in job.bots]
+        with self._lock:  # language models play in threads
+            programs = [None if bot.is_model else self._bytecode.program(bot, job.choice, sandbox) for bot in bots]
+
+        def launch(bot: int) -> Box:
+            program = programs[bot]
+            if program is not None:
+                return sandbox.start(program, job.spec.settings.limits)
+            assert self._start_model is not None
+            return self._start_model(job.spec, bot)
+
+        return launch
 
     def close(self) -> None:
         """Remove the scratch folder."""
@@ -148,9 +154,12 @@ def _open_sandbox(choice: SandboxChoice, folder: Path) -> Iterator[Sandbox]:
 
 
 def _play_match(job: Job, launch: Callable[[int], Box]) -> MatchOutput:
-    """Play a job's match, and return what is stored of it, with bots by name. launch: starts a bot by its index."""
-    ended = play_match(job.spec, launch)
-    logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in ended.logs)
+    """Play a job's match, and return what is stored of it, with bots by name. launch: starts a bot by its index.
+
+    Raises ArenaError or SandboxError if this machine fails.
+    """
+    output = play_match(job.spec, launch)
+    logs = tuple((job.spec.bots[bot], number, data) for bot, number, data in output.logs)
     fault_samples = tuple(
         referee.StoredFaultSample(
             match=job.spec.match,
@@ -162,25 +171,25 @@ def _play_match(job: Job, launch: Callable[[int], Box]) -> MatchOutput:
             got=sample.got,
             facts=sample.facts.known(),
         )
-        for sample in ended.fault_samples
+        for sample in output.fault_samples
         if not referee.FAULTS[sample.code].is_consequence
     )
     match = referee.PlayedMatch(
-        job.spec.match, referee.write_record(ended.record), referee.game_results(ended.record), logs, fault_samples
+        job.spec.match, referee.write_record(output.record), referee.game_results(output.record), logs, fault_samples
     )
-    times = tuple(zip(job.spec.bots, ended.times, strict=True))
-    peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, ended.peaks, strict=True) if peak is not None)
-    return MatchOutput(match, ended.requests, ended.startup_s, _timeout_waits(ended.record), times, peaks)
+    times = tuple(zip(job.spec.bots, output.times, strict=True))
+    peaks = tuple((bot, peak) for bot, peak in zip(job.spec.bots, output.peaks, strict=True) if peak is not None)
+    return MatchOutput(match, output.requests, output.startup_s, _sum_timeout_waits(output.record), times, peaks)
 
 
-def _timeout_waits(record: referee.Record) -> tuple[tuple[str, int, float], ...]:
+def _sum_timeout_waits(record: referee.Record) -> tuple[tuple[str, int, float], ...]:
     """Return (bot, timeouts, total seconds) of each bot that timed out."""
-    seconds = defaultdict[str, list[float]](list)
+    waits_by_bot = defaultdict[str, list[float]](list)  # in s
     for game in record.games:
         for fault in game.faults:
             if fault.code == "timeout" and fault.step is not None:
-                seconds[record.header.bots[fault.bot]].append(game.times[fault.step] / 1e6)
-    return tuple((bot, len(waits), sum(waits)) for bot, waits in seconds.items())
+                waits_by_bot[record.header.bots[fault.bot]].append(game.times[fault.step] / 1e6)
+    return tuple((bot, len(waits), sum(waits)) for bot, waits in waits_by_bot.items())
 
 
 _worker: Worker | None = None  # of this process
@@ -202,10 +211,11 @@ def find_worker() -> Worker | None:
 
 def play_job(job: Job) -> MatchOutput:
     """Play a job in this process, which must be a worker; see `Worker.play`."""
-    assert _worker is not None, "begin comes first"
+    assert _worker is not None, "start_worker comes first"
     return _worker.play(job)
 
 
+_MAX_CACHE_BYTES = 4 << 30  # about a thousand bots; removed ones are sent again when needed
 _tested_choices: set[SandboxChoice] = set()  # for which the self-test, which takes a third of a second, passed here
 
 
@@ -231,11 +241,11 @@ class WorkItem:
 
 def cache_folder() -> Path:
     """Return the folder of this machine's bot cache: $ARENA_CACHE, else `coup-arena/bots` in the user's caches."""
-    named = os.environ.get("ARENA_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "coup-arena" / "bots"
+    folder = os.environ.get("ARENA_CACHE")
+    if folder:
+        return Path(folder)
+    caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches).expanduser() / "coup-arena" / "bots"
 
 
 def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
@@ -252,15 +262,16 @@ def require_suitable_machine(arena: str, choice: SandboxChoice) -> None:
 def play_work_item(item: WorkItem) -> MatchOutput:
     """Play the match of a work item in this process, which becomes a worker first if it isn't one.
 
-    Raises WorkerRejectedError if the machine isn't suitable, MissingBotsError if it lacks bots, ArenaError if it fails.
+    Raises WorkerRejectedError if the machine isn't suitable or its disk is full, MissingBotsError if it lacks bots,
+    ArenaError if it fails.
     """
     require_suitable_machine(item.arena, item.job.choice)
-    worker = _require_worker()
+    worker = _get_or_start_worker()
     try:
         for bot, archive in item.archives:
             worker.cache.put(bot, io.BytesIO(archive))
         if item.archives:
-            worker.cache.trim(4 << 30)  # about a thousand bots; removed ones are sent again when needed
+            worker.cache.trim(_MAX_CACHE_BYTES)
         with ExitStack() as stack:
             _hold_bots(worker.cache, item.job.bots, stack)
             return worker.play(item.job)
@@ -276,18 +287,20 @@ def play_work_item(item: WorkItem) -> MatchOutput:
         raise referee.ArenaError(str(problem)) from problem
 
 
-def _require_worker() -> Worker:
-    """Return this process's worker, started at the first call on a machine of a cluster. Raises WorkerRejectedError."""
-    worker = find_worker()
-    if worker is None:
+def _get_or_start_worker() -> Worker:
+    """Return this process's worker, started at the first call on a machine of a cluster.
+
+    Raises WorkerRejectedError if the folder of its bots can't be used.
+    """
+    if _worker is None:
         try:
             folder = cache_folder()
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except (OSError, RuntimeError) as problem:  # RuntimeError: the user has no home folder, as in some containers
             raise WorkerRejectedError(f"the folder for bots can't be used ({problem}): set ARENA_CACHE") from problem
         start_worker(folder)
-        worker = find_worker()
-        assert worker is not None
+    worker = find_worker()
+    assert worker is not None
     return worker
 
 
