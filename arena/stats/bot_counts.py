@@ -67,11 +67,11 @@ class StatsAccumulator:
         match.count_mix_shares()
         self._add_match(match)
 
-    def joint_counts(self, now: str, before: str) -> Mapping[tuple[str, str], JointCounts]:
-        """Return the joint counts of two bots, by (section, name). Raises ValueError if `pair` isn't (now, before)."""
-        if self._pair not in ((now, before), (now, None)):
-            raise ValueError(f"StatsAccumulator(({now!r}, {before!r})) pairs these bots, not {self._pair!r}")
-        return self._joint_counts[before]
+    def joint_counts(self, bot: str, other: str) -> Mapping[tuple[str, str], JointCounts]:
+        """Return the joint counts of two bots, by (section, name). Raises ValueError if `pair` isn't of these bots."""
+        if self._pair not in ((bot, other), (bot, None)):
+            raise ValueError(f"StatsAccumulator(({bot!r}, {other!r})) pairs these bots, not {self._pair!r}")
+        return self._joint_counts[other]
 
     def _add_match(self, match: "_MatchCounts") -> None:
         """Add a match's counts. Cases are added match by match, because their errors are clustered by match."""
@@ -84,19 +84,19 @@ class StatsAccumulator:
         self.rules[header.settings.rules.name] = None
         self.seats.update(len(game.seating) for game in games)
         self.clocks.add("own" if header.settings.timing.own else "wall")
-        for name in header.bots:
-            self.bots[name].matches += 1
-            self.bots[name].games += len(games)
+        for bot in header.bots:
+            self.bots[bot].matches += 1
+            self.bots[bot].games += len(games)
         self._add_cases({key: (count, int(total)) for key, (count, total) in match.cases.items()}, header.bots)
-        for (name, target, action), number in match.attacks.items():
-            self.bots[name].attacks[target][action] += number
-        for (name, kind), times in match.times.items():
-            for key in (ALL, kind):
-                self.bots[name].decision_times[key].add(times)
-        for (name, code), number in match.faults.items():
-            self.bots[name].faults[code] += number
-        for (name, turn), number in match.out.items():
-            self.bots[name].elimination_turns[turn] += number
+        for (bot, target, action), attacks in match.attacks.items():
+            self.bots[bot].attacks[target][action] += attacks
+        for (bot, kind), times in match.times.items():
+            self.bots[bot].decision_times[ALL].add(times)
+            self.bots[bot].decision_times[kind].add(times)
+        for (bot, code), faults in match.faults.items():
+            self.bots[bot].faults[code] += faults
+        for (bot, turn), eliminations in match.eliminations.items():
+            self.bots[bot].elimination_turns[turn] += eliminations
 
     def _add_cases(self, cases: Mapping[tuple[str, str, str], tuple[float, int]], bots: Sequence[str]) -> None:
         """Add a match's cases, (count, total) by (bot, section, name), also to the joint counts of the pair."""
@@ -104,11 +104,11 @@ class StatsAccumulator:
             self.bots[bot].tallies[section, name].add(*case)
         if self._pair is None:
             return
-        now, before = self._pair
-        others = set(bots) - {now} if before is None else {before}
+        paired_bot, other = self._pair
+        partners = set(bots) - {paired_bot} if other is None else {other}
         for (bot, section, name), case in cases.items():
-            if bot in others and (now, section, name) in cases:
-                self._joint_counts[bot][section, name].add(cases[now, section, name], case)
+            if bot in partners and (paired_bot, section, name) in cases:
+                self._joint_counts[bot][section, name].add(cases[paired_bot, section, name], case)
 
 
 @dataclass(slots=True)
@@ -122,7 +122,11 @@ class _OpenClaim:
 
 
 class _MatchCounts:
-    """The counts of one record. `cases[bot, section, name]` is [count, total]. `_mixes[bot, section]` counts names."""
+    """The counts of one record. `cases[bot, section, name]` is [count, total]. `_mixes[bot, section]` counts names.
+
+    attacks: by (bot, target, action). times: in µs, by (bot, kind of request). faults: by (bot, code). eliminations: by
+    (bot, turn).
+    """
 
     def __init__(self, record: Record) -> None:
         self.record = record
@@ -132,39 +136,42 @@ class _MatchCounts:
         self.attacks: Counter[tuple[str, str, str]] = Counter()
         self.times: dict[tuple[str, str], list[int]] = defaultdict(list)
         self.faults: Counter[tuple[str, str]] = Counter()
-        self.out: Counter[tuple[str, int]] = Counter()
-        self._names: tuple[str, ...] = ()
+        self.eliminations: Counter[tuple[str, int]] = Counter()
+        self._names: tuple[str, ...] = ()  # of the present game's bots, by seat
         self._open: _OpenClaim | None = None
         self._challenger = ""  # the bot whose challenge took effect last
 
     def count_game(self, game: GameRecord) -> None:
-        """Count one game: its requests and events by a replay, then its result for each bot."""
+        """Count one game: its requests and events by a replay, then its result for each bot.
+
+        Raises RecordError if the engine doesn't reproduce it.
+        """
         bots = self.record.header.bots
         self._names = tuple(bots[bot] for bot in game.seating)
-        seats_by_number: dict[int, list[int]] = {}  # players left -> their seats; from the first elimination on
+        seats_by_players_left: dict[int, list[int]] = {}  # from the first elimination on
         for step in list_steps(self.record.header, game):
             self._count_requests(step)
             for event in step.events:
                 self._count_event(event, step.before)
                 if isinstance(event, coup.Exiled | coup.Forfeited):
                     living = [seat for seat, cards in enumerate(step.after.board.influence) if cards]
-                    seats_by_number[len(living)] = living
+                    seats_by_players_left[len(living)] = living
         self._close_claim()
-        self._count_result(game, seats_by_number)
+        self._count_result(game, seats_by_players_left)
         for fault in game.faults:
             self.faults[bots[fault.bot], fault.code] += fault.count
 
-    def _count_result(self, game: GameRecord, seats_by_number: Mapping[int, Sequence[int]]) -> None:
-        """Count the wins of a game and when its players were out. seats_by_number: the seats of the last players."""
+    def _count_result(self, game: GameRecord, seats_by_players_left: Mapping[int, Sequence[int]]) -> None:
+        """Count the wins of a game, also by number of players left, and the eliminations."""
         won = {seat: 1 / len(game.survivors) for seat in game.survivors}
         for seat, name in enumerate(self._names):
             self._count_case(name, "win_rate", ALL, won.get(seat, 0.0))
             self._count_case(name, "win_rate_by_seat", str(seat), won.get(seat, 0.0))
-        for number, seats in seats_by_number.items():
-            for seat in seats if number > 1 else ():
-                self._count_case(self._names[seat], "win_rate_by_players_left", str(number), won.get(seat, 0.0))
+        for players_left, seats in seats_by_players_left.items():
+            for seat in seats if players_left > 1 else ():
+                self._count_case(self._names[seat], "win_rate_by_players_left", str(players_left), won.get(seat, 0.0))
         for seat, turn in game.eliminated:
-            self.out[self._names[seat], turn] += 1
+            self.eliminations[self._names[seat], turn] += 1
 
     def count_mix_shares(self) -> None:
         """Add a case for each name of each mix: its number in the mix, of the mix's sum.
@@ -172,18 +179,18 @@ class _MatchCounts:
         A mix counts what a bot chose or met, such as its actions by name; also names that never occurred get a case.
         """
         header = self.record.header
-        names = {
+        names_by_section = {
             "actions": tuple(dict.fromkeys(row.action.value for row in header.settings.rules.actions)),
             "attack_targets": header.bots,
             "losses": LOSSES,
         }
-        for (name, section), mix in self._mixes.items():
-            for what in names[section]:
-                if (section, what) != ("attack_targets", name):  # a bot can't attack itself
-                    self.cases[name, section, what] = [mix[what], mix.total()]
+        for (bot, section), mix in self._mixes.items():
+            for name in names_by_section[section]:
+                if (section, name) != ("attack_targets", bot):  # a bot can't attack itself
+                    self.cases[bot, section, name] = [mix[name], mix.total()]
 
-    def _count_case(self, name: str, section: str, what: str, count: float) -> None:
-        case = self.cases[name, section, what]
+    def _count_case(self, bot: str, section: str, name: str, count: float) -> None:
+        case = self.cases[bot, section, name]
         case[0] += count
         case[1] += 1
 
@@ -192,56 +199,54 @@ class _MatchCounts:
     def _count_requests(self, step: ReplayStep) -> None:
         """Count what each asked seat answered, also answers that others didn't see because another one came first."""
         phase = step.before.board.phase
-        visible = {
+        visible_seats = {
             type(event): event.seat for event in step.events if isinstance(event, coup.Challenged | coup.Blocked)
         }
         for answer in step.answers:
             if answer.move == coup.FORFEIT:
                 continue
-            name = self._names[answer.seat]
+            bot = self._names[answer.seat]
             self.requests += 1
-            self.times[name, step.kind].append(answer.time_us)
+            self.times[bot, step.kind].append(answer.time_us)
             if isinstance(phase, coup.ChallengeWindow):
-                self._count_challenge(name, answer.move == coup.CHALLENGE, _is_lie(step.before, phase.claim))
-                self._count_case(name, "visible_at_table", "challenged", visible.get(coup.Challenged) == answer.seat)
+                self._count_challenge(bot, answer.move == coup.CHALLENGE, _is_lie(step.before, phase.claim))
+                is_visible = visible_seats.get(coup.Challenged) == answer.seat
+                self._count_case(bot, "visible_at_table", "challenged", is_visible)
             elif isinstance(phase, coup.BlockWindow):
                 is_target = answer.seat == phase.pending.target
-                self._count_block(name, answer.move, is_target, step.before.hands[answer.seat])
-                self._count_case(name, "visible_at_table", "blocked", visible.get(coup.Blocked) == answer.seat)
+                self._count_block(bot, answer.move, is_target, step.before.hands[answer.seat])
+                is_visible = visible_seats.get(coup.Blocked) == answer.seat
+                self._count_case(bot, "visible_at_table", "blocked", is_visible)
 
-    def _count_challenge(self, name: str, challenged: bool, lie: bool) -> None:
-        """Count the answer of a seat that was asked whether to challenge a claim, which was a lie or not."""
-        self._count_case(name, "challenges", "made", challenged)
-        self._count_case(name, "challenges", "of_lies" if lie else "of_truths", challenged)
-        if challenged:
-            self._count_case(name, "challenges", "right", lie)
+    def _count_challenge(self, bot: str, is_challenge: bool, is_lie: bool) -> None:
+        """Count the answer of a bot that was asked whether to challenge a claim, which was a lie or not."""
+        self._count_case(bot, "challenges", "made", is_challenge)
+        self._count_case(bot, "challenges", "of_lies" if is_lie else "of_truths", is_challenge)
+        if is_challenge:
+            self._count_case(bot, "challenges", "right", is_lie)
 
-    def _count_block(self, name: str, move: object, is_target: bool, hand: Sequence[coup.Role]) -> None:
-        """Count the answer of a seat that was asked whether to block."""
-        blocks = isinstance(move, coup.Block)
-        self._count_case(name, "blocks", "made", blocks)
+    def _count_block(self, bot: str, move: object, is_target: bool, hand: Sequence[coup.Role]) -> None:
+        """Count the answer of a bot that was asked whether to block."""
+        is_block = isinstance(move, coup.Block)
+        self._count_case(bot, "blocks", "made", is_block)
         if is_target:
-            self._count_case(name, "blocks", "as_target", blocks)
+            self._count_case(bot, "blocks", "as_target", is_block)
         if isinstance(move, coup.Block):
-            self._count_case(name, "blocks", "bluffed", move.role not in hand)
+            self._count_case(bot, "blocks", "bluffed", move.role not in hand)
 
     # --- events -------------------------------------------------------------------------------------------------------
 
-    def _count_event(self, event: coup.Event, before: coup.State) -> None:
-        """Count what happened at the table. `before`: the state before the step, with all hidden cards."""
+    def _count_event(self, event: coup.Event, state: coup.State) -> None:
+        """Count what happened at the table, and follow the open claim. state: before the step, with all cards."""
         match event:
-            case coup.ActionDeclared(seat, action, target, role, denies):
-                self._close_claim()
-                name = self._names[seat]
-                self._mixes[name, "actions"][action.value] += 1
-                if target is not None and action in _ATTACKS:
-                    self._mixes[name, "attack_targets"][self._names[target]] += 1
-                    self.attacks[name, self._names[target], action.value] += 1
-                if role is not None:
-                    self._open = _make_open_claim(before, coup.Claim(seat, role, block=False, denies=denies))
+            case coup.ActionDeclared():
+                self._count_action(event)
+                if event.claim is not None:
+                    claim = coup.Claim(event.seat, event.claim, block=False, denies=event.denies)
+                    self._open = _make_open_claim(state, claim)
             case coup.Blocked(seat, role):
                 self._close_claim()
-                self._open = _make_open_claim(before, coup.Claim(seat, role, block=True))
+                self._open = _make_open_claim(state, coup.Claim(seat, role, block=True))
             case coup.Challenged(seat):
                 assert self._open is not None
                 self._open.challenged = True
@@ -255,20 +260,30 @@ class _MatchCounts:
             case coup.Resolved(seat, action, _, outcome):
                 self._count_case(self._names[seat], "effective_actions", action, outcome is coup.ActionOutcome.DONE)
 
+    def _count_action(self, event: coup.ActionDeclared) -> None:
+        """Count an action and its target; the claim before it can no longer be challenged."""
+        self._close_claim()
+        bot = self._names[event.seat]
+        self._mixes[bot, "actions"][event.action.value] += 1
+        if event.target is not None and event.action in _ATTACKS:
+            self._mixes[bot, "attack_targets"][self._names[event.target]] += 1
+            self.attacks[bot, self._names[event.target], event.action.value] += 1
+
     def _close_claim(self) -> None:
         """Count the open claim, if any. The caller knows that it can no longer be challenged."""
         claim, self._open = self._open, None
         if claim is None:
             return
-        name = self._names[claim.seat]
-        for what in (ALL, claim.role):
-            self._count_case(name, "bluffs", what, claim.lie)
-            self._count_case(name, "challenged", what, claim.challenged)
+        bot = self._names[claim.seat]
+        for name in (ALL, claim.role):
+            self._count_case(bot, "bluffs", name, claim.lie)
+            self._count_case(bot, "challenged", name, claim.challenged)
             if claim.lie:
-                self._count_case(name, "challenged_bluffs", what, claim.challenged)
+                self._count_case(bot, "challenged_bluffs", name, claim.challenged)
 
 
 def _find_loss_cause(reason: coup.LossReason, seat: int, claim: _OpenClaim | None) -> str:
+    """Return one of LOSSES for a lost card. claim: the open one, which tells whose challenge or claim it was."""
     if reason is not coup.LossReason.CHALLENGE:
         return reason.value
     return "unproven" if claim is not None and claim.seat == seat else "wrong_challenge"
@@ -302,17 +317,17 @@ def count_play_styles(record: Record) -> tuple[tuple[str, str], ...]:
     accumulator = StatsAccumulator()
     accumulator.add(record)
     turns = [sum(number * games for number, games in accumulator.turns.items()), accumulator.games]
+    styles = []
+    for bot, counts in accumulator.bots.items():
+        public = {"turns": turns} | _list_style_counts(counts, _PUBLIC)
+        style = {"public": public, "hidden": _list_style_counts(counts, _HIDDEN)}
+        styles.append((bot, json.dumps(style, separators=(",", ":"))))
+    return tuple(styles)
 
-    def format_style(counted: BotCounts) -> str:
-        public = {"turns": turns} | _style_counts(counted, _PUBLIC)
-        return json.dumps({"public": public, "hidden": _style_counts(counted, _HIDDEN)}, separators=(",", ":"))
 
-    return tuple((name, format_style(counted)) for name, counted in accumulator.bots.items())
-
-
-def _style_counts(counted: BotCounts, sections: _Sections) -> dict[str, list[int]]:
+def _list_style_counts(counts: BotCounts, sections: _Sections) -> dict[str, list[int]]:
     return {
-        f"{section} {what}": [int(tally.count), tally.total]
-        for (section, what), tally in sorted(counted.tallies.items())
-        if section in sections and tally.total and what in (sections[section] or (what,))
+        f"{section} {name}": [int(tally.count), tally.total]
+        for (section, name), tally in sorted(counts.tallies.items())
+        if section in sections and tally.total and name in (sections[section] or (name,))
     }

@@ -84,40 +84,48 @@ def stats_page(report: StatsReport, title: str) -> str:
 
 def _render_head(report: StatsReport) -> str:
     """Return the lines about the records and how to read the plots and, in a comparison, its largest differences."""
-    records = report.records
-    matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
-    lines = [f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."]
-    if records.turns is not None:
-        lines.append(
-            f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
-            f"{records.turns.p90}."
-        )
-    line = "; the line through it contains the true rate in about 95 of 100 such runs" if report.has_intervals else ""
-    lines.append(f"A point is a rate{line}.")
-    if report.of_one_match:
-        lines.append(f"A point without a line has {ONE_MATCH}.")
+    notes = list(_describe_plots(report))
     legend = ""
     if report.comparison is not None:
         (pair,) = report.comparison.bots
-        every = [difference for names in pair.differences.values() for difference in names.values()]
-        clear = sum(difference.significant for difference in every)
-        lines.append(
-            f"{pair.bot} compared with {pair.other.bot}: {clear} of {len(every)} rates differ "
+        differences = [difference for by_name in pair.differences.values() for difference in by_name.values()]
+        clear = sum(difference.significant for difference in differences)
+        notes.append(
+            f"{pair.bot} compared with {pair.other.bot}: {clear} of {len(differences)} rates differ "
             "clearly *: more than chance, for this many rates. Without real differences 1 page in 20 has a star."
         )
         legend = f"<p class='legend'>{_legend_entry('now', pair.bot)}{_legend_entry('before', pair.other.bot)}</p>\n"
         legend += _render_largest_differences(pair)
-    return "".join(f"<p class='muted'>{escape_html(line)}</p>\n" for line in lines) + legend
+    return "".join(f"<p class='muted'>{escape_html(note)}</p>\n" for note in notes) + legend
 
 
-def _legend_entry(which: str, bot: str) -> str:
-    mark = f"<circle class='point {which}' cx='6' cy='6' r='4.5'/>"
+def _describe_plots(report: StatsReport) -> Iterator[str]:
+    """Yield a line each on the records, the games' lengths, and how to read a point."""
+    records = report.records
+    matches = f"{records.records} match{'' if records.records == 1 else 'es'}"
+    yield f"{records.games} games in {matches} of {', '.join(records.rules)}, from {', '.join(records.paths)}."
+    if records.turns is not None:
+        yield (
+            f"Half of the games have at most {records.turns.median} turns, 80 % of them {records.turns.p10} to "
+            f"{records.turns.p90}."
+        )
+    interval = "; the line through it contains the true rate in about 95 of 100 such runs"
+    yield f"A point is a rate{interval if report.has_intervals else ''}."
+    if report.of_one_match:
+        yield f"A point without a line has {ONE_MATCH}."
+
+
+def _legend_entry(style: str, bot: str) -> str:
+    """Return an entry of the legend. style: the class of the point, "now" for a bot, "before" for its reference."""
+    mark = f"<circle class='point {style}' cx='6' cy='6' r='4.5'/>"
     drawing = f"<svg width='12' height='12' viewBox='0 0 12 12' aria-hidden='true'>{mark}</svg>"
     return f"<span>{drawing} {escape_html(bot)}</span>"
 
 
 def _render_largest_differences(pair: ComparedBot) -> str:
     """Return a table of the clear differences with what to try; "" without one."""
+    if not pair.largest:
+        return ""
     rows = "".join(
         f"<tr><th scope='row'>{escape_html(difference.text)}<p class='muted'>{escape_html(difference.advice)}</p></th>"
         + number_cells(f"{difference.rate:.0%}", f"{difference.other_rate:.0%}", f"{difference.field_rate:.0%}")
@@ -125,11 +133,9 @@ def _render_largest_differences(pair: ComparedBot) -> str:
         + "</tr>\n"
         for difference in pair.largest
     )
-    heads = ["", "bot", "reference", "field", "in 100 games", "95 %"]
-    if not rows:
-        return ""
-    about = f"<p class='muted'>{escape_html(LARGEST_NOTE)}</p>\n"
-    return details_table("Largest differences, and what to try", heads, rows, " open class='largest'") + about
+    headings = ["", "bot", "reference", "field", "in 100 games", "95 %"]
+    note = f"<p class='muted'>{escape_html(LARGEST_NOTE)}</p>\n"
+    return details_table("Largest differences, and what to try", headings, rows, " open class='largest'") + note
 
 
 # ---------------------------------------------------------------- sections
@@ -143,7 +149,9 @@ def _section(name: str, bots: Sequence[Profile], compared: Mapping[str, Compared
 def rates_section(title: str, about: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
     """Return a section with a plot for each (caption, rows), and a table of all numbers. Its plots share a scale."""
     scale = Scale.of(rows for _, rows in plots)
-    figures = "".join(_figure(f"{title}: {what}" if what else title, what, rows, scale) for what, rows in plots)
+    figures = "".join(
+        _figure(f"{title}: {caption}" if caption else title, caption, rows, scale) for caption, rows in plots
+    )
     return (
         f"<section class='panel'>\n<h2>{escape_html(title)}</h2>\n<p class='muted'>{escape_html(about)}</p>\n"
         f"<div class='plots'>\n{figures}</div>\n{_render_table(title, plots)}</section>\n"
@@ -153,33 +161,32 @@ def rates_section(title: str, about: str, plots: Sequence[tuple[str, Sequence[Pl
 def _list_plots(
     section: str, bots: Sequence[Profile], compared: Mapping[str, ComparedBot]
 ) -> Iterator[tuple[str, list[PlotRow]]]:
-    """Yield each plot of a section as (caption, rows); a single bot's plot has no caption."""
+    """Yield each plot of a section as (caption, rows); a single bot's plot has no caption. compared: by bot."""
     names = list(dict.fromkeys(name for bot in bots for name in getattr(bot, section)))
     if len(bots) == 1:
-        (bot,) = bots
         if names:
-            yield "", [_row(section, name, _display_name(section, name), bot, compared) for name in names]
+            yield "", [_make_row(section, name, _display_name(section, name), bots[0], compared) for name in names]
         return
     for name in names:
-        rows = [_row(section, name, bot.bot, bot, compared) for bot in bots if name in getattr(bot, section)]
+        rows = [_make_row(section, name, bot.bot, bot, compared) for bot in bots if name in getattr(bot, section)]
         yield _display_name(section, name), rows
 
 
-def _row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> PlotRow:
+def _make_row(section: str, name: str, label: str, bot: Profile, compared: Mapping[str, ComparedBot]) -> PlotRow:
     differences = compared[bot.bot].differences if bot.bot in compared else {}
     return PlotRow(label, getattr(bot, section)[name], differences.get(section, {}).get(name))
 
 
 def _display_name(section: str, name: str) -> str:
     """Return the label of a rate: bot names unchanged, other names with blanks instead of underscores."""
-    named = {"attack_targets": name, "win_rate_by_seat": f"seat {name}", "win_rate_by_players_left": f"{name} left"}
-    return named.get(section, name.replace("_", " "))
+    labels = {"attack_targets": name, "win_rate_by_seat": f"seat {name}", "win_rate_by_players_left": f"{name} left"}
+    return labels.get(section, name.replace("_", " "))
 
 
 def _axis_maximum(rates: Sequence[Rate]) -> float:
     """Return the end of a section's axis: the smallest that fits all rates, so that small rates can be compared."""
-    most = max(rate.value if rate.high is None else rate.high for rate in rates)
-    return next((scale for scale in _AXIS_MAXIMA if most <= scale), 1.0)
+    highest = max(rate.value if rate.high is None else rate.high for rate in rates)
+    return next((maximum for maximum in _AXIS_MAXIMA if highest <= maximum), 1.0)
 
 
 # ---------------------------------------------------------------- plots
@@ -215,18 +222,18 @@ def _height(rows: Sequence[PlotRow]) -> int:
 
 def _drawing(title: str, rows: Sequence[PlotRow], scale: Scale) -> str:
     height = _height(rows)
-    marks = "".join(_render_row(place, row, scale) for place, row in enumerate(rows))
-    about = "; ".join(_describe_row(row) for row in rows)
+    marks = "".join(_render_row(index, row, scale) for index, row in enumerate(rows))
+    description = "; ".join(map(_describe_row, rows))
     return (
         f"<svg role='img' viewBox='0 0 {scale.width} {height}'><title>{escape_html(title)}</title>"
-        f"<desc>{escape_html(about)}</desc>\n{_axis(height, scale)}{marks}</svg>"
+        f"<desc>{escape_html(description)}</desc>\n{_render_axis(height, scale)}{marks}</svg>"
     )
 
 
-def _axis(height: int, scale: Scale) -> str:
+def _render_axis(height: int, scale: Scale) -> str:
     lines = []
-    for part in (0.0, 0.5, 1.0):
-        x, value = scale.x(part * scale.end), 100 * part * scale.end
+    for fraction in (0.0, 0.5, 1.0):
+        x, value = scale.x(fraction * scale.end), 100 * fraction * scale.end
         lines.append(
             f"<line class='grid' x1='{x}' x2='{x}' y1='2' y2='{height - 18}'/>"
             f"<text class='axis' x='{x}' y='{height - 4}' text-anchor='middle'>{value:g}%</text>\n"
@@ -234,25 +241,32 @@ def _axis(height: int, scale: Scale) -> str:
     return "".join(lines)
 
 
-def _render_row(place: int, row: PlotRow, scale: Scale) -> str:
+def _render_row(index: int, row: PlotRow, scale: Scale) -> str:
     """Return a row of a plot as SVG: label, one or two points with intervals, and a star for a clear difference."""
-    middle = _ROW_HEIGHT * place + _ROW_HEIGHT // 2 + 2
-    parts = [f"<text x='{scale.left - 10}' y='{middle + 4}' text-anchor='end'>{escape_html(row.label)}</text>"]
-    for which, rate, shift in (("before", row.other_rate, 4), ("now", row.rate, 0 if row.other_rate is None else -4)):
-        if rate is not None:
-            y = middle + shift
-            if rate.low is not None and rate.high is not None:
-                low, high = scale.x(rate.low), scale.x(rate.high)
-                parts.append(f"<line class='range {which}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>")
-            parts.append(f"<circle class='point {which}' cx='{scale.x(rate.value)}' cy='{y}' r='4'/>")
+    middle = _ROW_HEIGHT * index + _ROW_HEIGHT // 2 + 2
+    shapes = [f"<text x='{scale.left - 10}' y='{middle + 4}' text-anchor='end'>{escape_html(row.label)}</text>"]
+    if row.other_rate is None:
+        shapes.append(_render_rate("now", row.rate, middle, scale))
+    else:
+        shapes.append(_render_rate("before", row.other_rate, middle + 4, scale))
+        shapes.append(_render_rate("now", row.rate, middle - 4, scale))
     if row.significant:
-        parts.append(f"<text x='{scale.width - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
-    return "".join(parts) + "\n"
+        shapes.append(f"<text x='{scale.width - 8}' y='{middle + 6}' text-anchor='middle'>*</text>")
+    return "".join(shapes) + "\n"
+
+
+def _render_rate(style: str, rate: Rate, y: int, scale: Scale) -> str:
+    """Return a point and, if the rate has one, the line of its interval. style: as for `_legend_entry`."""
+    interval = ""
+    if rate.low is not None and rate.high is not None:
+        low, high = scale.x(rate.low), scale.x(rate.high)
+        interval = f"<line class='range {style}' x1='{low}' x2='{high}' y1='{y}' y2='{y}'/>"
+    return f"{interval}<circle class='point {style}' cx='{scale.x(rate.value)}' cy='{y}' r='4'/>"
 
 
 def _describe_row(row: PlotRow) -> str:
-    before = "" if row.other_rate is None else f", reference {row.other_rate.value:.1%}"
-    return f"{row.label} {row.rate.value:.1%}{before}{', clearly' if row.significant else ''}"
+    reference = "" if row.other_rate is None else f", reference {row.other_rate.value:.1%}"
+    return f"{row.label} {row.rate.value:.1%}{reference}{', clearly' if row.significant else ''}"
 
 
 # ---------------------------------------------------------------- tables
@@ -260,17 +274,18 @@ def _describe_row(row: PlotRow) -> str:
 
 def _render_table(title: str, plots: Sequence[tuple[str, Sequence[PlotRow]]]) -> str:
     """Return the numbers of several plots as one folded table; the columns of a comparison if any row has two rates."""
-    both = any(row.other_rate is not None for _, rows in plots for row in rows)
-    differ = ["difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]
-    heads = ["", *(differ if both else ["rate", "95 %", "count"])]
+    is_comparison = any(row.other_rate is not None for _, rows in plots for row in rows)
+    headings = ["", "rate", "95 %", "count"]
+    if is_comparison:
+        headings = ["", "difference", "95 %", "bot", "95 %", "count", "reference", "95 %", "count"]
     body = "".join(
-        f"<tr><th scope='row'>{escape_html(f'{row.label}, {what}' if what else row.label)}</th>"
-        f"{_difference_cells(row) if both else ''}{_rate_cells(row.rate)}"
-        f"{_rate_cells(row.other_rate) if both else ''}</tr>\n"
-        for what, rows in plots
+        f"<tr><th scope='row'>{escape_html(f'{row.label}, {caption}' if caption else row.label)}</th>"
+        f"{_difference_cells(row) if is_comparison else ''}{_rate_cells(row.rate)}"
+        f"{_rate_cells(row.other_rate) if is_comparison else ''}</tr>\n"
+        for caption, rows in plots
         for row in rows
     )
-    return details_table(f"numbers of {title}", heads, body)
+    return details_table(f"numbers of {title}", headings, body)
 
 
 def _rate_cells(rate: Rate | None) -> str:
@@ -297,26 +312,27 @@ def number_cells(*texts: str) -> str:
 def _decision_times_section(bots: Sequence[Profile], compared: Mapping[str, ComparedBot]) -> str:
     rows = "".join(
         f"<tr><th scope='row'>{escape_html(kind if len(bots) == 1 else f'{bot.bot}, {kind}')}</th>"
-        f"{_decision_time_cells(took, compared.get(bot.bot), kind)}</tr>\n"
+        f"{_decision_time_cells(times, compared.get(bot.bot), kind)}</tr>\n"
         for bot in bots
-        for kind, took in bot.decision_times.items()
+        for kind, times in bot.decision_times.items()
     )
-    least, most = ["median", "99 % within"], ["median", "reference", "99 % within", "reference"]
-    table = details_table("times", ["", "requests", *(most if compared else least)], rows, " open")
+    headings = ["median", "reference", "99 % within", "reference"] if compared else ["median", "99 % within"]
+    table = details_table("times", ["", "requests", *headings], rows, " open")
     return f"<section class='panel'>\n<h2>time for a request, ms</h2>\n{table}</section>\n"
 
 
-def _decision_time_cells(took: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
+def _decision_time_cells(times: DecisionTimes, pair: ComparedBot | None, kind: str) -> str:
+    """Return the number of requests, the median and 99 %, with a pair each followed by the reference's."""
     if pair is None:
-        return number_cells(str(took.requests), f"{took.median_ms:.2f}", f"{took.p99_ms:.2f}")
-    was = pair.other.decision_times.get(kind)
-    median, p99 = ("-", "-") if was is None else (f"{was.median_ms:.2f}", f"{was.p99_ms:.2f}")
-    return number_cells(str(took.requests), f"{took.median_ms:.2f}", median, f"{took.p99_ms:.2f}", p99)
+        return number_cells(str(times.requests), f"{times.median_ms:.2f}", f"{times.p99_ms:.2f}")
+    reference = pair.other.decision_times.get(kind)
+    median, p99 = ("-", "-") if reference is None else (f"{reference.median_ms:.2f}", f"{reference.p99_ms:.2f}")
+    return number_cells(str(times.requests), f"{times.median_ms:.2f}", median, f"{times.p99_ms:.2f}", p99)
 
 
-def details_table(summary: str, heads: Sequence[str], body: str, state: str = "") -> str:
+def details_table(summary: str, headings: Sequence[str], body: str, state: str = "") -> str:
     """Return a table that can be folded. body: its rows, as HTML. state: attributes, " open" if it isn't folded."""
-    cells = "".join(f"<th scope='col' class='number'>{head}</th>" if head else "<td></td>" for head in heads)
+    cells = "".join(f"<th scope='col' class='number'>{text}</th>" if text else "<td></td>" for text in headings)
     return (
         f"<details{state}><summary>{escape_html(summary)}</summary>\n<div class='scroll' tabindex='0' role='region' "
         f"aria-label='{escape_html(summary)}'>\n<table><thead><tr>{cells}</tr></thead>\n<tbody>\n{body}</tbody></table></div>"

@@ -42,8 +42,8 @@ def paired_interval(gains: Sequence[float], pairs: float) -> tuple[float, float 
     if count < 2:
         return mean, None, None
     variance = paired_variance(sum((gain - mean) ** 2 for gain in gains), count, pairs, prior=1)
-    half = student_t_quantile(count - 1) * sqrt(variance / count)
-    return mean, max(-1.0, mean - half), min(1.0, mean + half)
+    half_width = student_t_quantile(count - 1) * sqrt(variance / count)
+    return mean, max(-1.0, mean - half_width), min(1.0, mean + half_width)
 
 
 @dataclass(slots=True)
@@ -88,8 +88,8 @@ class Proportion:
     def squares(self) -> float:
         """Return the sum over the matches of (count - share * total)²."""
         share = self.count / self.total
-        mixed = self._sum_count_squared - 2 * share * self._sum_count_total
-        return max(0.0, mixed + share * share * self._sum_total_squared)
+        linear_terms = self._sum_count_squared - 2 * share * self._sum_count_total
+        return max(0.0, linear_terms + share * share * self._sum_total_squared)
 
     @property
     def variance(self) -> float:
@@ -112,56 +112,59 @@ class JointCounts:
     _total_count: float = 0.0
     _totals: float = 0.0
 
-    def add(self, now: tuple[float, int], before: tuple[float, int]) -> None:
+    def add(self, case: tuple[float, int], other_case: tuple[float, int]) -> None:
         """Add one match: (count, total) of each proportion, as for `Proportion.add`."""
         self.matches += 1
-        self._counts += now[0] * before[0]
-        self._count_total += now[0] * before[1]
-        self._total_count += now[1] * before[0]
-        self._totals += now[1] * before[1]
+        self._counts += case[0] * other_case[0]
+        self._count_total += case[0] * other_case[1]
+        self._total_count += case[1] * other_case[0]
+        self._totals += case[1] * other_case[1]
 
-    def correlation(self, now: Proportion, before: Proportion) -> float:
+    def correlation(self, proportion: Proportion, other: Proportion) -> float:
         """Return the correlation of the two shares, -1 to 1; 0 if either doesn't vary between matches."""
-        first, second = now.count / now.total, before.count / before.total
-        root = sqrt(now.squares * before.squares)
+        p, q = proportion.count / proportion.total, other.count / other.total
+        root = sqrt(proportion.squares * other.squares)
         if root == 0:
             return 0.0
-        product = self._counts - second * self._count_total - first * self._total_count + first * second * self._totals
+        product = self._counts - q * self._count_total - p * self._total_count + p * q * self._totals
         return min(1.0, max(-1.0, product / root))
 
 
 def proportion_difference(
-    now: Proportion, before: Proportion, both: JointCounts | None = None, level: float = LEVEL
+    proportion: Proportion, other: Proportion, joint: JointCounts | None = None, level: float = LEVEL
 ) -> tuple[float, Interval | None]:
-    """Return the share of `now` minus that of `before`, and its interval; None if either has fewer than two matches.
+    """Return the share of `proportion` minus that of `other`, and its interval.
 
     The interval is Newcombe's (1998, method 10), computed from the intervals of the two shares, with Welch's degrees of
-    freedom. `both`: the joint counts of the matches they share; None if they share none.
+    freedom; None if either has fewer than two matches. joint: the counts of the matches they share; None if they share
+    none. Both need a case.
     """
-    first, second = now.count / now.total, before.count / before.total
-    if min(now.matches, before.matches) < 2:
-        return first - second, None
-    freedom, correlation = _welch_freedom(now, before), 0.0
-    if both is not None and both.matches:
-        freedom = min(freedom, now.matches + before.matches - both.matches - 1)
-        correlation = both.correlation(now, before)
-    errors, independent = student_t_quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
-    (low, high), (low_before, high_before) = now.within(errors, independent), before.within(errors, independent)
-    least = 0.0
+    p, q = proportion.count / proportion.total, other.count / other.total
+    if min(proportion.matches, other.matches) < 2:
+        return p - q, None
+    freedom, correlation = _welch_freedom(proportion, other), 0.0
+    if joint is not None and joint.matches:
+        freedom = min(freedom, proportion.matches + other.matches - joint.matches - 1)
+        correlation = joint.correlation(proportion, other)
+    errors, min_errors = student_t_quantile(freedom, level), NormalDist().inv_cdf((1 + level) / 2)
+    (p_low, p_high), (q_low, q_high) = proportion.within(errors, min_errors), other.within(errors, min_errors)
+    min_width = 0.0
     if correlation:
-        least = errors * _difference_error(sqrt(now.variance), sqrt(before.variance), correlation)
-    below = max(least, _difference_error(first - low, high_before - second, correlation))
-    above = max(least, _difference_error(high - first, second - low_before, correlation))
-    return first - second, (max(-1.0, first - second - below), min(1.0, first - second + above))
+        min_width = errors * _combine_errors(sqrt(proportion.variance), sqrt(other.variance), correlation)
+    lower_width = max(min_width, _combine_errors(p - p_low, q_high - q, correlation))
+    upper_width = max(min_width, _combine_errors(p_high - p, q - q_low, correlation))
+    return p - q, (max(-1.0, p - q - lower_width), min(1.0, p - q + upper_width))
 
 
-def _difference_error(now: float, before: float, correlation: float) -> float:
-    return sqrt(max(0.0, now * now + before * before - 2 * correlation * now * before))
+def _combine_errors(error: float, other_error: float, correlation: float) -> float:
+    """Return the error of a difference whose two terms have these errors."""
+    return sqrt(max(0.0, error * error + other_error * other_error - 2 * correlation * error * other_error))
 
 
-def _welch_freedom(now: Proportion, before: Proportion) -> float:
+def _welch_freedom(proportion: Proportion, other: Proportion) -> float:
     """Return the degrees of freedom of a difference of two means whose variances differ."""
-    first, second = now.variance, before.variance
-    if not first + second:
-        return min(now.matches, before.matches) - 1
-    return (first + second) ** 2 / (first**2 / (now.matches - 1) + second**2 / (before.matches - 1))
+    variance, other_variance = proportion.variance, other.variance
+    total = variance + other_variance
+    if not total:
+        return min(proportion.matches, other.matches) - 1
+    return total**2 / (variance**2 / (proportion.matches - 1) + other_variance**2 / (other.matches - 1))

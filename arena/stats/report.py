@@ -214,8 +214,8 @@ class StatsReport(_Part):
         return any(rate.low is not None for rate in self._rates())
 
     def _rates(self) -> Iterator[Rate]:
-        others = [] if self.comparison is None else [pair.other for pair in self.comparison.bots]
-        return (rate for bot in (*self.bots, *others) for _, _, rate in rates_of(bot))
+        references = [] if self.comparison is None else [pair.other for pair in self.comparison.bots]
+        return (rate for bot in (*self.bots, *references) for _, _, rate in rates_of(bot))
 
 
 # ---------------------------------------------------------------- from counts to the report
@@ -223,7 +223,7 @@ class StatsReport(_Part):
 
 def make_stats_report(accumulator: StatsAccumulator, paths: Sequence[str], skipped: Sequence[str]) -> StatsReport:
     """Return the report of all counted records. Bots are in order of win rate, the highest first."""
-    bots = [_make_profile(name, counted) for name, counted in accumulator.bots.items()]
+    bots = [_make_profile(name, counts) for name, counts in accumulator.bots.items()]
     return StatsReport(
         records=_describe_records(accumulator, paths, skipped),
         bots=sorted(bots, key=lambda bot: (-bot.win_rate[ALL].value if bot.win_rate else 0.0, bot.bot)),
@@ -241,28 +241,28 @@ def _describe_records(accumulator: StatsAccumulator, paths: Sequence[str], skipp
         games=accumulator.games,
         draws=accumulator.draws,
         requests=accumulator.requests,
-        turns=_turns(accumulator.turns),
+        turns=_summarize_turns(accumulator.turns),
         skipped=list(skipped),
     )
 
 
-def _make_profile(name: str, counted: BotCounts) -> Profile:
+def _make_profile(bot: str, counts: BotCounts) -> Profile:
     """Return one bot's rates by section, in the order in which they are shown, without cases that never occurred."""
-    sections: dict[str, Rates] = {section: {} for section in SECTIONS}
-    for (section, what), tally in counted.tallies.items():
+    rates_by_section: dict[str, Rates] = {section: {} for section in SECTIONS}
+    for (section, name), tally in counts.tallies.items():
         rate = rate_of(tally)
         if rate is not None:
-            sections[section][what] = rate
+            rates_by_section[section][name] = rate
     return Profile(
-        bot=name,
-        games=counted.games,
-        matches=counted.matches,
-        **{section: _in_display_order(section, rates) for section, rates in sections.items()},
-        attack_counts={target: dict(sorted(made.items())) for target, made in sorted(counted.attacks.items())},
-        elimination_turns=_turns(counted.elimination_turns),
-        decision_times=_decision_times(counted.decision_times),
-        faults=count_committed(counted.faults.items()),
-        faults_by_code=dict(sorted(counted.faults.items())),
+        bot=bot,
+        games=counts.games,
+        matches=counts.matches,
+        **{section: _sort_for_display(section, rates) for section, rates in rates_by_section.items()},
+        attack_counts={target: dict(sorted(attacks.items())) for target, attacks in sorted(counts.attacks.items())},
+        elimination_turns=_summarize_turns(counts.elimination_turns),
+        decision_times=_summarize_times(counts.decision_times),
+        faults=count_committed(counts.faults.items()),
+        faults_by_code=dict(sorted(counts.faults.items())),
     )
 
 
@@ -284,18 +284,22 @@ class MeasuredRate(NamedTuple):
     proportion: Proportion
 
 
-def difference_of(own: MeasuredRate, other: MeasuredRate, both: JointCounts | None, compared: int) -> RateDifference:
-    """Return the difference of two rates. `both`: the joint counts of the matches they share, None if they share none.
+def difference_of(
+    measured: MeasuredRate, other: MeasuredRate, joint: JointCounts | None, comparisons: int
+) -> RateDifference:
+    """Return the difference of two rates, `measured` less `other`.
 
-    `compared`: the number of rates in the comparison, for the Bonferroni correction of `significant`.
+    joint: the counts of the matches they share, None if they share none. comparisons: the number of compared rates, for
+    the Bonferroni correction of `significant`.
     """
-    value, interval = proportion_difference(own.proportion, other.proportion, both)
-    _, wide = proportion_difference(own.proportion, other.proportion, both, 1 - (1 - LEVEL) / compared)
+    value, interval = proportion_difference(measured.proportion, other.proportion, joint)
+    corrected_level = 1 - (1 - LEVEL) / comparisons
+    _, corrected_interval = proportion_difference(measured.proportion, other.proportion, joint, corrected_level)
     return RateDifference(
-        rate=own.rate,
+        rate=measured.rate,
         other_rate=other.rate,
         difference=Estimate(round(value, _DIGITS), *_round_interval(interval)),
-        significant=wide is not None and (wide[0] > 0 or wide[1] < 0),
+        significant=corrected_interval is not None and (corrected_interval[0] > 0 or corrected_interval[1] < 0),
     )
 
 
@@ -311,7 +315,7 @@ _ORDER: dict[str, tuple[str, ...]] = {
 }
 
 
-def _in_display_order(section: str, rates: Rates) -> Rates:
+def _sort_for_display(section: str, rates: Rates) -> Rates:
     """Return the rates in display order: seats and players by number, actions as in the rules, others by name."""
     if section == "actions":
         return rates
@@ -322,34 +326,37 @@ def _in_display_order(section: str, rates: Rates) -> Rates:
     return dict(sorted(rates.items(), key=lambda pair: (pair[0] != ALL, pair[0])))
 
 
-def _turns(counted: Counter[int]) -> Turns | None:
-    if not counted:
+def _summarize_turns(games: Counter[int]) -> Turns | None:
+    """Return the distribution of numbers of turns, None without games. games: their number by number of turns."""
+    if not games:
         return None
     return Turns(
-        games=counted.total(),
-        median=_quantile(counted, 0.5),
-        p10=_quantile(counted, 0.1),
-        p90=_quantile(counted, 0.9),
-        max=max(counted),
+        games=games.total(),
+        median=_quantile(games, 0.5),
+        p10=_quantile(games, 0.1),
+        p90=_quantile(games, 0.9),
+        max=max(games),
     )
 
 
-def _quantile(counted: Counter[int], share: float) -> int:
-    rank = share * counted.total()
-    for number in sorted(counted):
-        rank -= counted[number]
+def _quantile(counts: Counter[int], share: float) -> int:
+    """Return the smallest number that is at least as large as this share of all; counts: how often each occurs."""
+    rank = share * counts.total()
+    for number in sorted(counts):
+        rank -= counts[number]
         if rank <= 0:
             return number
-    return max(counted)
+    return max(counts)
 
 
-def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
-    took = {}
-    for kind, histogram in times.items():
-        median, most = histogram.quantile_ms(0.5), histogram.quantile_ms(0.99)
-        if median is not None and most is not None:
-            took[kind] = DecisionTimes(requests=histogram.count, median_ms=round(median, 3), p99_ms=round(most, 3))
-    return took
+def _summarize_times(histograms: Mapping[str, LatencyHistogram]) -> dict[str, DecisionTimes]:
+    """Return the times of each kind of request that occurred."""
+    times = {}
+    for kind, histogram in histograms.items():
+        median, p99 = histogram.quantile_ms(0.5), histogram.quantile_ms(0.99)
+        if median is not None and p99 is not None:
+            times[kind] = DecisionTimes(requests=histogram.count, median_ms=round(median, 3), p99_ms=round(p99, 3))
+    return times
 
 
 # ---------------------------------------------------------------- rows and columns
@@ -358,35 +365,34 @@ def _decision_times(times: Mapping[str, LatencyHistogram]) -> dict[str, Decision
 def stats_report_to_csv(report: StatsReport) -> str:
     """Return the rates as CSV in long format: a line of names, then one rate per line; no newline at the end."""
     text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
-    columns = ("count", "total", "value", "low", "high")
-    if report.comparison is None:
-        out.writerow(["bot", "section", "name", *columns])
-        for bot in report.bots:
-            for section, name, rate in rates_of(bot):
-                out.writerow([escape_csv_cell(bot.bot), section, escape_csv_cell(name), *_rate_columns(rate)])
-    else:
-        other = [f"other_{column}" for column in columns]
-        ends = ["difference", "difference_low", "difference_high"]
-        out.writerow(["bot", "other", "section", "name", *columns, *other, *ends])
-        for pair in report.comparison.bots:
-            for section, names in pair.differences.items():
-                for name, difference in names.items():
-                    cells = [
-                        *_rate_columns(difference.rate),
-                        *_rate_columns(difference.other_rate),
-                        *astuple(difference.difference),
-                    ]
-                    out.writerow(
-                        [
-                            escape_csv_cell(pair.bot),
-                            escape_csv_cell(pair.other.bot),
-                            section,
-                            escape_csv_cell(name),
-                            *cells,
-                        ]
-                    )
+    writer = csv.writer(text, lineterminator="\n")
+    for row in _list_rates(report.bots) if report.comparison is None else _list_differences(report.comparison):
+        writer.writerow([escape_csv_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return text.getvalue().removesuffix("\n")
+
+
+_RATE_COLUMNS = ("count", "total", "value", "low", "high")
+_CsvRow = tuple[str | float | None, ...]
+
+
+def _list_rates(bots: Sequence[Profile]) -> Iterator[_CsvRow]:
+    """Yield the names of the columns, then a row for each rate."""
+    yield "bot", "section", "name", *_RATE_COLUMNS
+    for bot in bots:
+        for section, name, rate in rates_of(bot):
+            yield bot.bot, section, name, *_rate_columns(rate)
+
+
+def _list_differences(comparison: BotComparison) -> Iterator[_CsvRow]:
+    """Yield the names of the columns, then a row for each compared rate."""
+    other_columns = [f"other_{column}" for column in _RATE_COLUMNS]
+    difference_columns = ("difference", "difference_low", "difference_high")
+    yield "bot", "other", "section", "name", *_RATE_COLUMNS, *other_columns, *difference_columns
+    for pair in comparison.bots:
+        for section, differences in pair.differences.items():
+            for name, row in differences.items():
+                rates = (*_rate_columns(row.rate), *_rate_columns(row.other_rate))
+                yield pair.bot, pair.other.bot, section, name, *rates, *astuple(row.difference)
 
 
 def rates_of(bot: Profile) -> Iterator[tuple[str, str, Rate]]:
@@ -402,26 +408,33 @@ def _rate_columns(rate: Rate) -> tuple[float | None, ...]:
 
 def compare_bots(stats: StatsReport, accumulator: StatsAccumulator, bot: Profile, other: Profile) -> StatsReport:
     """Return the report of `bot` compared with `other`. Raises ValueError if `accumulator` is for other bots."""
-    rates = {(section, name): rate for section, name, rate in rates_of(bot)}
-    rates_other = {(section, name): rate for section, name, rate in rates_of(other)}
-    tallies, tallies_other = accumulator.bots[bot.bot].tallies, accumulator.bots[other.bot].tallies
-    keys = [key for key in rates if key in rates_other]
-    compared = sum(min(tallies[key].matches, tallies_other[key].matches) > 1 for key in keys)
-    joint = accumulator.joint_counts(bot.bot, other.bot)
-    differences: dict[str, dict[str, RateDifference]] = {}
-    for key in keys:
-        rate_of_bot, rate_of_other = (
-            MeasuredRate(rates[key], tallies[key]),
-            MeasuredRate(rates_other[key], tallies_other[key]),
-        )
-        differences.setdefault(key[0], {})[key[1]] = difference_of(
-            rate_of_bot, rate_of_other, joint.get(key), max(1, compared)
-        )
-    pair = ComparedBot(
-        bot=bot.bot, other=other, differences=differences, largest=_list_largest(stats, bot, differences)
-    )
+    differences = _compare_rates(accumulator, bot, other)
+    largest = _list_largest(stats, bot, differences)
+    pair = ComparedBot(bot=bot.bot, other=other, differences=differences, largest=largest)
     comparison = BotComparison(records=stats.records, bots=[pair])
     return stats.model_copy(update={"bots": [bot], "comparison": comparison})
+
+
+def _compare_rates(accumulator: StatsAccumulator, bot: Profile, other: Profile) -> dict[str, dict[str, RateDifference]]:
+    """Return the difference of each rate that both bots have, by section and name.
+
+    Raises ValueError if `accumulator` is for other bots.
+    """
+    measured, other_measured = (
+        {
+            (section, name): MeasuredRate(rate, accumulator.bots[profile.bot].tallies[section, name])
+            for section, name, rate in rates_of(profile)
+        }
+        for profile in (bot, other)
+    )
+    pairs = {key: (measured[key], other_measured[key]) for key in measured if key in other_measured}
+    comparisons = sum(min(rate.proportion.matches for rate in pair) > 1 for pair in pairs.values())
+    joint_counts = accumulator.joint_counts(bot.bot, other.bot)
+    differences: dict[str, dict[str, RateDifference]] = {}
+    for (section, name), pair in pairs.items():
+        difference = difference_of(*pair, joint_counts.get((section, name)), max(1, comparisons))
+        differences.setdefault(section, {})[name] = difference
+    return differences
 
 
 LARGEST_NOTE = (
@@ -478,12 +491,12 @@ def _make_large_difference(
     stats: StatsReport, bot: Profile, section: str, name: str, difference: RateDifference
 ) -> LargeDifference:
     """Return the row of a rate that differs, with the advice for its direction, "" without one."""
-    text, lower, higher = _ADVICE[section, name]
-    rates = [getattr(other, section).get(name) for other in stats.bots if other.bot != bot.bot]
-    totals = [(rate.count, rate.total) for rate in rates if rate is not None]
-    per_100_games = 100 * difference.rate.total / bot.games
-    interval = astuple(difference.difference)
-    value, low, high = (None if end is None else round(per_100_games * end, 1) for end in interval)
+    text, advice_if_lower, advice_if_higher = _ADVICE[section, name]
+    field_rates = [getattr(profile, section).get(name) for profile in stats.bots if profile.bot != bot.bot]
+    totals = [(rate.count, rate.total) for rate in field_rates if rate is not None]
+    cases_per_100_games = 100 * difference.rate.total / bot.games
+    ends = astuple(difference.difference)
+    value, low, high = (None if end is None else round(cases_per_100_games * end, 1) for end in ends)
     return LargeDifference(
         section=section,
         name=name,
@@ -492,7 +505,7 @@ def _make_large_difference(
         other_rate=difference.other_rate.value,
         field_rate=round(sum(count for count, _ in totals) / sum(total for _, total in totals), _DIGITS),
         per_100_games=Estimate(value or 0.0, low, high),
-        advice=lower if difference.difference.value < 0 else higher,
+        advice=advice_if_lower if difference.difference.value < 0 else advice_if_higher,
     )
 
 
