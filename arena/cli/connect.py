@@ -70,11 +70,11 @@ def connect(
     treat_sigterm_as_sigint()
     seat = SeatAddress(re.sub("^http", "ws", seat_url), server.token, server.proxy, server.called, on_unreached)
     try:
-        played = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
+        results = asyncio.run(connect_program(seat, command, print_note, reconnect_timeout))
     except ConnectError as problem:
         (usage_error if problem.usage else fail)(str(problem))
-    print_text(played.summary)
-    if played.lost or played.games < played.of:
+    print_text(results.summary)
+    if results.lost or results.games < results.total_games:
         fail("the program didn't play the match to its end")
 
 

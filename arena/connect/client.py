@@ -25,18 +25,21 @@ _LEAVE_S = 1.0  # for the program to end after its input was closed
 
 
 class LocalProgram:
-    """A running program. Its output lines are put into `said`, and None at its end; `why`: how it ended."""
+    """A running program. Its lines are put into `output`, and None at its end. reason: how it ended, "" before.
 
-    def __init__(self, process: asyncio.subprocess.Process, said: "ProgramOutput") -> None:
+    has_spoken: whether it has written a line.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, output: "ProgramOutput") -> None:
         self.reason = ""
-        self._said = said
-        self.spoke = False
+        self.has_spoken = False
+        self._output = output
         self._process = process
-        self._unasked = 0  # lines since the program last received one
-        self._reading = asyncio.create_task(self._read())
+        self._unsolicited = 0  # lines since the program last received one
+        self._reading = asyncio.create_task(self._forward_output())
 
     @classmethod
-    async def start(cls, command: Sequence[str], said: "ProgramOutput") -> "LocalProgram":
+    async def start(cls, command: Sequence[str], output: "ProgramOutput") -> "LocalProgram":
         """Start the program in its own session, so that Ctrl-C doesn't reach it.
 
         Raises OSError if the program can't be started.
@@ -45,12 +48,12 @@ class LocalProgram:
         process = await asyncio.create_subprocess_exec(
             *command, stdin=pipe, stdout=pipe, limit=LINE_LIMIT, start_new_session=True
         )
-        return cls(process, said)
+        return cls(process, output)
 
     async def send(self, line: str) -> None:
         """Send the program a line; do nothing if it has closed its input."""
         assert self._process.stdin is not None
-        self._unasked = 0
+        self._unsolicited = 0
         with suppress(ConnectionError):
             self._process.stdin.write(line.encode() + b"\n")
             await self._process.stdin.drain()
@@ -70,34 +73,35 @@ class LocalProgram:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
-    async def _read(self) -> None:
-        """Put the program's lines into the queue until it ends, then None; `why` says how it ended.
+    async def _forward_output(self) -> None:
+        """Put the program's lines into the queue until it ends, then None; set `reason`.
 
         A program that writes too much without a request, or too long a line, is killed.
         """
         assert self._process.stdout is not None
+        offence = ""
         try:
             while line := await self._process.stdout.readline():
-                self.spoke = True
-                self._unasked += 1
-                if self._unasked > _MAX_LINES:
-                    self.reason = f"the program wrote {_MAX_LINES} unsolicited lines"
+                self.has_spoken = True
+                self._unsolicited += 1
+                if self._unsolicited > _MAX_LINES:
+                    offence = f"the program wrote {_MAX_LINES} unsolicited lines"
                     break
-                self._said.put_nowait((self, line))
+                self._output.put_nowait((self, line))
         except ValueError:
-            self.reason = f"the program wrote a line of more than {LINE_LIMIT} bytes"
-        if self.reason:
+            offence = f"the program wrote a line of more than {LINE_LIMIT} bytes"
+        if offence:
             self.kill()
         code = await self._process.wait()
-        ended = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
-        self.reason = self.reason or ended
-        self._said.put_nowait((self, None))
+        end = f"the program ended with exit code {code}" if code >= 0 else f"the program ended by signal {-code}"
+        self.reason = offence or end
+        self._output.put_nowait((self, None))
 
 
 class MatchReporter:
     """The results of a match so far: finished `games`, games `won` (a draw counts 1/k), and the number of faults.
 
-    `of`: games in the match. `lost`: how often the program ended before its match. `away_s`: the maximum time for a
+    total_games: of the match. lost: how often the program ended before its match. away_s: the maximum time for a
     move; a program that is away for longer has forfeited the game.
     """
 
@@ -107,38 +111,47 @@ class MatchReporter:
         self.faults = 0
         self.lost = 0
         self.away_s = 0.0
+        self.total_games = 0
         self._seat = 0
-        self.of = 0
         self._players: list[str] = []
 
     def take(self, line: str) -> Iterator[str]:
-        """Process a line to the program; yield texts to print."""
+        """Process a line to the program; yield texts to print.
+
+        Raises ValueError, LookupError, TypeError, AttributeError or RecursionError for a line that isn't of the
+        protocol.
+        """
         message: dict[str, Any] = json.loads(line)
         match message["type"]:
             case "hello":
-                match, limits = message["match"], message["limits"]
-                self.of = match["games"]
-                self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
-                clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
-                rules = message["ruleset"]["name"]
-                yield f"match: {rules}, {match['seats']} seats, you are {match['your_handle']}; {clock}"
+                yield self._read_hello(message)
             case "game_start":
                 self._seat, self._players = message["seat"], message["players"]
-                yield f"game {message['game'] + 1} of {self.of} begins"
+                yield f"game {message['game'] + 1} of {self.total_games} begins"
             case "error":
                 self.faults += 1
-                used = f"; played instead: {json.dumps(message['used'])}" if message["used"] else ""
-                yield f"fault {message['code']}: {message['message']}{used}; lives left: {message['lives']}"
+                substitute = f"; played instead: {json.dumps(message['used'])}" if message["used"] else ""
+                yield f"fault {message['code']}: {message['message']}{substitute}; lives left: {message['lives']}"
             case "game_over":
-                yield f"game {message['game'] + 1} of {self.of}: {self._count_game(message)}"
+                yield f"game {message['game'] + 1} of {self.total_games}: {self._count_game(message)}"
             case "match_over":
                 yield f"match over: {self.summary}"
 
     @property
     def summary(self) -> str:
         """The result of the match as text."""
-        short = f", {self.of - self.games} not played to the end" if self.games < self.of else ""
-        return f"{self.won:g} of {self.of} games won{short}, {self.faults} faults"
+        missing_games = self.total_games - self.games
+        note = f", {missing_games} not played to the end" if missing_games > 0 else ""
+        return f"{self.won:g} of {self.total_games} games won{note}, {self.faults} faults"
+
+    def _read_hello(self, message: dict[str, Any]) -> str:
+        """Take the match's number of games and its time limits; return the match in words."""
+        match, limits = message["match"], message["limits"]
+        self.total_games = match["games"]
+        self.away_s = (limits["limit_ms"] + limits["bank_ms"]) / 1000
+        clock = f"{limits['limit_ms'] / 1000:g} s per move, then {limits['bank_ms'] / 1000:g} s per game"
+        rules = message["ruleset"]["name"]
+        return f"match: {rules}, {match['seats']} seats, you are {match['your_handle']}; {clock}"
 
     def _count_game(self, message: dict[str, Any]) -> str:
         """Count a game that has ended, and return its result in words. A draw counts as a share of a win."""
@@ -169,6 +182,8 @@ _RECONNECT = 4010  # close code of this client: another socket follows
 _RETRY_PAUSES_S = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _PING_INTERVAL_S = 20.0
 _DELAY_CHANGE_MS = 20  # smaller changes of the delay aren't reported to the table
+_MIN_RECONNECT_S = 5.0  # even if the program's clock is shorter
+_TYPE_CHARS = 40  # at a line's start, which contain its type
 
 
 class ConnectError(Exception):
@@ -177,6 +192,10 @@ class ConnectError(Exception):
     def __init__(self, text: str, *, usage: bool = False) -> None:
         super().__init__(text)
         self.usage = usage
+
+
+class _TableClosedError(Exception):
+    """The table has closed after its last match."""
 
 
 class _NoRedirectConnection(connect):
@@ -190,14 +209,14 @@ class _NoRedirectConnection(connect):
 class SeatAddress:
     """The WebSocket address of a seat, the address of an HTTP proxy to it, if any, and the server's name in messages.
 
-    unreached: called if no socket to the seat was ever open.
+    on_unreached: called if no socket to the seat was ever open.
     """
 
     url: str
     token: str
     proxy: str | None
     called: str
-    unreached: Callable[[], object] | None = None
+    on_unreached: Callable[[], object] | None = None
 
 
 async def connect_program(
@@ -206,7 +225,8 @@ async def connect_program(
     """Relay a program's lines until the table closes; return the results.
 
     `say` is called with a text for each event. `reconnect_timeout_s`: how long to try to reconnect; None for as long
-    as the program's clock runs. Raises ConnectError if the table refuses the client or can't be reached.
+    as the program's clock runs. Raises ConnectError if the table refuses the client or can't be reached, or the program
+    can't be started or ends before its first line.
     """
     connected = _ConnectedProgram(seat, command, say, reconnect_timeout_s)
     try:
@@ -214,12 +234,14 @@ async def connect_program(
     finally:
         if connected.program is not None:
             await connected.program.end()
-        if not connected.met and seat.unreached is not None:
-            seat.unreached()
+        if not connected.was_open and seat.on_unreached is not None:
+            seat.on_unreached()
     return connected.reporter
 
 
 class _ConnectedProgram:
+    """A program and its socket, which is opened again when it is lost."""
+
     def __init__(
         self, seat: SeatAddress, command: Sequence[str], say: Callable[[str], None], reconnect_timeout_s: float | None
     ) -> None:
@@ -227,72 +249,82 @@ class _ConnectedProgram:
         self.program: LocalProgram | None = None
         self._seat, self._command, self._reconnect_timeout_s = seat, command, reconnect_timeout_s
         self._say = say
-        self.met = False  # whether a socket was ever open
-        self._fresh = True  # whether no program here has begun to play
+        self.was_open = False  # whether a socket was ever open
+        self._is_fresh = True  # whether no program here has begun to play
         self._count = 0  # lines received since a program began to play
-        self._said: ProgramOutput = asyncio.Queue()
-        self._last = b""  # the program's last line since the last received line
-        self._playing = False
+        self._output: ProgramOutput = asyncio.Queue()
+        self._reply = b""  # the program's last line since the last received line
+        self._is_playing = False
         self._delay_ms: int | None = None
+        self._lost_at: float | None = None  # when the socket was lost, by the monotonic clock; None if it isn't
+        self._tries = 0  # to open it again
+        self._is_idle = False  # whether the server closed the last socket with _IDLE
 
     async def run(self) -> None:
         """Keep a socket open, reconnecting whenever it is lost, until the table closes.
 
-        Raises ConnectError if the table refuses the client or can't be reached.
+        Raises ConnectError like `connect_program`.
         """
-        tries, lost_at = 0, None
-        idle = False  # whether the server answered the last attempt with _IDLE
         while True:
-            before = tries, lost_at
             try:
-                async with self._make_socket() as socket:
-                    if lost_at is not None and not idle:
-                        self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
-                    tries, lost_at, self._fresh, self.met = 0, None, False, True
-                    await self._relay(socket)
-                    continue
-            except ConnectionClosed as end:
-                if self._is_over(end):
-                    return
-                idle = end.rcvd is not None and end.rcvd.code == _IDLE
-                problem = "the server doesn't serve tables at the moment" if idle else "the connection was lost"
-                if idle:
-                    tries, lost_at = before
-            except InvalidStatus as refusal:
-                problem = _refusal_text(refusal)
-                if refusal.response.status_code < 500 or not self.met:
-                    raise ConnectError(problem) from None
-            except InvalidURI:
-                raise ConnectError(f"{self._seat.url} isn't a table's address: use https://", usage=True) from None
-            except (OSError, InvalidHandshake, TimeoutError) as error:
-                problem = f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
-                if not self.met:
-                    raise ConnectError(problem) from None
-            lost_at = self._note_loss(problem, lost_at)
-            await asyncio.sleep(_RETRY_PAUSES_S[min(tries, len(_RETRY_PAUSES_S) - 1)])
-            tries += 1
+                problem = await self._relay_until_lost()
+            except _TableClosedError:
+                return
+            if problem is not None:
+                self._note_loss(problem)
+                await asyncio.sleep(_RETRY_PAUSES_S[min(self._tries, len(_RETRY_PAUSES_S) - 1)])
+                self._tries += 1
 
-    def _note_loss(self, problem: str, lost_at: float | None) -> float:
-        """Report a lost socket once; return since when, by the monotonic clock. Raises ConnectError if that is long."""
-        now, most_s = time.monotonic(), self._reconnect_timeout_s
-        if most_s is None:
-            most_s = max(5.0, self.reporter.away_s)  # even if the program's clock is shorter
-        if lost_at is None:
-            self._say(f"{problem}; the seat is kept and its clock runs; trying again for {most_s:.0f} s")
-            return now
-        if now - lost_at > most_s:
-            raise ConnectError(f"{problem}; gave up after {now - lost_at:.0f} s")
-        return lost_at
+    async def _relay_until_lost(self) -> str | None:
+        """Open a socket, and relay until it is lost; return the problem, None if the program has ended.
+
+        Raises _TableClosedError after the last match, ConnectError if reconnecting makes no sense.
+        """
+        tries, lost_at = self._tries, self._lost_at
+        try:
+            async with self._make_socket() as socket:
+                if lost_at is not None and not self._is_idle:
+                    self._say(f"connected again after {time.monotonic() - lost_at:.1f} s")
+                self._tries, self._lost_at, self._is_fresh, self.was_open = 0, None, False, True
+                await self._relay(socket)
+                return None
+        except ConnectionClosed as end:
+            self._require_open_table(end)
+            self._is_idle = end.rcvd is not None and end.rcvd.code == _IDLE
+            if not self._is_idle:
+                return "the connection was lost"
+            self._tries, self._lost_at = tries, lost_at  # this socket was of no use
+            return "the server doesn't serve tables at the moment"
+        except InvalidStatus as refusal:
+            is_final, problem = refusal.response.status_code < 500, _refusal_text(refusal)
+        except InvalidURI:
+            raise ConnectError(f"{self._seat.url} isn't a table's address: use https://", usage=True) from None
+        except (OSError, InvalidHandshake, TimeoutError) as error:
+            is_final, problem = False, f"{self._seat.called} doesn't answer: {str(error) or type(error).__name__}"
+        if is_final or not self.was_open:
+            raise ConnectError(problem)
+        return problem
+
+    def _note_loss(self, problem: str) -> None:
+        """Report a lost socket once, and note when it was lost. Raises ConnectError if that is too long ago."""
+        now, timeout_s = time.monotonic(), self._reconnect_timeout_s
+        if timeout_s is None:
+            timeout_s = max(_MIN_RECONNECT_S, self.reporter.away_s)
+        if self._lost_at is None:
+            self._say(f"{problem}; the seat is kept and its clock runs; trying again for {timeout_s:.0f} s")
+            self._lost_at = now
+        elif now - self._lost_at > timeout_s:
+            raise ConnectError(f"{problem}; gave up after {now - self._lost_at:.0f} s")
 
     def _make_socket(self) -> connect:
         """Return a connection to the table that isn't open yet.
 
-        A known program continues after the lines that it has received.
+        A known program continues after the lines that it has received; for a new one the count begins again.
         """
-        if self._fresh:
+        if self._is_fresh:
             self._count = 0
         return _NoRedirectConnection(
-            self._seat.url if self._fresh else f"{self._seat.url}?after={self._count}",
+            self._seat.url if self._is_fresh else f"{self._seat.url}?after={self._count}",
             additional_headers={"Authorization": f"Bearer {self._seat.token}"},
             proxy=self._seat.proxy,
             max_size=1 << 20,  # of a received line
@@ -302,27 +334,31 @@ class _ConnectedProgram:
             ping_timeout=_PING_INTERVAL_S,
         )
 
-    def _is_over(self, end: ConnectionClosed) -> bool:
+    def _require_open_table(self, end: ConnectionClosed) -> None:
+        """Raise _TableClosedError after the last match, which is reported, ConnectError if the seat is lost."""
         code, reason = (end.rcvd.code, end.rcvd.reason) if end.rcvd is not None else (None, "")
         if code == _OVER:
             self._say(f"the table is closed: {reason or 'no more matches'}")
-        elif code in _ENDS:
-            raise ConnectError(f"{_ENDS[code]}{f': {reason}' if reason else ''}")
-        return code == _OVER
+            raise _TableClosedError
+        if code in _ENDS:
+            raise ConnectError(f"{_ENDS[code]}{f': {reason}' if reason else ''}") from None
 
     async def _relay(self, socket: ClientConnection) -> None:
-        """Relay in both directions until the program ends. Raises ConnectionClosed when the socket does."""
-        if self._last:
-            await socket.send(self._last.decode("utf-8", "replace"))
+        """Relay in both directions until the program ends. Raises ConnectionClosed when the socket does.
+
+        Raises ConnectError if the program can't play, or the table sends a line that isn't of the protocol.
+        """
+        if self._reply:
+            await socket.send(self._reply.decode("utf-8", "replace"))
         delay_task = asyncio.create_task(self._measure_delay(socket))
         directions = [
             asyncio.create_task(self._relay_to_program(socket)),
             asyncio.create_task(self._relay_to_table(socket)),
         ]
         try:
-            ended_tasks, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-            for task in ended_tasks:
-                await task
+            ended_directions, _ = await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+            for direction in ended_directions:
+                await direction
         except (ConnectError, asyncio.CancelledError):
             await socket.close(_OVER, "it leaves")
             raise
@@ -333,49 +369,57 @@ class _ConnectedProgram:
         await socket.close(_RECONNECT, "the program has ended")
 
     async def _relay_to_program(self, socket: ClientConnection) -> None:
-        """Relay received lines to the program, start it at a hello, and end it after the match."""
+        """Relay received lines to the program, start it at a hello, and end it after the match.
+
+        Raises ConnectionClosed when the socket is lost, ConnectError for a line that isn't of the protocol, or if the
+        program can't be started.
+        """
         while True:
             frame = await socket.recv()
             line = frame if isinstance(frame, str) else frame.decode("utf-8", "replace")
             self._count += 1
-            self._last = b""
+            self._reply = b""
             try:
                 texts = tuple(self.reporter.take(line))
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
                 raise ConnectError(f"{self._seat.called} sent a line that isn't part of the protocol") from None
             for text in texts:
                 self._say(text)
-            if '"type":"hello"' in line[:40]:
+            if '"type":"hello"' in line[:_TYPE_CHARS]:
                 await self._start_program()
             if self.program is not None:
                 await self.program.send(line)
-            if '"type":"match_over"' in line[:40] and self.program is not None:
-                self._playing = False
+            if '"type":"match_over"' in line[:_TYPE_CHARS] and self.program is not None:
+                self._is_playing = False
                 await self.program.end()
                 self.program = None
 
     async def _start_program(self) -> None:
+        """Start the program in place of the previous one. Raises ConnectError if it can't be started."""
         if self.program is not None:
             await self.program.end()
         try:
-            self.program = await LocalProgram.start(self._command, self._said)
+            self.program = await LocalProgram.start(self._command, self._output)
         except OSError as problem:
             raise ConnectError(f"{self._command[0]} can't be started: {problem.strerror}", usage=True) from None
-        self._playing = True
+        self._is_playing = True
 
     async def _relay_to_table(self, socket: ClientConnection) -> None:
-        """Relay lines of the program to the table, until it ends during a match."""
+        """Relay lines of the program to the table, until it ends during a match.
+
+        Raises ConnectionClosed when the socket is lost, ConnectError if the program ends before its first line.
+        """
         while True:
-            program, line = await self._said.get()
+            program, line = await self._output.get()
             if program is not self.program:
                 continue
             if line is not None:
-                self._last = line.rstrip(b"\n")
-                await socket.send(self._last.decode("utf-8", "replace"))
-            elif self._playing:
-                self.program, self._fresh, self._last = None, True, b""
+                self._reply = line.rstrip(b"\n")
+                await socket.send(self._reply.decode("utf-8", "replace"))
+            elif self._is_playing:
+                self.program, self._is_fresh, self._reply = None, True, b""
                 self.reporter.lost += 1
-                if not program.spoke:
+                if not program.has_spoken:
                     raise ConnectError(f"the program can't play: {program.reason} before its first line")
                 self._say(f"{program.reason}; this game is lost, and the next game restarts the program")
                 return
