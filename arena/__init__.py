@@ -21,14 +21,13 @@ def is_compiled_stale() -> bool:
     stamp = os.path.join(root, ".compiled")  # by hatch_build.py: the folders, one a line
     if not os.path.exists(stamp):
         return False
-    compiled_at = os.stat(stamp).st_mtime
     with open(stamp, encoding="utf-8") as lines:
         folders = [os.path.join(root, line) for line in lines.read().splitlines()]
-    return not all(os.path.isdir(folder) for folder in folders) or any(
-        name.endswith((".py", ".c", ".h")) and os.stat(os.path.join(folder, name)).st_mtime > compiled_at
-        for folder in folders
-        for name in os.listdir(folder)
-    )
+    if not all(map(os.path.isdir, folders)):
+        return True
+    files = [os.path.join(folder, name) for folder in folders for name in os.listdir(folder)]
+    sources = [file for file in files if file.endswith((".py", ".c", ".h"))]
+    return any(os.stat(source).st_mtime > os.stat(stamp).st_mtime for source in sources)
 
 
 def is_loopback(host: str) -> bool:
@@ -49,7 +48,6 @@ def with_extra(extra: str) -> str:
         origin = distribution("coup-arena").read_text("direct_url.json") or ""
     except PackageNotFoundError:  # a clone that isn't installed
         origin = ""
-    wheel = f"coup_arena-{__version__}-py3-none-any.whl"
-    if ".whl" in origin:
-        wheel = f"{origin.partition('.whl')[0].rpartition('/')[2]}.whl"
-    return f"pip install '.[{extra}]' in a clone of the arena, or of its wheel pip install '{wheel}[{extra}]'"
+    path, suffix, _ = origin.partition(".whl")
+    name = path.rpartition("/")[2] if suffix else f"coup_arena-{__version__}-py3-none-any"
+    return f"pip install '.[{extra}]' in a clone of the arena, or of its wheel pip install '{name}.whl[{extra}]'"

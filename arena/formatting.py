@@ -47,8 +47,8 @@ def format_range(numbers: Sequence[int]) -> str:
     """Return the smallest and the largest number, such as "8-9" or "8"; "-" without numbers."""
     if not numbers:
         return NO_VALUE
-    least, most = min(numbers), max(numbers)
-    return str(least) if least == most else f"{least}-{most}"
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else f"{low}-{high}"
 
 
 def format_rank(rank_range: Sequence[int], games: int) -> str:
@@ -111,20 +111,19 @@ _STYLE_TEXTS = {
 
 
 def make_style_rows(numbers: Iterable[ComparedStyleNumber]) -> list[tuple[str, str, str, ComparedStyleNumber]]:
-    """Return (description, the bot's value, all bots' mean, number) for each style number, in order of display."""
-    number_by_name = {number.name: number for number in numbers}
-    names = [
-        *(name for name in _STYLE_TEXTS if name in number_by_name),
-        *(name for name in number_by_name if name not in _STYLE_TEXTS),
-    ]
+    """Return (description, the bot's value, all bots' mean, number) for each style number, in order of display.
+
+    Numbers without a text, those of actions, come last. Each needs a case.
+    """
+    display_order = {name: position for position, name in enumerate(_STYLE_TEXTS)}
     return [
         (
-            _STYLE_TEXTS.get(name) or f"{name.partition(' ')[2].replace('_', ' ')}, of its turns",
-            format_style_number(name, number_by_name[name].count / number_by_name[name].total),
-            format_style_number(name, number_by_name[name].field_mean),
-            number_by_name[name],
+            _STYLE_TEXTS.get(number.name) or f"{number.name.partition(' ')[2].replace('_', ' ')}, of its turns",
+            format_style_number(number.name, number.count / number.total),
+            format_style_number(number.name, number.field_mean),
+            number,
         )
-        for name in names
+        for number in sorted(numbers, key=lambda number: display_order.get(number.name, len(display_order)))
     ]
 
 

@@ -63,22 +63,23 @@ class LimitRule:
     @property
     def allowed(self) -> str:
         """The accepted values: "a whole number from 16 to 1,048,576"."""
-        whole = "a whole number" if isinstance(self.default, int) else "a number"
-        return f"{whole} from {self.minimum:g} to {self.maximum:,.12g}"
+        number = "a whole number" if isinstance(self.default, int) else "a number"
+        return f"{number} from {self.minimum:g} to {self.maximum:,.12g}"
 
     def accepted(self, value: object) -> float | None:
         """Return a value converted to the limit's type, None if it isn't accepted."""
-        kind = type(self.default)
-        if isinstance(value, bool) or not isinstance(value, int | kind):
+        value_type = type(self.default)
+        if isinstance(value, bool) or not isinstance(value, int | value_type):
             return None
-        return kind(value) if self.minimum <= value <= self.maximum else None  # NaN is in no range
+        return value_type(value) if self.minimum <= value <= self.maximum else None  # NaN is in no range
 
     def _amount(self, number: str) -> str:
         return f"{number} {self.unit}".rstrip()
 
 
-def _limit(default: Any, minimum: float, maximum: float, unit: str, description: str, **more: Any) -> Any:
-    return field(default=default, metadata={"row": LimitRule(default, minimum, maximum, unit, description, **more)})
+def _limit(default: Any, minimum: float, maximum: float, unit: str, description: str, **effects: Any) -> Any:
+    """Return a field of `Limits` with its rule; effects: the other fields of `LimitRule`."""
+    return field(default=default, metadata={"rule": LimitRule(default, minimum, maximum, unit, description, **effects)})
 
 
 _MAX_MB = 1_048_576
@@ -171,8 +172,8 @@ class Limits:
 
     def on_wire(self) -> dict[str, float]:
         """Return the values by their names and in their units in hello.limits."""
-        return {row.wire: row.value(self) * row.wire_unit for row in LIMITS.values()}
+        return {rule.wire: rule.value(self) * rule.wire_unit for rule in LIMITS.values()}
 
 
-_ROWS: dict[str, LimitRule] = {each.name: each.metadata["row"] for each in fields(Limits)}
-LIMITS = {name: replace(row, field=name, wire=row.wire or name) for name, row in _ROWS.items()}
+_RULES: dict[str, LimitRule] = {limit.name: limit.metadata["rule"] for limit in fields(Limits)}
+LIMITS = {name: replace(rule, field=name, wire=rule.wire or name) for name, rule in _RULES.items()}

@@ -13,23 +13,23 @@ def sample_file(argument: str) -> Path | None:
     if not argument.startswith(_SAMPLE):
         return None
     name = argument.removeprefix(_SAMPLE)
-    samples = _samples()
+    samples = _list_samples()
     sample = samples.get(name) or samples.get(f"{name}.py")
     if sample is None:
-        meant = [f"Did you mean {near_name}? " for near_name in get_close_matches(argument, sample_names(), 1)]
+        names = sample_names()
+        hint = "".join(f"Did you mean {near_name}? " for near_name in get_close_matches(argument, names, 1))
         raise ValueError(
-            f"{escape_control(argument)} isn't a sample bot.\n"
-            f"{''.join(meant)}The sample bots are {', '.join(sample_names())}."
+            f"{escape_control(argument)} isn't a sample bot.\n{hint}The sample bots are {', '.join(names)}."
         )
     return sample
 
 
 def sample_names() -> list[str]:
     """Return the arguments of all sample bots, such as `sample:honest`."""
-    return [_SAMPLE + name.removesuffix(".py") for name in _samples()]
+    return [_SAMPLE + name.removesuffix(".py") for name in _list_samples()]
 
 
-def _samples() -> dict[str, Path]:
+def _list_samples() -> dict[str, Path]:
     """Return the paths of the sample bots by the name of their file or folder."""
     paths = sorted(sample_folder().iterdir())
     return {path.name: path for path in paths if path.is_file() or (path / "bot.toml").is_file()}

@@ -15,7 +15,7 @@ import hmac
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, islice, permutations
+from itertools import count, islice, permutations, product
 from math import gcd
 
 Shuffle = Callable[[Sequence[int], str], tuple[int, ...]]
@@ -28,34 +28,29 @@ _MAX_PASSES = 4  # times the number of slots, in small fields: they are balanced
 
 
 def assign_tables(
-    order: Sequence[int], owners: Sequence[int], seats: int, begun: Sequence[int] = ()
+    order: Sequence[int], owners: Sequence[int], seats: int, seated: Sequence[int] = ()
 ) -> list[list[int]]:
     """Assign bots in the given order to tables, no two of one owner to the same one; the last one may stay unfilled.
 
-    `order`: bots, each possibly several times. `owners`: the owner of each bot. `begun`: bots that already sit at the
+    `order`: bots, each possibly several times. `owners`: the owner of each bot. `seated`: bots that already sit at the
     first table. If a bot's owner is at a table already, the bot waits for a later one. An owner with as many remaining
     bots as there are remaining tables goes first, or the last table would get two of its bots.
 
     No owner may have more bots in `order` than there are tables.
     """
     waiting = list(order)
-    bots_left = Counter(owners[bot] for bot in waiting)
-    crowded = [owner for owner, bots in bots_left.items() if bots > 1]
-    most = max(bots_left.values(), default=0)
+    bots_left = Counter(owners[bot] for bot in waiting)  # by owner
+    crowded_owners = [owner for owner, bots in bots_left.items() if bots > 1]
+    max_bots = max(bots_left.values(), default=0)
     tables: list[list[int]] = []
-    table = list(begun)
+    table = list(seated)
     while waiting:
-        full = (len(table) + len(waiting)) // seats  # tables that can still be filled, including this one
-        urgent = {owner: bots_left[owner] for owner in crowded if bots_left[owner] >= full} if full <= most else {}
-        line = sorted(waiting, key=lambda bot: -urgent.get(owners[bot], 0)) if urgent else waiting
-        at_table = {owners[bot] for bot in table}
-        chosen: list[int] = []
-        for bot in line:
-            if len(table) + len(chosen) == seats:
-                break
-            if owners[bot] not in at_table:
-                at_table.add(owners[bot])
-                chosen.append(bot)
+        tables_left = (len(table) + len(waiting)) // seats  # that can still be filled, including this one
+        urgency = {}
+        if tables_left <= max_bots:
+            urgency = {owner: bots_left[owner] for owner in crowded_owners if bots_left[owner] >= tables_left}
+        queue = sorted(waiting, key=lambda bot: -urgency.get(owners[bot], 0)) if urgency else waiting
+        chosen = _choose_bots(queue, owners, table, seats)
         for bot in chosen:
             waiting.remove(bot)
             bots_left[owners[bot]] -= 1
@@ -64,38 +59,50 @@ def assign_tables(
     return tables
 
 
-def forbid_same_owner(met: list[list[int]], owners: Sequence[int]) -> None:
+def _choose_bots(queue: Sequence[int], owners: Sequence[int], table: Sequence[int], seats: int) -> list[int]:
+    """Return the first bots of a queue that fill a table, of owners that aren't at the table yet."""
+    owners_at_table = {owners[bot] for bot in table}
+    chosen: list[int] = []
+    for bot in queue:
+        if len(table) + len(chosen) == seats:
+            break
+        if owners[bot] not in owners_at_table:
+            owners_at_table.add(owners[bot])
+            chosen.append(bot)
+    return chosen
+
+
+def forbid_same_owner(meetings: list[list[int]], owners: Sequence[int]) -> None:
     """Set the meeting counts of bots of one owner so high that `swap_to_balance` never puts them at one table."""
-    by_owner: dict[int, list[int]] = {}
+    bots_by_owner: dict[int, list[int]] = {}
     for bot, owner in enumerate(owners):
-        by_owner.setdefault(owner, []).append(bot)
-    for bots in by_owner.values():
-        for bot in bots:
-            for other in bots:
-                met[bot][other] = _NEVER
+        bots_by_owner.setdefault(owner, []).append(bot)
+    for bots in bots_by_owner.values():
+        for bot, other_bot in product(bots, repeat=2):
+            meetings[bot][other_bot] = _NEVER
 
 
-def swap_to_balance(tables: list[list[int]], fixed: int, met: list[list[int]]) -> None:
+def swap_to_balance(tables: list[list[int]], fixed_slots: int, meetings: list[list[int]]) -> None:
     """Swap bots between tables, in place, unless their new tables have met more often than the old ones.
 
-    The first `fixed` slots stay as they are. `met[a][b]`: how often a and b have met; pairs that must not meet are
-    marked by `forbid_same_owner`.
+    The first `fixed_slots` slots stay as they are. `meetings[a][b]`: how often a and b have met; pairs that must not
+    meet are marked by `forbid_same_owner`.
     """
-    places = [(table, place) for table in tables for place in range(len(table))][fixed:]
-    size = len(places)
+    slots = [(table, seat) for table in tables for seat in range(len(table))][fixed_slots:]
+    size = len(slots)
     for turn in range(min(max(_MIN_PASSES, _MAX_SWAPS // size), _MAX_PASSES * size)):
         step = 1 + turn % (size - 1)
-        for (own_table, seat), (other_table, other_seat) in zip(places, places[step:] + places[:step], strict=True):
-            own_bot, other_bot = own_table[seat], other_table[other_seat]
-            own_met, other_met = met[own_bot], met[other_bot]
+        for (table, seat), (other_table, other_seat) in zip(slots, slots[step:] + slots[:step], strict=True):
+            bot, other_bot = table[seat], other_table[other_seat]
+            counts, other_counts = meetings[bot], meetings[other_bot]
             # By how much a swap increases the meetings at both tables.
-            increase = own_met[own_bot] + other_met[other_bot] - 2 * own_met[other_bot]
-            for bot in own_table:
-                increase += other_met[bot] - own_met[bot]
-            for bot in other_table:
-                increase += own_met[bot] - other_met[bot]
+            increase = counts[bot] + other_counts[other_bot] - 2 * counts[other_bot]
+            for neighbour in table:
+                increase += other_counts[neighbour] - counts[neighbour]
+            for neighbour in other_table:
+                increase += counts[neighbour] - other_counts[neighbour]
             if increase <= 0:  # a swap without a gain may enable a later one
-                own_table[seat], other_table[other_seat] = other_bot, own_bot
+                table[seat], other_table[other_seat] = other_bot, bot
 
 
 def keyed_shuffle(key: bytes, purpose: str) -> Shuffle:
@@ -115,8 +122,8 @@ def rotate_circle(order: Sequence[int], turn: int) -> tuple[int, ...]:
     the bots, out of as many as there are turns: turn 0 the pairings 0 and 1, turn 1 the pairings 2 and 3, and so on.
     """
     ring = len(order) - 1
-    across = [turn + step * side for step in range(1, len(order) // 2 + 1) for side in (1, -1)]
-    return (order[-1], *(order[place % ring] for place in [turn, *across][:ring]))
+    zigzag = [turn, *(turn + step * side for step in range(1, len(order) // 2 + 1) for side in (1, -1))]
+    return (order[-1], *(order[position % ring] for position in zigzag[:ring]))
 
 
 MAX_MATCH_GAMES = 10_000  # limits memory: all seat orders of a match are drawn before its first game
@@ -137,15 +144,15 @@ def seat_orders(seats: int, games: int, shuffle: Shuffle) -> tuple[tuple[int, ..
     """
     require_even_match_games(seats, games)
     table = range(seats)
-    cycle = (seats - 1) * (1 if seats % 2 else 2)  # blocks
-    rows: list[tuple[int, ...]] = []
+    cycle_blocks = (seats - 1) * (1 if seats % 2 else 2)
+    orders: list[tuple[int, ...]] = []
     for block in range(games // seats):
-        ring = shuffle(table, f"seats/{block // cycle}/ring")
-        turn, counter_clockwise = divmod(block % cycle, 2)
-        order = rotate_circle(ring, turn)[:: -1 if counter_clockwise else 1]
+        ring = shuffle(table, f"seats/{block // cycle_blocks}/ring")
+        turn, is_counter_clockwise = divmod(block % cycle_blocks, 2)
+        order = rotate_circle(ring, turn)[:: -1 if is_counter_clockwise else 1]
         for rotation in shuffle(table, f"seats/{block}/rotations"):
-            rows.append(order[rotation:] + order[:rotation])
-    return tuple(rows)
+            orders.append(order[rotation:] + order[:rotation])
+    return tuple(orders)
 
 
 def require_even_match_games(seats: int, match_games: int) -> None:
@@ -212,11 +219,12 @@ def plan_matches(
     matches_per_round = bots // gcd(bots, seats)
     rounds = -(-games // (matches_per_round * match_games))
     if seats == MIN_SEATS and owners is None:
-        dealt = _generate_round_robin(bots, shuffle)
+        endless_tables = _generate_round_robin(bots, shuffle)
     else:
-        dealt = _generate_balanced(bots, seats, range(bots) if owners is None else owners, shuffle)
-    tables = (PlannedMatch(match, table) for match, table in enumerate(islice(dealt, rounds * matches_per_round)))
-    return MatchPlan(rounds, matches_per_round, match_games, tuple(tables))
+        endless_tables = _generate_balanced(bots, seats, range(bots) if owners is None else owners, shuffle)
+    tables = enumerate(islice(endless_tables, rounds * matches_per_round))
+    planned = tuple(PlannedMatch(match, table) for match, table in tables)
+    return MatchPlan(rounds, matches_per_round, match_games, planned)
 
 
 def _generate_round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
@@ -226,41 +234,42 @@ def _generate_round_robin(bots: int, shuffle: Shuffle) -> Iterator[tuple[int, ..
     neighbours is a table. With an odd number, all pairs of neighbours and the two ends are tables: every second pair
     of the line, written twice in a row.
     """
-    ring, odd = bots - 1, bots % 2
+    ring, is_odd = bots - 1, bots % 2
     for cycle in count():
         order = shuffle(range(bots), f"cycle/{cycle}")
-        for turn in range(ring // 2 if odd else ring):
-            walked = rotate_circle(order, turn) * (1 + odd)
-            yield from zip(walked[::2], walked[1::2], strict=True)
+        for turn in range(ring // 2 if is_odd else ring):
+            circle = rotate_circle(order, turn) * (2 if is_odd else 1)
+            yield from zip(circle[::2], circle[1::2], strict=True)
 
 
 def _generate_balanced(bots: int, seats: int, owners: Sequence[int], shuffle: Shuffle) -> Iterator[tuple[int, ...]]:
     """Yield tables without end. All pairs of bots meet about equally often, except that bots of one owner never do."""
-    met = [[0] * bots for _ in range(bots)]
-    forbid_same_owner(met, owners)
-    begun: list[int] = []  # the unfilled last table of the previous permutation
+    meetings = [[0] * bots for _ in range(bots)]
+    forbid_same_owner(meetings, owners)
+    unfilled_table: list[int] = []  # the last one of the previous permutation
     for number in count():
-        tables = assign_tables(shuffle(range(bots), f"permutation/{number}"), owners, seats, begun)
-        swap_to_balance(tables, len(begun), met)
-        begun = tables.pop() if len(tables[-1]) < seats else []
+        tables = assign_tables(shuffle(range(bots), f"permutation/{number}"), owners, seats, unfilled_table)
+        swap_to_balance(tables, len(unfilled_table), meetings)
+        unfilled_table = tables.pop() if len(tables[-1]) < seats else []
         for table in tables:
             for bot, other_bot in permutations(table, 2):
-                met[bot][other_bot] += 1
+                meetings[bot][other_bot] += 1
             yield tuple(table)
 
 
 def _require_valid_counts(bots: int, seats: int, games: int, match_games: int) -> None:
+    """Raise ValueError, with the allowed numbers, unless a plan can have these."""
     if bots < MIN_SEATS:
         raise ValueError(f"{bots} bots: at least {MIN_SEATS} are needed")
     if not MIN_SEATS <= seats <= MAX_SEATS:
         raise ValueError(f"{seats} seats: from {MIN_SEATS} to {MAX_SEATS} are allowed")
     if seats > bots:
         raise ValueError(f"{seats} seats for {bots} bots: at most as many seats as bots are allowed")
-    check_games(games)
+    require_allowed_games(games)
     require_even_match_games(seats, match_games)
 
 
-def check_games(games: int) -> None:
+def require_allowed_games(games: int) -> None:
     """Raise ValueError unless the number of games is from 1 to MAX_GAMES."""
     if games < 1:
         raise ValueError(f"{games} games: at least 1 is needed")
@@ -269,11 +278,12 @@ def check_games(games: int) -> None:
 
 
 def _require_separable_owners(bots: int, seats: int, owners: Sequence[int]) -> None:
+    """Raise ValueError unless each bot has an owner, and each owner few enough bots that no two have to meet."""
     if len(owners) != bots:
         raise ValueError(f"{len(owners)} owners for {bots} bots: one for each bot is needed")
-    (_, most), *_ = Counter(owners).most_common(1)
-    if most * seats > bots:
+    max_bots = max(Counter(owners).values())
+    if max_bots * seats > bots:
         raise ValueError(
-            f"{most} of {bots} bots have one owner: at {seats} seats at most {bots // seats} may, "
+            f"{max_bots} of {bots} bots have one owner: at {seats} seats at most {bots // seats} may, "
             "since all play equally often and two bots of one owner never meet"
         )

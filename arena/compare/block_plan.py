@@ -33,7 +33,7 @@ def plan_blocks(
     needed = seats - 1
     if opponents < needed:
         raise ValueError(f"{seats} seats, but {opponents} opponent{'s' * (opponents != 1)}: {needed} are needed")
-    schedule.check_games(2 * pairs)
+    schedule.require_allowed_games(2 * pairs)
     schedule.require_even_match_games(seats, match_games)
     blocks = -(-pairs // match_games)
     halves = (

@@ -134,7 +134,7 @@ class StudyConfig(RunConfig):
         return [[(player, *anchors_of_deal) for player in range(players)] for anchors_of_deal in drawn]
 
     def _schedule_mixed_tables(self) -> list[list[tuple[int, ...]]]:
-        """Return the rounds of a schedule of players and anchors. Raises ValueError if there is none."""
+        """Return the rounds of a schedule of players and anchors. Raises ValueError if no schedule is possible."""
         participants = len(self.players) + len(self.anchors)
         games = -(-self.games * participants // self.seats)
         plan = plan_matches(participants, self.seats, games, self.seats, keyed_shuffle(self.key, "schedule"))

@@ -29,7 +29,7 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass
@@ -78,11 +78,11 @@ class DaskExecutor(executors.WorkerExecutor):
         self._topic = f"{kind}-{uuid.uuid4()}"
         self._lock = threading.Lock()
         self._running: dict[Future[Any], DaskFuture[bytes]] = {}
-        self._asked: dict[str, DaskFuture[bytes]] = {}  # pending admissions, by worker address
+        self._admissions: dict[str, DaskFuture[bytes]] = {}  # pending ones, by worker address
         self._refused: dict[str, tuple[str, float]] = {}  # reason and time, by worker address
         self._width = 0
         self._workers = 0
-        self._known: set[str] = set()
+        self._addresses: set[str] = set()  # of the workers at the last poll
         self._changes: queue.SimpleQueue[tuple[str, bool]] = queue.SimpleQueue()
         self._lost_since: float | None = None
         self._closed = False
@@ -92,11 +92,14 @@ class DaskExecutor(executors.WorkerExecutor):
         self._watcher.start()
 
     def width(self) -> int:
-        """Return the number of threads of all admitted workers. Raises ExecutorLostError after `patience_s`."""
-        lost = self._lost_since
-        if lost is not None and time.monotonic() - lost > self._patience_s:
+        """Return the number of threads of all admitted workers, 0 without a scheduler.
+
+        Raises ExecutorLostError if none has answered for `patience_s`.
+        """
+        lost_since = self._lost_since
+        if lost_since is not None and time.monotonic() - lost_since > self._patience_s:
             raise executors.ExecutorLostError(f"{self._no_scheduler()} for {self._patience_s:.0f} s")
-        return self._width if lost is None else 0
+        return self._width if lost_since is None else 0
 
     def refused(self) -> dict[str, str]:
         """Return the workers that get no calls, by address, with the reasons."""
@@ -119,7 +122,10 @@ class DaskExecutor(executors.WorkerExecutor):
         return f"no worker has joined the scheduler at {self.address}" if not self._workers else "workers are checked"
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Send a call to the cluster, where it waits for an admitted worker. Raises RuntimeError after shutdown."""
+        """Send a call to the cluster, where it waits for an admitted worker. Raises RuntimeError after shutdown.
+
+        Without a scheduler, the returned future has an ExecutorLostError.
+        """
         future: executors.WorkerCall[T] = executors.WorkerCall()
         data = pickle.dumps(_Call(_run_call, (self._kind, self._topic, fn, args, kwargs)))
         with self._lock:
@@ -128,14 +134,14 @@ class DaskExecutor(executors.WorkerExecutor):
             client = self._client
             try:
                 client.subscribe_topic(self._topic, self._deliver_message)  # each time: the scheduler may be new
-                sent = self._send(client, data, resources={self._kind: 1})
+                dask_future = self._send(client, data, resources={self._kind: 1})
             except Exception as error:  # the scheduler is lost: Dask raises various exceptions
                 future.set_exception(executors.ExecutorLostError(f"{self._no_scheduler()} ({_first_line(error)})"))
                 return future
-            self._running[future] = sent
+            self._running[future] = dask_future
         future.add_done_callback(self._cancel)
         assert client.loop is not None
-        client.loop.add_callback(self._transfer_result, client, sent, future)
+        client.loop.add_callback(self._transfer_result, client, dask_future, future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -156,9 +162,10 @@ class DaskExecutor(executors.WorkerExecutor):
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
-    def _send(self, client: "Client", data: bytes, **where: Any) -> "DaskFuture[bytes]":
+    def _send(self, client: "Client", data: bytes, **restrictions: Any) -> "DaskFuture[bytes]":
+        """Send a pickled `_Call` to a worker. restrictions: Dask's `resources` or `workers`."""
         # pure=False and a unique key: otherwise Dask would return the earlier result of an equal call.
-        return client.submit(pickle.loads, data, key=f"{self._kind}-{uuid.uuid4()}", pure=False, **where)
+        return client.submit(pickle.loads, data, key=f"{self._kind}-{uuid.uuid4()}", pure=False, **restrictions)
 
     def _forget(self, future: Future[Any]) -> "DaskFuture[bytes] | None":
         """Remove a future from the running ones; return its Dask future, None if it was removed already."""
@@ -169,37 +176,37 @@ class DaskExecutor(executors.WorkerExecutor):
         """Add a message, an event of (time, (key, data)), to its call's future; drop it if the call has ended."""
         key, data = event[1]
         with self._lock:
-            sender = next((future for future, sent in self._running.items() if sent.key == key), None)
+            sender = next((future for future, dask_future in self._running.items() if dask_future.key == key), None)
         if isinstance(sender, executors.WorkerCall):
             sender.add_message(pickle.loads(data))
 
     def _cancel(self, future: Future[Any]) -> None:
-        sent = self._forget(future)
-        if sent is not None:
+        """Cancel a future's call on the cluster, unless it has ended."""
+        dask_future = self._forget(future)
+        if dask_future is not None:
             future.set_running_or_notify_cancel()  # wakes up waiting threads
-            sent.client.loop.add_callback(sent.cancel)
+            dask_future.client.loop.add_callback(dask_future.cancel)
 
-    async def _transfer_result(self, client: "Client", sent: "DaskFuture[bytes]", future: Future[Any]) -> None:
+    async def _transfer_result(self, client: "Client", dask_future: "DaskFuture[bytes]", future: Future[Any]) -> None:
         """Wait for a call's result or exception on the cluster, and set it in its future."""
+        is_result, value = await self._fetch_result(client, dask_future)
+        if self._forget(future) is not None and future.set_running_or_notify_cancel():
+            (future.set_result if is_result else future.set_exception)(value)
+
+    async def _fetch_result(self, client: "Client", dask_future: "DaskFuture[bytes]") -> tuple[bool, Any]:
+        """Return (True, the result) or (False, the exception) of a call once it has ended on the cluster."""
         from distributed import KilledWorker
 
-        value: Any
         try:
-            succeeded, value = pickle.loads(await client.gather(sent, asynchronous=True))
-        except KilledWorker as killed:
-            succeeded, value = (
-                False,
-                executors.WorkerDiedError(f"{killed.allowed_failures + 1} workers died while they ran this task"),
-            )
+            is_result, value = pickle.loads(await client.gather(dask_future, asynchronous=True))
+        except KilledWorker as error:
+            deaths = error.allowed_failures + 1
+            return False, executors.WorkerDiedError(f"{deaths} workers died while they ran this task")
         except (CancelledError, asyncio.CancelledError, OSError):
-            succeeded, value = False, executors.ExecutorLostError(f"the scheduler at {self.address} stopped answering")
+            return False, executors.ExecutorLostError(f"the scheduler at {self.address} stopped answering")
         except Exception as error:
-            succeeded, value = False, error
-        if self._forget(future) is not None and future.set_running_or_notify_cancel():
-            if succeeded:
-                future.set_result(value)
-            else:
-                future.set_exception(value)
+            return False, error
+        return is_result, value
 
     # --- monitoring the cluster ---------------------------------------------------------------------------------------
 
@@ -229,7 +236,7 @@ class DaskExecutor(executors.WorkerExecutor):
                 self._lost_since = None
             except Exception:  # Dask raises many kinds when a connection ends
                 self._width = self._workers = 0
-                self._asked.clear()
+                self._admissions.clear()
                 if self._lost_since is None:
                     self._changes.put((self._no_scheduler(), False))
                     self._lost_since = time.monotonic()
@@ -243,34 +250,35 @@ class DaskExecutor(executors.WorkerExecutor):
             raise executors.ExecutorLostError(self._no_scheduler())
         assert self._client.scheduler is not None
         workers = self._client.sync(self._client.scheduler.identity, callback_timeout=_CONNECT_S)["workers"]
-        offers = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
-        self._read_admissions(offers)
-        for address, offered in offers.items():
-            again = self._refused.get(address, ("", -_RETRY_S))[1] + _RETRY_S < time.monotonic()
-            if not offered and address not in self._asked and again:
+        slots = {address: int(worker["resources"].get(self._kind, 0)) for address, worker in workers.items()}
+        self._forget_workers([address for address in (*self._admissions, *self._refused) if address not in slots])
+        self._read_admissions()
+        for address in slots:
+            refused_at = self._refused.get(address, ("", -_RETRY_S))[1]
+            is_due = refused_at + _RETRY_S < time.monotonic()
+            if not slots[address] and address not in self._admissions and is_due:
                 data = pickle.dumps(_Call(_admit_worker, (self._kind, self._admit)))
-                self._asked[address] = self._send(self._client, data, workers=[address])
-        for address in sorted(self._known ^ set(offers)):
-            joined = address in offers
-            self._changes.put((f"the worker {address} {'has joined' if joined else 'is gone'}", joined))
-        self._known = set(offers)
-        self._workers, self._width = len(offers), sum(offers.values())
+                self._admissions[address] = self._send(self._client, data, workers=[address])
+        for address in sorted(self._addresses ^ slots.keys()):
+            has_joined = address in slots
+            self._changes.put((f"the worker {address} {'has joined' if has_joined else 'is gone'}", has_joined))
+        self._addresses = set(slots)
+        self._workers, self._width = len(slots), sum(slots.values())
 
-    def _read_admissions(self, offers: dict[str, int]) -> None:
-        """Read which of the asked workers are admitted; a refused one is asked again later.
+    def _forget_workers(self, addresses: Iterable[str]) -> None:
+        """Forget workers that have left: an admission that is restricted to such a worker would never run."""
+        for address in addresses:
+            self._refused.pop(address, None)
+            if (admission := self._admissions.pop(address, None)) is not None:
+                admission.cancel()
 
-        offers: their slots by address.
-        """
-        for address in [*self._asked, *self._refused]:
-            if address not in offers:  # the worker has left: a call restricted to it would never run
-                self._refused.pop(address, None)
-                if (admission := self._asked.pop(address, None)) is not None:
-                    admission.cancel()
-        for address, asked in list(self._asked.items()):
-            if asked.done():
-                del self._asked[address]
+    def _read_admissions(self) -> None:
+        """Take the replies of workers to their admission; a refused worker is asked again later."""
+        for address, admission in list(self._admissions.items()):
+            if admission.done():
+                del self._admissions[address]
                 try:
-                    reason = pickle.loads(asked.result(timeout=_CONNECT_S))
+                    reason = pickle.loads(admission.result(timeout=_CONNECT_S))
                 except Exception as error:  # for example, the arena isn't installed on that machine
                     reason = f"{type(error).__name__}: {_first_line(error)}"
                 if reason is None:
@@ -299,10 +307,10 @@ class _Call:
     """An object that unpickles to the result of a call, so that only the worker imports the call's modules."""
 
     def __init__(self, fn: Callable[..., bytes], args: tuple[Any, ...]) -> None:
-        self._made = (fn, args)
+        self._call = (fn, args)
 
     def __reduce__(self) -> tuple[Callable[..., bytes], tuple[Any, ...]]:
-        return self._made
+        return self._call
 
 
 _pool: executors.LocalExecutor | None = None  # of this Dask worker
@@ -346,13 +354,13 @@ def _open_local_executor() -> executors.LocalExecutor:
             from distributed import WorkerPlugin, get_worker
             from distributed.utils import sync
 
-            class Ending(WorkerPlugin):
+            class Shutdown(WorkerPlugin):
                 def teardown(self, worker: "Worker") -> None:
-                    workers.shutdown(cancel_futures=True)
+                    pool.shutdown(cancel_futures=True)
 
             worker = get_worker()
-            workers = _pool = executors.LocalExecutor(_thread_count())
-            sync(worker.loop, worker.plugin_add, Ending(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
+            pool = _pool = executors.LocalExecutor(_thread_count())
+            sync(worker.loop, worker.plugin_add, Shutdown(), f"processes of {__name__}", callback_timeout=_CONNECT_S)
         return _pool
 
 

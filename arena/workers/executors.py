@@ -36,6 +36,7 @@ T = TypeVar("T")
 
 _LEAVE_S = 10.0  # from SIGTERM to SIGKILL. Closing a table of ten bots takes 0.2 s once the worker gets a core.
 _THREAD_END_S = 1.0  # for the thread of a worker that has ended
+_REPEAT_EXIT_S = 0.01  # until a finalizer or hook that has dropped SystemExit is over
 
 _owner: Connection | None = None  # the connection to this process's owner, if it is a worker
 
@@ -143,7 +144,10 @@ class LocalExecutor(WorkerExecutor):
         return call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the workers after all queued calls; with `cancel_futures` immediately, even during a call."""
+        """Stop the workers after all queued calls; with `cancel_futures` immediately, even during a call.
+
+        Without `wait`, return before the workers have ended; with both, workers that remain after `leave_s` are killed.
+        """
         self._closing = True
         if cancel_futures:
             self._cancelled = True
@@ -156,12 +160,16 @@ class LocalExecutor(WorkerExecutor):
         if not wait:
             return
         if cancel_futures:
-            deadline = time.monotonic() + self._leave_s
-            while self._has_processes() and time.monotonic() < deadline:
-                time.sleep(0.01)
-            self._send_signal(signal.SIGKILL)
+            self._kill_after_wait()
         for thread in self._threads:  # Ctrl-C may have left a future locked; its thread can't end
             thread.join(_THREAD_END_S if cancel_futures else None)
+
+    def _kill_after_wait(self) -> None:
+        """Wait until all worker processes have ended, but for at most `leave_s`; then kill the others."""
+        deadline = time.monotonic() + self._leave_s
+        while self._has_processes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self._send_signal(signal.SIGKILL)
 
     def _has_processes(self) -> bool:
         """Return whether a worker process runs, whatever its thread knows of it."""
@@ -194,68 +202,68 @@ class LocalExecutor(WorkerExecutor):
                 if process is None or pipe is None or process.poll() is not None:
                     process, pipe = self._start_process(number, process, pipe)
                     self._initialize(pipe)
-                succeeded, value = _run_in_worker(pipe, data, future.add_message)
+                is_result, value = _run_in_worker(pipe, data, future.add_message)
             except Exception as error:  # the pipe can't be used again: it may contain a part of this call's result
-                if process is not None and not isinstance(error, EOFError | OSError):
-                    process.terminate()  # the worker may still run the call
-                code = self._end_process(process, pipe)
+                future.set_exception(self._end_broken_worker(process, pipe, error))
                 process = pipe = None
-                died = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
-                future.set_exception(died(f"the worker process ended with {code} ({error!r})"))
                 continue
-            self._reap_adopted()
-            if succeeded:
-                future.set_result(value)
-            else:
-                future.set_exception(value)
+            self._reap_orphans()
+            (future.set_result if is_result else future.set_exception)(value)
         self._end_process(process, pipe)
 
-    def _reap_adopted(self) -> None:
+    def _end_broken_worker(
+        self, process: subprocess.Popen[bytes] | None, pipe: Connection | None, error: Exception
+    ) -> WorkerDiedError:
+        """End a worker whose call failed with `error` in this process, and return the exception for its future."""
+        if process is not None and not isinstance(error, EOFError | OSError):
+            process.terminate()  # the worker may still run the call
+        code = self._end_process(process, pipe)
+        error_type = CallTimeoutError if code == -signal.SIGALRM else WorkerDiedError
+        return error_type(f"the worker process ended with {code} ({error!r})")
+
+    def _reap_orphans(self) -> None:
         """Reap the orphans of killed workers, for example boxes, if this process adopts orphans.
 
         Orphans are children of the main thread and have sessions of their own. Workers are children of other threads.
         """
         with contextlib.suppress(OSError):
             with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
-                adopted = {int(pid) for pid in file.read().split()} - set(self.pids)
-            for pid in adopted:
+                children = {int(pid) for pid in file.read().split()} - set(self.pids)
+            for pid in children:
                 if os.getsid(pid) != os.getsid(0):
                     os.waitpid(pid, os.WNOHANG)
 
     def _start_process(
         self, number: int, process: subprocess.Popen[bytes] | None, pipe: Connection | None
     ) -> tuple[subprocess.Popen[bytes], Connection]:
-        """Start worker `number` in place of its ended process; return it with the pipe for its calls."""
+        """Start worker `number` in place of its ended process; return it with the pipe for its calls.
+
+        Raises OSError if the process can't be started.
+        """
         self._end_process(process, pipe)
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            started = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",
-                    "-m",
-                    "arena.workers",
-                    str(theirs.fileno()),
-                    str(os.getpid()),
-                    self._cores[number],
-                ],
+        owner_socket, worker_socket = socket.socketpair()
+        descriptor = worker_socket.fileno()
+        arguments = (str(descriptor), str(os.getpid()), self._cores[number])  # of `run_worker`
+        with owner_socket, worker_socket:
+            new_process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "arena.workers", *arguments],
                 stdin=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(os.path.abspath(entry) for entry in sys.path)},
-                pass_fds=(theirs.fileno(),),
+                pass_fds=(descriptor,),
                 start_new_session=True,
             )
-            connection = Connection(ours.detach())
+            new_pipe = Connection(owner_socket.detach())
         with self._lock:
-            self._processes[started.pid] = started
+            self._processes[new_process.pid] = new_process
             if self._cancelled:
-                started.terminate()
-        return started, connection
+                new_process.terminate()
+        return new_process, new_pipe
 
     def _initialize(self, pipe: Connection) -> None:
         """Call the initializer in a new worker. Raises ChildProcessError if it fails."""
         if self._initializer is not None:
-            succeeded, value = _run_in_worker(pipe, pickle.dumps((self._initializer, self._initargs, {})))
-            if not succeeded:
+            is_result, value = _run_in_worker(pipe, pickle.dumps((self._initializer, self._initargs, {})))
+            if not is_result:
                 raise ChildProcessError(f"the worker can't start: {value!r}")
 
     def _end_process(self, process: subprocess.Popen[bytes] | None, pipe: Connection | None) -> int | None:
@@ -279,14 +287,14 @@ def _run_in_worker(
 ) -> tuple[bool, Any]:
     """Run a pickled call in a worker; return (True, the result) or (False, the exception).
 
-    `on_message` is called with each message of the call. If this function raises, the connection to the worker can't
-    be used again.
+    `on_message` is called with each message of the call. Raises EOFError or OSError if the worker dies, or what the
+    result raises as it is unpickled; then the connection to the worker can't be used again.
     """
     pipe.send_bytes(call)
     while True:
-        succeeded, value = pickle.loads(pipe.recv_bytes())
-        if succeeded is not None:
-            return succeeded, value
+        is_result, value = pickle.loads(pipe.recv_bytes())
+        if is_result is not None:
+            return is_result, value
         on_message(value)
 
 
@@ -300,13 +308,13 @@ def report_progress(message: object) -> None:
 @contextlib.contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
     """Make the kernel kill this worker if the context lasts longer, even during a loop in C."""
-    before = signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    previous_handler = signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGALRM, previous_handler)
 
 
 def _usable_cores() -> list[int]:
@@ -327,8 +335,7 @@ def assign_cores(jobs: int, cores: Sequence[int]) -> list[tuple[int, ...]]:
 def run_worker(descriptor: int, owner: int, cores: str) -> None:
     """Run calls from the socket `descriptor` until it ends. owner: the owner's pid. cores: "0,2", "" for all.
 
-    A call is a pickled (function, args, kwargs), its answer a pickled (True, result) or (False, exception). This sets
-    the cores and the signal handlers of the process.
+    Sets the cores and the signal handlers of the process.
     """
     global _owner
     if cores and hasattr(os, "sched_setaffinity"):
@@ -342,39 +349,44 @@ def run_worker(descriptor: int, owner: int, cores: str) -> None:
     pipe = _owner = Connection(descriptor)
     while True:
         try:
-            data = pipe.recv_bytes()
+            call = pipe.recv_bytes()
         except (EOFError, OSError):  # the owner has closed the connection, or is dead
             return
-        answer: tuple[bool, Any]  # (True, the result) or (False, the exception)
-        try:
-            fn, args, kwargs = pickle.loads(data)
-            answer = (True, fn(*args, **kwargs))
-        except Exception as error:
-            error.__traceback__ = None
-            answer = (False, error)
-        try:
-            data = pickle.dumps(answer)
-        except Exception as error:
-            message = f"{type(answer[1]).__name__} can't be sent: {error!r}"
-            data = pickle.dumps((False, RuntimeError(message)))
+        answer = _run_pickled_call(call)
         with contextlib.suppress(OSError):
-            pipe.send_bytes(data)
+            pipe.send_bytes(answer)
+
+
+def _run_pickled_call(call: bytes) -> bytes:
+    """Run a pickled (function, args, kwargs); return a pickled (True, result) or (False, exception)."""
+    answer: tuple[bool, Any]
+    try:
+        fn, args, kwargs = pickle.loads(call)
+        answer = (True, fn(*args, **kwargs))
+    except Exception as error:
+        error.__traceback__ = None
+        answer = (False, error)
+    try:
+        return pickle.dumps(answer)
+    except Exception as error:
+        message = f"{type(answer[1]).__name__} can't be sent: {error!r}"
+        return pickle.dumps((False, RuntimeError(message)))
 
 
 def _exit_on_sigterm() -> None:
     """Make SIGTERM raise SystemExit in the call, and repeat it if Python drops it in a finalizer or a fork hook."""
-    leaving = False
+    is_leaving = False
 
     def leave(*_: object) -> None:
-        nonlocal leaving
-        leaving = True
+        nonlocal is_leaving
+        is_leaving = True
         sys.exit()
 
     def handle_unraisable(problem: "sys.UnraisableHookArgs") -> None:
         if isinstance(problem.exc_value, SystemExit):
             signal.signal(signal.SIGALRM, leave)
-            signal.setitimer(signal.ITIMER_REAL, 0.01)  # after the finalizer or hook
-        elif leaving and isinstance(problem.exc_value, ResourceWarning):
+            signal.setitimer(signal.ITIMER_REAL, _REPEAT_EXIT_S)
+        elif is_leaving and isinstance(problem.exc_value, ResourceWarning):
             pass  # SystemExit came between the opening of a file and its `with`: the finalizer closes the file
         else:
             sys.__unraisablehook__(problem)

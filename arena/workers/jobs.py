@@ -98,23 +98,23 @@ class RetryingJobs(Generic[Job]):
     def take(self) -> Job | None:
         """Return the job to start now, None if no job is left or all must wait."""
         now = self._clock()
-        due = next((entry for entry in self._retries if entry[0] <= now), None)
-        if due is not None:
-            self._retries.remove(due)
-            return due[1]
+        due_retry = next((retry for retry in self._retries if retry[0] <= now), None)
+        if due_retry is not None:
+            self._retries.remove(due_retry)
+            return due_retry[1]
         # While a failed job pauses, no new one starts: it would fail for the same reason.
         return None if self._retries else next(self._new, None)
 
     def failed(self, job: Job, problem: BaseException) -> bool:
-        """Count a failure; return whether the job is abandoned."""
-        died = isinstance(problem, WorkerDiedError)
+        """Count a failure, and queue the job again after its pause, or forget it; return whether it is abandoned."""
+        is_death = isinstance(problem, WorkerDiedError)
         counts = self._counts.setdefault(id(job), [0, 0])
-        counts[died] += 1
-        voids, deaths = counts
-        if voids >= MAX_FAILED_ATTEMPTS or deaths >= MAX_WORKER_DEATHS:
+        counts[is_death] += 1
+        failures, deaths = counts
+        if failures >= MAX_FAILED_ATTEMPTS or deaths >= MAX_WORKER_DEATHS:
             self.completed(job)
             return True
-        pause_s = self._pauses_s[voids - 1] if not died and voids <= len(self._pauses_s) else 0.0
+        pause_s = self._pauses_s[failures - 1] if not is_death and failures <= len(self._pauses_s) else 0.0
         self._retries.append((self._clock() + pause_s, job))
         return False
 
@@ -128,52 +128,70 @@ def drive_jobs(
     play: Callable[[Job], Result],
     executor: Executor,
     width: Callable[[], int],
-    voids: tuple[type[Exception], ...],
+    failures: tuple[type[Exception], ...],
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[JobCompleted[Job, Result] | JobFailed[Job] | WorkerMessages[Job] | Idle]:
     """Run all jobs of a source, at most `width()` at a time, and yield events in order of time.
 
-    Messages of a job are yielded only while it runs: the last ones before its end may be missing. `voids` are the
+    Messages of a job are yielded only while it runs: the last ones before its end may be missing. `failures` are the
     exceptions of `play` that count as failed attempts, like a worker's death. Any other exception is raised: it is a
     defect, or a problem that all further jobs would have too.
     """
-    running: dict[Future[Result], Job] = {}
-    # Not concurrent.futures.wait: Ctrl-C in it may leave a future locked, and its worker's thread would wait for ever.
-    finished: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+    running = _RunningJobs(source, play, executor, width)
+    running.start_jobs()
+    while running.jobs or source.more:
+        if not running.jobs:
+            sleep(_POLL_S)
+        ended_calls = running.wait_for_calls() if running.jobs else []
+        for future, job in list(running.jobs.items()):
+            if future not in ended_calls and isinstance(future, WorkerCall) and (messages := future.take_messages()):
+                yield WorkerMessages(job, tuple(messages))
+        if not ended_calls:
+            running.start_jobs()
+            yield Idle()
+        for future in ended_calls:
+            event = running.end_job(future, failures)
+            running.start_jobs()
+            yield event
 
-    def fill() -> None:
-        while len(running) < width() and (job := source.take()) is not None:
-            future = executor.submit(play, job)
-            running[future] = job
-            future.add_done_callback(finished.put)
 
-    def wait() -> list[Future[Result]]:
+class _RunningJobs(Generic[Job, Result]):
+    """The jobs of a source that run on an executor, by the futures of their calls."""
+
+    def __init__(
+        self, source: JobSource[Job], play: Callable[[Job], Result], executor: Executor, width: Callable[[], int]
+    ) -> None:
+        self.jobs: dict[Future[Result], Job] = {}
+        self._source, self._play, self._executor, self._width = source, play, executor, width
+        # Not concurrent.futures.wait: Ctrl-C in it may leave a future locked, and its worker's thread would wait for
+        # ever.
+        self._ended: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+
+    def start_jobs(self) -> None:
+        """Start jobs of the source until `width()` run, or it has none to start now."""
+        while len(self.jobs) < self._width() and (job := self._source.take()) is not None:
+            future = self._executor.submit(self._play, job)
+            self.jobs[future] = job
+            future.add_done_callback(self._ended.put)
+
+    def wait_for_calls(self) -> list[Future[Result]]:
+        """Return the calls that have ended since the last time, in order; wait a moment for the first one."""
         try:
-            return [finished.get(timeout=_POLL_S), *(finished.get() for _ in range(finished.qsize()))]
+            return [self._ended.get(timeout=_POLL_S), *(self._ended.get() for _ in range(self._ended.qsize()))]
         except queue.Empty:
             return []
 
-    def make_event(job: Job, future: Future[Result]) -> JobCompleted[Job, Result] | JobFailed[Job]:
-        problem = future.exception()
-        if problem is None:
-            source.completed(job)
-            return JobCompleted(job, future.result())
-        if not isinstance(problem, (WorkerDiedError, *voids)):
-            raise problem
-        return JobFailed(job, problem, source.failed(job, problem))
+    def end_job(
+        self, future: Future[Result], failures: tuple[type[Exception], ...]
+    ) -> JobCompleted[Job, Result] | JobFailed[Job]:
+        """Tell the source how a job has ended, and return the event.
 
-    fill()
-    while running or source.more:
-        if not running:
-            sleep(_POLL_S)
-        completed = wait() if running else []
-        for future, job in list(running.items()):
-            if future not in completed and isinstance(future, WorkerCall) and (messages := future.take_messages()):
-                yield WorkerMessages(job, tuple(messages))
-        if not completed:
-            fill()
-            yield Idle()
-        for future in completed:
-            event = make_event(running.pop(future), future)
-            fill()
-            yield event
+        Raises the call's exception if `failures` doesn't have its type.
+        """
+        job, problem = self.jobs.pop(future), future.exception()
+        if problem is None:
+            self._source.completed(job)
+            return JobCompleted(job, future.result())
+        if not isinstance(problem, (WorkerDiedError, *failures)):
+            raise problem
+        return JobFailed(job, problem, self._source.failed(job, problem))
