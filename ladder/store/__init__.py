@@ -124,11 +124,9 @@ from ladder.store.results import (
     digest_own_matches,
     faulty_games,
     find_check_interval,
-    find_latest_snapshot,
     find_match_interval,
     find_next_round_s,
     find_record,
-    find_snapshot,
     get_log,
     get_play_style,
     has_recent_forfeits,
@@ -137,18 +135,13 @@ from ladder.store.results import (
     list_failed_attempts,
     list_fault_samples,
     list_log_slots,
-    list_snapshot_days,
     match_results,
     rated_seats,
-    rating_history_of,
-    rating_points_of_day,
     recent_usage,
     save_match,
-    save_snapshot,
     set_match_rated,
     usage_after,
     voided_matches,
-    win_rates_before,
 )
 from ladder.store.reviews import claim_review, list_reviewed_decisions, save_review
 from ladder.store.revisions import (
@@ -175,6 +168,15 @@ from ladder.store.runners import (
     release_ended,
 )
 from ladder.store.schema_tables import METADATA
+from ladder.store.snapshots import (
+    find_latest_snapshot,
+    find_snapshot,
+    list_snapshot_days,
+    rating_history_of,
+    rating_points_of_day,
+    save_snapshot,
+    win_rates_before,
+)
 from ladder.store.table_sessions import (
     BOT,
     CLOSED,

@@ -46,35 +46,39 @@ def _has_writer(session: int | None, user_id: int | None, name: str) -> ColumnEl
 def insert_chat_message(
     connection: Connection, session: int | None, user_id: int | None, name: str, text: str, timestamp: float
 ) -> ChatMessage:
-    """Store a line and return it. session: the table session, None for the lobby."""
-    again = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == timestamp)
-    id = connection.scalar(again)  # of a first call whose commit had no answer
-    if id is None:
-        values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": timestamp}
-        id = connection.execute(insert(chat_messages).values(values).returning(_row.id)).scalar_one()
+    """Store a line, unless it is stored with this time, and return it. session: the table session, None for the lobby.
+
+    user_id: None for a guest.
+    """
+    query = select(_row.id).where(_has_writer(session, user_id, name), _row.text == text, _row.created_at == timestamp)
+    stored_id = connection.scalar(query)  # of a first call whose commit had no answer
+    if stored_id is not None:
+        return ChatMessage(stored_id, session, user_id, name, text, timestamp)
+    values = {"table_session_id": session, "user_id": user_id, "name": name, "text": text, "created_at": timestamp}
+    id = connection.execute(insert(chat_messages).values(values).returning(_row.id)).scalar_one()
     return ChatMessage(id, session, user_id, name, text, timestamp)
 
 
 def find_chat_message(connection: Connection, id: int) -> ChatMessage | None:
     """Return a line, None if the id is unknown."""
-    found = connection.execute(_QUERY.where(_row.id == id)).one_or_none()
-    return None if found is None else ChatMessage(*found)
+    row = connection.execute(_QUERY.where(_row.id == id)).one_or_none()
+    return None if row is None else ChatMessage(*row)
 
 
 def list_chat_messages(connection: Connection, session: int | None, limit: int, muted: bool) -> list[ChatMessage]:
     """Return the newest lines of a table session, or of the lobby for None, newest first; muted: muted ones, too."""
-    shown = and_(_is_at(session), _row.deleted.is_(False))
-    query = _QUERY.where(or_(shown, _row.muted) if muted else shown).order_by(_row.id.desc()).limit(limit)
-    return [ChatMessage(*found) for found in connection.execute(query)]
+    is_shown = and_(_is_at(session), _row.deleted.is_(False))
+    query = _QUERY.where(or_(is_shown, _row.muted) if muted else is_shown).order_by(_row.id.desc()).limit(limit)
+    return [ChatMessage(*row) for row in connection.execute(query)]
 
 
 def list_line_ids(connection: Connection, sessions: Sequence[int]) -> dict[int, set[int]]:
     """Return the ids of the lines that are kept, by table session."""
     query = select(_row.table_session_id, _row.id).where(_row.table_session_id.in_(sessions), _row.deleted.is_(False))
-    found: dict[int, set[int]] = {session: set() for session in sessions}
+    ids: dict[int, set[int]] = {session: set() for session in sessions}
     for session, id in connection.execute(query):
-        found[session].add(id)
-    return found
+        ids[session].add(id)
+    return ids
 
 
 def last_lobby_line(connection: Connection) -> int:
@@ -87,27 +91,29 @@ def count_lines_of_writer(
 ) -> tuple[int, int]:
     """Return how many lines a writer stored after a Unix time, and how many of the writer's rows are muted."""
     query = select(func.count()).where(_has_writer(session, user_id, name))
-    recent, muted = (connection.scalar(query.where(each)) for each in (_row.created_at > since, _row.muted))
-    return recent or 0, muted or 0
+    recent_lines = connection.scalar(query.where(_row.created_at > since))
+    return recent_lines or 0, connection.scalar(query.where(_row.muted)) or 0
 
 
 def delete_chat_message(connection: Connection, id: int) -> bool:
     """Remove the text of a line; return False if it was removed already. The caller writes the audit log."""
-    line = update(chat_messages).where(_row.id == id, _row.deleted.is_(False))
-    return bool(connection.execute(line.values(text="", deleted=True)).rowcount)
+    query = update(chat_messages).where(_row.id == id, _row.deleted.is_(False))
+    return bool(connection.execute(query.values(text="", deleted=True)).rowcount)
 
 
-def set_writer_muted(connection: Connection, line: ChatMessage, muted: bool) -> bool:
+def set_writer_muted(connection: Connection, message: ChatMessage, muted: bool) -> bool:
     """Mute the writer of a line, or unmute the writer; return False if this applies already."""
-    writer = _has_writer(line.table_session_id, line.user_id, line.name)
-    if (connection.scalar(select(_row.id).where(writer, _row.muted).limit(1)) is not None) == muted:
+    has_writer = _has_writer(message.table_session_id, message.user_id, message.name)
+    is_muted = connection.scalar(select(_row.id).where(has_writer, _row.muted).limit(1)) is not None
+    if is_muted == muted:
         return False
-    connection.execute(update(chat_messages).where(_row.id == line.id if muted else writer).values(muted=muted))
+    condition = _row.id == message.id if muted else has_writer
+    connection.execute(update(chat_messages).where(condition).values(muted=muted))
     return True
 
 
 def delete_chat_messages(connection: Connection, before: float) -> None:
     """Remove the lines from before a Unix time; of muted rows, only the text."""
-    old = _row.created_at < before
-    connection.execute(delete(chat_messages).where(old, _row.muted.is_(False)))
-    connection.execute(update(chat_messages).where(old).values(text="", deleted=True))
+    is_old = _row.created_at < before
+    connection.execute(delete(chat_messages).where(is_old, _row.muted.is_(False)))
+    connection.execute(update(chat_messages).where(is_old).values(text="", deleted=True))

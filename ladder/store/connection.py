@@ -59,8 +59,10 @@ class Database:
     """A ladder's database. Its URL is SQLAlchemy's, such as sqlite:////home/ada/spring/ladder.db.
 
     hear: called with the reason when the database becomes unreachable, and with None when it is back. `losses` counts
-    these outages. patience_s: the longest tolerated outage. application: PostgreSQL's name of the connections. pooled:
-    False to open one for each use. check: called with each new connection; raises DatabaseError.
+    these outages. patience_s: the longest tolerated outage. idle_s: after this time PostgreSQL ends an idle writer's
+    transaction. application: PostgreSQL's name of the connections. pooled: False to open one for each use. check:
+    called with each new connection; raises DatabaseError. Creating the object opens no connection; it raises
+    DatabaseError if the URL isn't valid or its driver isn't installed.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Database:
         self.hear = hear
         self.application = application
         self._check = check
-        self._away_since: float | None = None
+        self._lost_at: float | None = None  # the monotonic time of the first failure of an outage
         self.losses = 0
         self._idle_ms = str(round(1000 * idle_s))
         try:
@@ -103,10 +105,10 @@ class Database:
         Raises DatabaseError if the database can't be reached or has another schema.
         """
         try:
-            with self._retry_outages(self.engine.connect) as connection, self._snapshot(connection) as reading:
-                yield reading
+            with self._retry_outages(self.engine.connect) as connection, self._snapshot(connection):
+                yield connection
         except exc.DBAPIError as error:
-            raise DatabaseUnavailableError(_error_text(error)) from error
+            raise DatabaseUnavailableError(_describe_error(error)) from error
 
     def read_with_retry(self, act: Callable[[Connection], T]) -> T:
         """Return `act(connection)`, with a connection like that of `read`; after an outage, call it again.
@@ -114,19 +116,20 @@ class Database:
         Raises DatabaseError if the outage lasts longer than `patience_s`.
         """
 
-        def once() -> T:
-            with self.engine.connect() as connection, self._snapshot(connection) as reading:
-                return act(reading)
+        def read_once() -> T:
+            with self.engine.connect() as connection, self._snapshot(connection):
+                return act(connection)
 
-        return self._retry_outages(once)
+        return self._retry_outages(read_once)
 
     @contextmanager
-    def _snapshot(self, connection: Connection) -> Iterator[Connection]:
+    def _snapshot(self, connection: Connection) -> Iterator[None]:
+        """Make a connection read from one snapshot of the database during the context."""
         with connection.begin():
             if self.sqlite is None:  # not as an engine option, whose errors aren't SQLAlchemy's
                 connection.execute(_USE_SNAPSHOT)
             self._check_once(connection)
-            yield connection
+            yield
 
     def _check_once(self, connection: Connection) -> None:
         if _CHECKED not in connection.info:
@@ -141,62 +144,67 @@ class Database:
         the repeated call writes nothing, the first call's result is returned. foreign_keys: False to let SQLite
         replace tables that others refer to; close the database afterwards.
         """
-        before: list[T] = []
+        results: list[T] = []  # of the call that wrote last, else of the first one
 
-        def once() -> T:
-            """Run the transaction; a repetition that writes nothing returns the value of the try that was committed."""
+        def write_once() -> T:
             with self.engine.connect() as connection:
                 if self.sqlite is not None:
-                    connection = connection.execution_options(coup_writes=True, coup_foreign_keys=foreign_keys)
+                    connection.execution_options(coup_writes=True, coup_foreign_keys=foreign_keys)
                 with connection.begin():
                     if self.sqlite is None:
                         connection.execute(_LOCK_WRITER, {"idle": self._idle_ms, "lock": _LOCK})
                     self._check_once(connection)
-                    old = self._write_marker(connection)
+                    marker = self._read_write_marker(connection)
                     result = act(connection)
-                    if not before or self._write_marker(connection) != old:
-                        before[:] = [result]
-                return before[0]
+                    if not results or self._read_write_marker(connection) != marker:
+                        results[:] = [result]
+                return results[0]
 
-        return self._retry_outages(once)
+        return self._retry_outages(write_once)
 
-    def _write_marker(self, connection: Connection) -> object:
+    def _read_write_marker(self, connection: Connection) -> object:
         """Return a value that changes when the transaction writes."""
         if self.sqlite is not None:
             return connection.connection.dbapi_connection.total_changes  # type: ignore[union-attr]  # sqlite3's
         return connection.scalar(_TRANSACTION_ID)
 
-    def _retry_outages(self, once: Callable[[], T]) -> T:
-        """Call a function until the database is reachable, and return its result.
+    def _retry_outages(self, use: Callable[[], T]) -> T:
+        """Call a function that uses the database until the database is reachable, and return its result.
 
-        Raises DatabaseError if the patience ends, the error isn't temporary, or the schema is another.
-
-        All calls during an outage share one deadline.
+        Raises DatabaseError if the patience ends, the error isn't temporary, or the schema is another; DataError and
+        IntegrityError, which are defects in this project. All calls during an outage share one deadline.
         """
         while True:
             try:
-                result = once()
+                result = use()
             except DatabaseError:  # as of another schema: connections that were checked before it aren't used again
                 self.engine.dispose()
                 raise
+            except (DataError, exc.IntegrityError):
+                raise
             except exc.DBAPIError as error:
-                if isinstance(error, (DataError, exc.IntegrityError)):
-                    raise  # a defect in this project
-                if not error.connection_invalidated and not _is_temporary(error):
-                    raise DatabaseUnavailableError(_error_text(error)) from error
-                now = time.monotonic()
-                if self._away_since is None:
-                    self._away_since = now
-                    self.losses += 1
-                    self.hear(f"{_error_text(error)}; waiting up to {self._patience_s:g} s")
-                if now - self._away_since >= self._patience_s:
-                    raise DatabaseUnavailableError(_error_text(error)) from error
-                time.sleep(_PAUSE_S)
+                self._wait_for_database(error)
             else:
-                if self._away_since is not None:
-                    self._away_since = None
+                if self._lost_at is not None:
+                    self._lost_at = None
                     self.hear(None)
                 return result
+
+    def _wait_for_database(self, error: exc.DBAPIError) -> None:
+        """Wait a moment after an error of an outage, whose beginning it announces.
+
+        Raises DatabaseUnavailableError if the error isn't temporary, or the outage is longer than `patience_s`.
+        """
+        if not error.connection_invalidated and not _is_temporary(error):
+            raise DatabaseUnavailableError(_describe_error(error)) from error
+        now = time.monotonic()
+        if self._lost_at is None:
+            self._lost_at = now
+            self.losses += 1
+            self.hear(f"{_describe_error(error)}; waiting up to {self._patience_s:g} s")
+        if now - self._lost_at >= self._patience_s:
+            raise DatabaseUnavailableError(_describe_error(error)) from error
+        time.sleep(_PAUSE_S)
 
     def close(self) -> None:
         """Close all connections."""
@@ -204,51 +212,58 @@ class Database:
 
 
 def _create_engine(url: URL, application: str, pooled: bool) -> Engine:
-    """Return the engine. A transaction that `coup_writes` locks SQLite at its beginning, so that it can't fail at its
-    end."""
+    """Return the engine. Raises errors of SQLAlchemy, ModuleNotFoundError or ValueError for a URL that isn't valid."""
     options: dict[str, Any] = {"hide_parameters": True}  # else an error's text has values, such as a password's hash
     if not pooled:
         options["poolclass"] = NullPool
-    if url.get_backend_name() != "sqlite":
-        arguments = {"connect_timeout": 10, "application_name": application}
-        arguments = {name: value for name, value in arguments.items() if name not in url.query}
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, **options)
+        event.listen(engine, "do_connect", _connect_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    else:
+        defaults = {"connect_timeout": 10, "application_name": application}
+        arguments = {name: value for name, value in defaults.items() if name not in url.query}
         engine = create_engine(url, pool_pre_ping=True, connect_args=arguments, **options)
         event.listen(engine, "handle_error", _close_cursor)
-        return engine
-    engine = create_engine(url, **options)
-
-    @event.listens_for(engine, "do_connect")
-    def connect(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
-        """Open the file; where it can't be written, open it for reading, and store the reason in the connection."""
-        path = arguments[0]
-        try:
-            return _configure_sqlite(sqlite3.connect(path, **options))
-        except sqlite3.OperationalError as error:
-            if path == ":memory:" or "locked" in str(error):
-                raise
-            # No file can be created in its folder: the disk is full, or the file system is read-only.
-            log_there = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
-            way = "readonly_shm=1" if log_there else "immutable=1"
-            uri = f"file:{quote(os.path.abspath(path))}?mode=ro&{way}"
-            try:
-                reading = sqlite3.connect(uri, uri=True, **options)
-            except sqlite3.OperationalError as error_again:
-                raise DatabaseUnavailableError(_unopenable_text(Path(path), str(error_again))) from None
-            record.info[_READ_ONLY] = str(error)
-            return _configure_sqlite(reading, writes=False)
-
-    @event.listens_for(engine, "begin")
-    def began(connection: Connection) -> None:
-        writes = connection.get_execution_options().get("coup_writes", False)
-        if writes and _READ_ONLY in connection.info:
-            reason = connection.info[_READ_ONLY]
-            connection.invalidate()
-            raise DatabaseUnavailableError(_UNWRITABLE.format(reason))
-        if not connection.get_execution_options().get("coup_foreign_keys", True):
-            connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # a transaction can't change it
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
     return engine
+
+
+def _connect_sqlite(_dialect: object, record: Any, arguments: list[Any], options: dict[str, Any]) -> sqlite3.Connection:
+    """Open the file; where it can't be written, open it for reading, and store the reason in the connection.
+
+    Raises DatabaseUnavailableError if it can't be read either.
+    """
+    path = arguments[0]
+    try:
+        return _configure_sqlite(sqlite3.connect(path, **options))
+    except sqlite3.OperationalError as error:
+        if path == ":memory:" or "locked" in str(error):
+            raise
+        # No file can be created in its folder: the disk is full, or the file system is read-only.
+        has_log = os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal") > 0
+        mode = "readonly_shm=1" if has_log else "immutable=1"
+        uri = f"file:{quote(os.path.abspath(path))}?mode=ro&{mode}"
+        try:
+            connection = sqlite3.connect(uri, uri=True, **options)
+        except sqlite3.OperationalError as read_error:
+            raise DatabaseUnavailableError(_describe_unopenable(Path(path), str(read_error))) from None
+        record.info[_READ_ONLY] = str(error)
+        return _configure_sqlite(connection, writes=False)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; one that `coup_writes` locks the file now, so that it can't fail at its end.
+
+    Raises DatabaseUnavailableError if it is to write to a file that was opened for reading.
+    """
+    writes = connection.get_execution_options().get("coup_writes", False)
+    if writes and _READ_ONLY in connection.info:
+        reason = connection.info[_READ_ONLY]
+        connection.invalidate()
+        raise DatabaseUnavailableError(_UNWRITABLE.format(reason))
+    if not connection.get_execution_options().get("coup_foreign_keys", True):
+        connection.exec_driver_sql("PRAGMA foreign_keys = OFF")  # a transaction can't change it
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _close_cursor(context: ExceptionContext) -> None:
@@ -257,14 +272,12 @@ def _close_cursor(context: ExceptionContext) -> None:
         context.execution_context.cursor.close()
 
 
-def _unopenable_text(path: Path, reason: str) -> str:
+def _describe_unopenable(path: Path, reason: str) -> str:
     """Return why an SQLite file can't be opened, with its owner, or that of the nearest folder that can be seen."""
-    seen = path
-    while not os.path.exists(seen) and seen != seen.parent:
-        seen = seen.parent
-    owner, user = _user_name(os.stat(seen).st_uid), _user_name(os.geteuid())
+    visible_path = next(candidate for candidate in (path, *path.parents) if os.path.exists(candidate))
+    owner, user = _user_name(os.stat(visible_path).st_uid), _user_name(os.geteuid())
     advice = f": run it as {owner}" if owner != user else ""
-    return f"{path}: {reason}; {seen} belongs to {owner}, and this process runs as {user}{advice}"
+    return f"{path}: {reason}; {visible_path} belongs to {owner}, and this process runs as {user}{advice}"
 
 
 def _user_name(id: int) -> str:
@@ -275,9 +288,12 @@ def _user_name(id: int) -> str:
 
 
 def _configure_sqlite(connection: sqlite3.Connection, writes: bool = True) -> sqlite3.Connection:
-    """Configure a connection and test it with a read. Only a new file or a copy is written to."""
+    """Configure a connection, test it with a read, and return it. Only a new file or a copy is written to.
+
+    Raises sqlite3.OperationalError, after closing the connection, if the file can't be used.
+    """
     try:
-        connection.isolation_level = None  # the driver begins no transactions: `began` does
+        connection.isolation_level = None  # the driver begins no transactions: `_begin_sqlite` does
         connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")  # first: the next one may have to wait
         if not connection.execute("PRAGMA page_count").fetchone()[0]:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # so that pruning can shrink the file
@@ -305,8 +321,10 @@ def _is_temporary(problem: exc.DBAPIError) -> bool:
     return "password" not in text and "does not exist" not in text
 
 
-def _error_text(problem: exc.DBAPIError) -> str:
-    text = str(problem.orig).strip().splitlines()[0] if str(problem.orig).strip() else type(problem.orig).__name__
+def _describe_error(problem: exc.DBAPIError) -> str:
+    """Return in one line why the database can't be used, and what to do if that is known."""
+    lines = str(problem.orig).strip().splitlines()
+    text = lines[0] if lines else type(problem.orig).__name__
     if any(word in text for word in ("full", "No space left", "readonly", "disk I/O")):
         return _UNWRITABLE.format(text)
     if "permission denied for schema" in text:

@@ -74,7 +74,7 @@ RenamePlayer = Callable[[str, int, str], str]  # a record's text, a player's ind
 
 def _columns(treatment: str) -> list[Column[Any]]:
     """Return the columns with a treatment."""
-    names = (name.split(".") for name, each in PERSONAL_COLUMNS.items() if each == treatment)
+    names = [name.split(".") for name, applied in PERSONAL_COLUMNS.items() if applied == treatment]
     return [METADATA.tables[table].c[column] for table, column in names]
 
 
@@ -83,23 +83,29 @@ def has_unfinished_tasks(connection: Connection, user_id: int) -> bool:
 
     Until a final is revealed, it may get further matches.
     """
-    own = select(versions.c.id).join(bots, bots.c.id == versions.c.bot).where(bots.c.owner_id == user_id)
-    checks = select(versions.c.id).where(versions.c.id.in_(own), versions.c.status == CHECKING)
-    playing = select(matches.c.id).join(match_players, match_players.c.match == matches.c.id)
-    playing = playing.where(matches.c.outcome.is_(None), match_players.c.version.in_(own))
-    hosted = select(table_sessions.c.id).join(session_slots, session_slots.c.table_session_id == table_sessions.c.id)
-    program = (session_slots.c.user_id == user_id) & (session_slots.c.kind == PROGRAM)
-    hosted = hosted.where(table_sessions.c.status != CLOSED, program)
-    if any(connection.scalar(each.limit(1)) is not None for each in (checks, playing, hosted)):
+    own_versions = _select_versions(user_id)
+    checks = select(versions.c.id).where(versions.c.id.in_(own_versions), versions.c.status == CHECKING)
+    unfinished_matches = (
+        select(matches.c.id)
+        .join(match_players, match_players.c.match == matches.c.id)
+        .where(matches.c.outcome.is_(None), match_players.c.version.in_(own_versions))
+    )
+    tables = (
+        select(table_sessions.c.id)
+        .join(session_slots, session_slots.c.table_session_id == table_sessions.c.id)
+        .where(table_sessions.c.status != CLOSED)
+        .where(session_slots.c.user_id == user_id, session_slots.c.kind == PROGRAM)
+    )
+    if any(connection.scalar(query.limit(1)) is not None for query in (checks, unfinished_matches, tables)):
         return True
-    ids = set(connection.scalars(own))
+    ids = set(connection.scalars(own_versions))
     return any(not final.revealed and not ids.isdisjoint(final.versions) for final in all_finals(connection))
 
 
 def erase_user_rows(connection: Connection, user_id: int, timestamp: float, rename: RenamePlayer) -> str:
     """Erase the personal data of a user and of the accounts merged into it; return the user's new login.
 
-    The caller writes the audit log.
+    rename: changes a player's name in a record. The caller writes the audit log.
     """
     accounts = or_(users.c.id == user_id, users.c.merged_into == user_id)
     rows = connection.execute(select(users.c.id, users.c.login, users.c.pseudonym).where(accounts)).all()
@@ -114,9 +120,9 @@ def erase_user_rows(connection: Connection, user_id: int, timestamp: float, rena
     _replace_logins_in_reasons(connection, new_logins)
     for old, new in new_logins.items():
         _replace_login(connection, old, new)
-    erased: dict[Column[Any], Any] = {column: None for column in _columns("null") if column.table is users}
-    erased |= {users.c.name: users.c.pseudonym, users.c.shows_name: False, users.c.seen_at: None}
-    connection.execute(update(users).where(accounts).values(erased))
+    blanks: dict[Column[Any], Any] = {column: None for column in _columns("null") if column.table is users}
+    values = blanks | {users.c.name: users.c.pseudonym, users.c.shows_name: False, users.c.seen_at: None}
+    connection.execute(update(users).where(accounts).values(values))
     connection.execute(update(session_slots).where(session_slots.c.user_id.in_(ids)).values(token_sha256=None))
     _rename_programs(connection, ids, new_login, rename)
     _replace_names_in_json(connection, {row.pseudonym: new_logins[row.login] for row in rows}, new_logins)
@@ -134,8 +140,8 @@ def _erase_reasons(connection: Connection, user_id: int, ids: Sequence[int]) -> 
 
 def _replace_login(connection: Connection, old: str, new: str) -> None:
     """Replace a login in all columns that are one; delete the events of its sign-ins."""
-    of_login = or_(*(events.c.details.startswith(f"{old}{mark}", autoescape=True) for mark in ",:"))
-    connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), of_login))
+    has_login = or_(*(events.c.details.startswith(f"{old}{mark}", autoescape=True) for mark in ",:"))
+    connection.execute(delete(events).where(events.c.type.in_((SIGNED_IN, SIGN_IN_FAILED)), has_login))
     for column in _columns("login"):
         connection.execute(update(column.table).where(column == old).values({column: new}))
 
@@ -156,32 +162,33 @@ def _replace_names_in_json(connection: Connection, users: Mapping[str, str], log
 
 def _make_login(connection: Connection, user_id: int) -> str:
     """Return a new login without a meaning. A user may have chosen the usual one."""
-    taken = set(connection.scalars(select(users.c.login)))
-    names = (f"{ERASED}-{user_id}{'-' * number}" for number in range(len(taken) + 1))
-    return next(name for name in names if name not in taken)
+    logins = set(connection.scalars(select(users.c.login)))
+    candidates = (f"{ERASED}-{user_id}{'-' * number}" for number in range(len(logins) + 1))
+    return next(candidate for candidate in candidates if candidate not in logins)
 
 
 def _delete_files(connection: Connection, user_id: int) -> None:
-    """Delete the files of a user's versions, and what checks and logs have of them."""
-    own = _select_versions(user_id)
+    """Delete the files of a user's versions, unless another user's version has the same, and their checks and logs."""
+    own_versions = _select_versions(user_id)
     for table in (check_steps, fault_samples, reviews):
-        connection.execute(delete(table).where(table.c.version.in_(own)))
-    slots = select(match_players.c.match, match_players.c.slot).where(match_players.c.version.in_(own))
+        connection.execute(delete(table).where(table.c.version.in_(own_versions)))
+    slots = select(match_players.c.match, match_players.c.slot).where(match_players.c.version.in_(own_versions))
     connection.execute(delete(logs).where(tuple_(logs.c.match, logs.c.slot).in_(slots)))
-    key = tuple_(versions.c.digest, func.coalesce(versions.c.single_file_name, ""))
-    mine, others = (select(*key.clauses).where(where) for where in (versions.c.id.in_(own), versions.c.id.not_in(own)))
-    stored = tuple_(archives.c.digest, archives.c.single_file_name)
-    connection.execute(delete(archives).where(stored.in_(mine), stored.not_in(others)))
-    blank = {column: None for column in _columns("null") if column.table is versions}
-    connection.execute(update(versions).where(versions.c.id.in_(own)).values(blank))
+    files = select(versions.c.digest, func.coalesce(versions.c.single_file_name, ""))
+    own_files = files.where(versions.c.id.in_(own_versions))
+    foreign_files = files.where(versions.c.id.not_in(own_versions))
+    archive_key = tuple_(archives.c.digest, archives.c.single_file_name)
+    connection.execute(delete(archives).where(archive_key.in_(own_files), archive_key.not_in(foreign_files)))
+    blanks = {column: None for column in _columns("null") if column.table is versions}
+    connection.execute(update(versions).where(versions.c.id.in_(own_versions)).values(blanks))
 
 
 def _close_versions(connection: Connection, user_id: int) -> None:
     """Reject a user's versions without a check, and let none play; accepted ones stay in the ratings of others."""
-    own = versions.c.id.in_(_select_versions(user_id))
-    connection.execute(update(versions).where(own, versions.c.status == QUEUED).values(status=REJECTED))
-    rejected = update(versions).where(own, versions.c.status == REJECTED)
-    connection.execute(rejected.values(rejection_reason="its owner's data was erased"))
+    is_own = versions.c.id.in_(_select_versions(user_id))
+    connection.execute(update(versions).where(is_own, versions.c.status == QUEUED).values(status=REJECTED))
+    query = update(versions).where(is_own, versions.c.status == REJECTED)
+    connection.execute(query.values(rejection_reason="its owner's data was erased"))
     connection.execute(update(bots).where(bots.c.owner_id == user_id).values(active_version_id=None))
 
 
@@ -190,32 +197,35 @@ def _select_versions(user_id: int) -> Select[tuple[int]]:
 
 
 def _replace_logins_in_reasons(connection: Connection, logins: Mapping[str, str]) -> None:
-    """Replace logins in reasons that the ladder wrote about other users, or about no user."""
-    written = {
+    """Replace logins in reasons that the ladder wrote about other users, or about no user. logins: new by old."""
+    patterns = {
         "team": "(?<=: invited by )({0})$",
         "refuse": "^({0})(?=: )",
         "final": "(?<=extended for )({0})(?=, | until )|(?<=, )({0})(?=, | until )",
     }
-    words = "|".join(map(re.escape, logins))
-    query = select(audit_log.c.id, audit_log.c.action, audit_log.c.reason).where(audit_log.c.action.in_(written))
+    old_logins = "|".join(map(re.escape, logins))
+    query = select(audit_log.c.id, audit_log.c.action, audit_log.c.reason).where(audit_log.c.action.in_(patterns))
     for id, action, reason in connection.execute(query).all():
-        text = re.sub(written[action].format(words), lambda found: logins[found.group()], reason)
-        if text != reason:
-            connection.execute(update(audit_log).where(audit_log.c.id == id).values(reason=text))
+        new_reason = re.sub(patterns[action].format(old_logins), lambda match: logins[match.group()], reason)
+        if new_reason != reason:
+            connection.execute(update(audit_log).where(audit_log.c.id == id).values(reason=new_reason))
 
 
 def _rename_programs(connection: Connection, ids: Collection[int], name: str, rename: RenamePlayer) -> None:
     """Replace the names of users' remote bots, at tables and in the records of their matches."""
     slot, player, match = session_slots.c, session_players.c, session_matches.c
     connection.execute(update(session_slots).where(slot.user_id.in_(ids), slot.kind == PROGRAM).values(name=name))
-    key = (match.table_session_id == player.table_session_id) & (match.number == player.match)
-    query = select(match.table_session_id, match.number, player.player).join(session_players, key)
-    query = query.where(player.user_id.in_(ids), player.kind == PROGRAM, match.data.is_not(None))
+    played_in = (match.table_session_id == player.table_session_id) & (match.number == player.match)
+    query = (
+        select(match.table_session_id, match.number, player.player)
+        .join(session_players, played_in)
+        .where(player.user_id.in_(ids), player.kind == PROGRAM, match.data.is_not(None))
+    )
     for session, number, index in connection.execute(query).all():
-        row = (match.table_session_id == session) & (match.number == number)
-        data = connection.execute(select(match.data).where(row)).scalar_one()
-        text = rename(zlib.decompress(data).decode(), index, name)
-        connection.execute(update(session_matches).where(row).values(data=zlib.compress(text.encode())))
+        key = (match.table_session_id == session) & (match.number == number)
+        data = connection.execute(select(match.data).where(key)).scalar_one()
+        record = rename(zlib.decompress(data).decode(), index, name)
+        connection.execute(update(session_matches).where(key).values(data=zlib.compress(record.encode())))
 
 
 def _replace_names(value: Any, users: Mapping[str, str], logins: Mapping[str, str]) -> Any:
@@ -227,18 +237,25 @@ def _replace_names(value: Any, users: Mapping[str, str], logins: Mapping[str, st
         return [_replace_names(item, users, logins) for item in value]
     if not isinstance(value, dict):
         return value
-    replaced: dict[str, Any] = {}
+    replacements = _list_replacements(value, users, logins)
+    return {
+        key: replacements[key] if key in replacements else _replace_names(item, users, logins)
+        for key, item in value.items()
+    }
+
+
+def _list_replacements(value: Mapping[str, Any], users: Mapping[str, str], logins: Mapping[str, str]) -> dict[str, Any]:
+    """Return the new values of a JSON object's own fields, by key; also of fields that it hasn't."""
+    replacements: dict[str, Any] = {}
     login = users.get(str(value.get("pseudonym")))
     if login is not None:  # a user
-        replaced = dict.fromkeys(_ERASED_FIELDS) | {"login": login, "owner": login, "name": value["pseudonym"]}
+        replacements = dict.fromkeys(_ERASED_FIELDS) | {"login": login, "owner": login, "name": value["pseudonym"]}
     user, owners = value.get("user"), value.get("owners")
     if isinstance(user, dict) and user.get("pseudonym") in users:  # a grade, or its inputs
-        replaced = {key: ERASED for key in ("reason", "nothing", "extended") if value.get(key)}
+        replacements = {key: ERASED for key in ("reason", "nothing", "extended") if value.get(key)}
     if isinstance(owners, list):  # of bots that may favour each other
-        replaced["owners"] = [logins.get(owner, owner) for owner in owners]
-    return {
-        key: replaced[key] if key in replaced else _replace_names(item, users, logins) for key, item in value.items()
-    }
+        replacements["owners"] = [logins.get(owner, owner) for owner in owners]
+    return replacements
 
 
 _ERASED_FIELDS = ("email", "student_id", "section", "canvas_id", "moodle_id", "suspension_reason", "withdrawal_reason")

@@ -50,10 +50,10 @@ def record_event(
     table_session_id: int | None = None,
     details: str | None = None,
 ) -> None:
-    """Insert an event. timestamp: Unix time."""
+    """Insert an event. timestamp: Unix time. The others: as of `Event`."""
     values = {"version": version, "match": match, "audit_id": audit_id, "details": details}
-    row = insert(events).values(occurred_at=timestamp, type=type, table_session_id=table_session_id, **values)
-    connection.execute(row)
+    query = insert(events).values(occurred_at=timestamp, type=type, table_session_id=table_session_id, **values)
+    connection.execute(query)
 
 
 def events_after(connection: Connection, after: int, limit: int) -> Sequence[Event]:
@@ -122,16 +122,12 @@ def list_audit_entries(
     actions: tuple[str, ...] = (),
     user_id: int | None = None,
 ) -> list[AuditEntry]:
-    """Return entries in order of id, filtered by bot, match, user and actions if given."""
-    query = select(*_AUDIT_COLUMNS).order_by(audit_log.c.id)
-    if bot is not None:
-        query = query.where(audit_log.c.bot == bot)
-    if match is not None:
-        query = query.where(audit_log.c.match == match)
-    if user_id is not None:
-        query = query.where(audit_log.c.user_id == user_id)
+    """Return entries in order of id, filtered by the ids of a bot, match and user, and by actions, if given."""
+    filters = ((audit_log.c.bot, bot), (audit_log.c.match, match), (audit_log.c.user_id, user_id))
+    conditions = [column == id for column, id in filters if id is not None]
     if actions:
-        query = query.where(audit_log.c.action.in_(actions))
+        conditions.append(audit_log.c.action.in_(actions))
+    query = select(*_AUDIT_COLUMNS).where(*conditions).order_by(audit_log.c.id)
     return [AuditEntry(*row) for row in connection.execute(query)]
 
 
@@ -155,12 +151,13 @@ def list_audit_summaries(
     after: int | None,
     limit: int,
     login: str | None,
-    without: Sequence[str],
+    excluded_actions: Sequence[str],
     action: str | None = None,
 ) -> list[AuditEntrySummary]:
-    """Return up to `limit` entries older than entry `after`, newest first, except those with actions of `without`.
+    """Return up to `limit` entries older than entry `after`, newest first, without those of `excluded_actions`.
 
-    login: only entries about this user or their bots, or by this user. action: only those with this action.
+    after: None for the newest ones. login: only entries about this user or their bots, or by this user. action: only
+    those with this action.
     """
     about, owner = users.alias(), users.alias()
     query = (
@@ -177,8 +174,8 @@ def list_audit_summaries(
     )  # fmt: skip
     if after is not None:
         query = query.where(audit_log.c.id < after)
-    if without:
-        query = query.where(audit_log.c.action.not_in(without))
+    if excluded_actions:
+        query = query.where(audit_log.c.action.not_in(excluded_actions))
     if login is not None:
         query = query.where(or_(about.c.login == login, owner.c.login == login, audit_log.c.actor == login))
     if action is not None:
@@ -194,8 +191,8 @@ def last_audit_id(connection: Connection, actions: Sequence[str] = ()) -> int:
 
 def find_freeze_entry(connection: Connection) -> AuditEntry | None:
     """Return the entry that froze the ladder, None if it isn't frozen now."""
-    last = list_audit_entries(connection, actions=("freeze", "unfreeze"))[-1:]
-    return last[0] if last and last[0].action == "freeze" else None
+    entries = list_audit_entries(connection, actions=("freeze", "unfreeze"))
+    return entries[-1] if entries and entries[-1].action == "freeze" else None
 
 
 def is_frozen(connection: Connection) -> bool:

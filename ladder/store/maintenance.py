@@ -7,9 +7,10 @@ A copy is one SQLite file. It is consistent even if other processes write meanwh
 transaction, and PostgreSQL is read in one snapshot."""
 
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import Connection, Table, and_, delete, func, insert, select, text, update
@@ -74,29 +75,31 @@ def find_corruption(database: Database, deep: bool) -> list[str]:
         if deep:
             rows = connection.exec_driver_sql("PRAGMA foreign_key_check").fetchmany(5)
             problems += [f"a row of {row[0]} refers to a missing row of {row[2]}" for row in rows]
-    return [line for line in problems if line != "ok"]
+    return [problem for problem in problems if problem != "ok"]
+
+
+_MAX_ROUNDING = 1e-6  # of a sum of wins
 
 
 def find_wrong_totals(connection: Connection) -> list[int]:
     """Return the ids of matches in which a bot's totals differ from its games. 100,000 matches take about 10 s."""
+    counts: Counter[tuple[int, int]] = Counter()  # games, by match and slot
     wins: defaultdict[tuple[int, int], float] = defaultdict(float)
-    count: defaultdict[tuple[int, int], int] = defaultdict(int)
-    rows = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
-    for match, seats, survivors in connection.execute(rows):
-        for slot in seats:
-            count[match, int(slot)] += 1
+    games_query = select(games.c.match, games.c.seats, games.c.survivors).execution_options(yield_per=10_000)
+    for match, seats, survivors in connection.execute(games_query):
+        counts.update((match, int(slot)) for slot in seats)
         for seat in survivors:
             wins[match, int(seats[int(seat)])] += 1 / len(survivors)
-    wrong = set()
-    sums = (
+    wrong_matches = set()
+    totals_query = (
         select(match_players.c.match, match_players.c.slot, match_players.c.games, match_players.c.wins)
         .join(matches, and_(matches.c.id == match_players.c.match, matches.c.outcome == PLAYED))
         .execution_options(yield_per=10_000)
     )
-    for match, slot, played, won in connection.execute(sums):
-        if count[match, slot] != played or abs(wins[match, slot] - won) > 1e-6:
-            wrong.add(match)
-    return sorted(wrong)
+    for match, slot, total_games, total_wins in connection.execute(totals_query):
+        if counts[match, slot] != total_games or abs(wins[match, slot] - total_wins) > _MAX_ROUNDING:
+            wrong_matches.add(match)
+    return sorted(wrong_matches)
 
 
 def latest_timestamp(connection: Connection) -> float:
@@ -107,16 +110,15 @@ def latest_timestamp(connection: Connection) -> float:
 
 def list_runner_loads(connection: Connection) -> list[RunnerLoad]:
     """Return the loads of the runners that haven't ended, in order of their start."""
-    result = []
+    loads = []
     for runner in list_live_runners(connection):
-        plays = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
+        leased = select(matches.c.id).where(matches.c.runner == runner.id, matches.c.status == LEASED)
         checks = select(versions.c.id).where(versions.c.runner == runner.id, versions.c.status == CHECKING)
-        played = tuple(connection.scalars(plays.order_by(matches.c.id)))
-        leases = len(played) + len(connection.scalars(checks).all())
-        result.append(
-            RunnerLoad(runner, leases, played, has_process_ended(runner) if is_on_this_machine(runner) else None)
-        )
-    return result
+        match_ids = tuple(connection.scalars(leased.order_by(matches.c.id)))
+        leases = len(match_ids) + len(connection.scalars(checks).all())
+        is_dead = has_process_ended(runner) if is_on_this_machine(runner) else None
+        loads.append(RunnerLoad(runner, leases, match_ids, is_dead))
+    return loads
 
 
 def abandoned_since(connection: Connection, timestamp: float) -> list[AbandonedMatch]:
@@ -143,24 +145,18 @@ def count_worker_deaths(connection: Connection, since: float) -> dict[int, int]:
 def count_pending_checks(connection: Connection) -> tuple[int, float | None]:
     """Return the number of versions that wait for their check, and the Unix time of the first submission, if any."""
     query = select(func.count(), func.min(versions.c.submitted_at)).where(versions.c.status == QUEUED)
-    count, since = connection.execute(query).one()
-    return count, since
+    count, first_submitted_at = connection.execute(query).one()
+    return count, first_submitted_at
 
 
 def database_size(connection: Connection) -> tuple[int, int]:
     """Return the size of the database in bytes, and the number of games in it."""
     if connection.dialect.name == "sqlite":
-        pages, page = (
-            connection.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size")
-        )
-        size = pages * page
+        query = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
     else:
-        size = connection.exec_driver_sql("SELECT pg_database_size(current_database())").scalar_one()
-    return int(size), _count(connection, games)
-
-
-def _count(connection: Connection, table: Table) -> int:
-    return connection.scalar(select(func.count()).select_from(table)) or 0
+        query = "SELECT pg_database_size(current_database())"
+    size = int(connection.exec_driver_sql(query).scalar_one())
+    return size, connection.scalar(select(func.count()).select_from(games)) or 0
 
 
 _MATCHES_PER_WRITE = 200  # a write of this size blocks other writers for a few milliseconds
@@ -176,7 +172,11 @@ def list_expired_matches(
 
 
 def prune_records(database: Database, records_before: float, logs_before: float) -> tuple[int, int]:
-    """Remove records and logs of matches that ended before these Unix times; return both numbers of matches."""
+    """Remove records and logs of matches that ended before these Unix times; return both numbers of matches.
+
+    Play styles and reviews, and the records of table sessions, expire with records. An SQLite file shrinks. Raises
+    DatabaseError if the database can't be reached.
+    """
     with_records, with_logs = database.read_with_retry(
         lambda connection: list_expired_matches(connection, records_before, logs_before)
     )
@@ -194,6 +194,7 @@ def prune_events(database: Database, before: float) -> None:
 
 
 def _list_expired(connection: Connection, table: Table, before: float) -> list[int]:
+    """Return the matches that ended before a Unix time and have rows in `records` or `logs`; not finals' records."""
     query = (
         select(table.c.match)
         .distinct()
@@ -206,32 +207,34 @@ def _list_expired(connection: Connection, table: Table, before: float) -> list[i
     return list(connection.scalars(query))
 
 
-def _delete_rows(database: Database, table: Table, matches_to_prune: Sequence[int]) -> None:
-    for start in range(0, len(matches_to_prune), _MATCHES_PER_WRITE):
-        part = matches_to_prune[start : start + _MATCHES_PER_WRITE]
+def _delete_rows(database: Database, table: Table, ids: Sequence[int]) -> None:
+    """Delete the rows of matches in `records`, with the data that expire with them, or in `logs`; in short writes."""
+    for start in range(0, len(ids), _MATCHES_PER_WRITE):
+        chunk = ids[start : start + _MATCHES_PER_WRITE]
+        database.write(partial(_delete_rows_of_matches, table=table, ids=chunk))
 
-        def act(connection: Connection, part: Sequence[int] = part) -> None:
-            connection.execute(delete(table).where(table.c.match.in_(part)))
-            if table is records:
-                connection.execute(update(match_players).where(match_players.c.match.in_(part)).values(play_style=None))
-                connection.execute(delete(reviews).where(reviews.c.match.in_(part)))
 
-        database.write(act)
+def _delete_rows_of_matches(connection: Connection, table: Table, ids: Sequence[int]) -> None:
+    connection.execute(delete(table).where(table.c.match.in_(ids)))
+    if table is records:
+        connection.execute(update(match_players).where(match_players.c.match.in_(ids)).values(play_style=None))
+        connection.execute(delete(reviews).where(reviews.c.match.in_(ids)))
 
 
 def _shrink_file(database: Database) -> None:
-    """Remove free pages from SQLite's file. PostgreSQL reuses its free pages."""
+    """Remove free pages from SQLite's file, until their number stays the same. PostgreSQL reuses its free pages."""
+    old_count, count = 0, database.write(_remove_free_pages)
+    while count not in (0, old_count):
+        old_count, count = count, database.write(_remove_free_pages)
 
-    def act(connection: Connection) -> int:
-        before = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
-        driver = connection.connection.driver_connection
-        assert driver is not None
-        driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # one empty row for each page
-        return int(before)
 
-    last = 0
-    while (left := database.write(act)) not in (0, last):
-        last = left
+def _remove_free_pages(connection: Connection) -> int:
+    """Remove up to _PAGES_PER_WRITE free pages; return how many there were."""
+    count = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.execute(f"PRAGMA incremental_vacuum({_PAGES_PER_WRITE})").fetchall()  # one empty row for each page
+    return int(count)
 
 
 _ROWS_PER_INSERT = 500  # limits memory: rows of records are about 10 KB each
@@ -276,10 +279,10 @@ def clone_from_file(path: Path, database: Database) -> None:
         source.close()
 
 
-def list_connections(connection: Connection, own: str) -> list[str]:
-    """Return the other connections of arena's commands to this PostgreSQL database; none for SQLite.
+def list_connections(connection: Connection, own_name: str) -> list[str]:
+    """Return the other connections of arena's commands to this PostgreSQL database, as texts; none for SQLite.
 
-    own: the name of this command's connections.
+    own_name: of this command's connections.
     """
     if connection.dialect.name != "postgresql":
         return []
@@ -287,7 +290,7 @@ def list_connections(connection: Connection, own: str) -> list[str]:
         SELECT application_name, coalesce(host(client_addr), 'this machine'), count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name LIKE 'arena%' AND application_name <> :own
         GROUP BY 1, 2 ORDER BY 1, 2"""
-    rows = connection.execute(text(query), {"own": own})
+    rows = connection.execute(text(query), {"own": own_name})
     return [f"{name} from {address} (connections: {count})" for name, address, count in rows]
 
 
@@ -312,6 +315,6 @@ def _advance_sequence(connection: Connection, table: Table) -> None:
     if connection.dialect.name != "postgresql" or "id" not in table.c or table.c.id.autoincrement is False:
         return
     sequence = connection.scalar(select(func.pg_get_serial_sequence(f'"{table.name}"', "id")))
-    last = connection.scalar(select(func.max(table.c.id)))
-    if sequence is not None and last is not None:
-        connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": last})
+    last_id = connection.scalar(select(func.max(table.c.id)))
+    if sequence is not None and last_id is not None:
+        connection.execute(text("SELECT setval(:sequence, :last_id)"), {"sequence": sequence, "last_id": last_id})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Select, func, or_, select, true
 
 from ladder.store.leases import WAITING
 from ladder.store.queue import ENDED, LEASED, PLAYED, QUALIFYING
@@ -90,7 +90,7 @@ def is_outside_finals(sealed: Sequence[int]) -> ColumnElement[bool]:
 
 def find_match_summary(connection: Connection, id: int, sealed: Sequence[int] = ()) -> MatchSummary | None:
     """Return a match, None if it doesn't exist or belongs to a final of `sealed`."""
-    return next(iter(_summaries(connection, matches.c.id == id, is_outside_finals(sealed))), None)
+    return next(iter(_read_summaries(connection, matches.c.id == id, is_outside_finals(sealed))), None)
 
 
 def list_match_summaries(
@@ -105,16 +105,10 @@ def list_match_summaries(
 ) -> list[MatchSummary]:
     """Return up to `limit` ended matches, newest first, after match `after`; only of a bot (id) or a kind if given.
 
-    todo: the queued and leased matches are listed instead, in order of id.
+    todo: the queued and leased matches are listed instead, in order of id. Check matches that weren't played are left
+    out.
     """
-    query = select(matches.c.id).where(is_outside_finals(sealed))
-    if bot is not None:
-        own_versions = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
-        query = query.join(match_players, match_players.c.match == matches.c.id)
-        query = query.where(match_players.c.version.in_(own_versions))
-        query = query.distinct()  # two versions of a bot may meet in a challenge
-    if kind is not None:
-        query = query.where(matches.c.kind == kind)
+    query = _select_match_ids(connection, sealed, bot, kind)
     if after is not None:
         query = query.where(matches.c.id > after if todo else matches.c.id < after)
     if todo:
@@ -128,20 +122,31 @@ def list_match_summaries(
     summaries: dict[int, MatchSummary] = {}
     for start in range(0, len(ids), _MAX_QUERY_IDS):
         chunk = ids[start : start + _MAX_QUERY_IDS]
-        summaries |= {match.id: match for match in _summaries(connection, matches.c.id.in_(chunk))}
+        summaries |= {match.id: match for match in _read_summaries(connection, matches.c.id.in_(chunk))}
     return [summaries[id] for id in ids]
 
 
-def _summaries(connection: Connection, *conditions: ColumnElement[bool]) -> list[MatchSummary]:
-    """Return the matches that meet all `conditions`, with their players."""
+def _select_match_ids(connection: Connection, sealed: Sequence[int], bot: int | None, kind: str | None) -> Select[Any]:
+    """Return the query of the ids of matches outside the finals `sealed`, of a bot (id) and of a kind if given."""
+    query = select(matches.c.id).where(is_outside_finals(sealed))
+    if bot is not None:
+        own_versions = list(connection.scalars(select(versions.c.id).where(versions.c.bot == bot)))
+        query = query.join(match_players, match_players.c.match == matches.c.id)
+        query = query.where(match_players.c.version.in_(own_versions))
+        query = query.distinct()  # two versions of a bot may meet in a challenge
+    return query if kind is None else query.where(matches.c.kind == kind)
+
+
+def _read_summaries(connection: Connection, *conditions: ColumnElement[bool]) -> list[MatchSummary]:
+    """Return the matches that meet all `conditions`, in any order, with their players."""
     rows: Sequence[Any] = connection.execute(_MATCH_QUERY.where(*conditions)).all()
     query = _PARTICIPANT_QUERY.where(match_players.c.match.in_([row[0] for row in rows]))
-    seats = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
-    tables = {
-        id: tuple(MatchParticipant(f"{name}@{number}", *rest) for _, name, number, *rest in table)
-        for id, table in groupby(seats, key=lambda row: row[0])
+    player_rows = connection.execute(query.order_by(match_players.c.match, match_players.c.slot))
+    players = {
+        id: tuple(MatchParticipant(f"{name}@{number}", *values) for _, name, number, *values in group)
+        for id, group in groupby(player_rows, key=lambda row: row[0])
     }
-    return [MatchSummary(*(*row, tables.get(row[0], ()))) for row in rows]
+    return [MatchSummary(*(*row, players.get(row[0], ()))) for row in rows]
 
 
 def list_newest_matches(connection: Connection, bot: int, count: int, sealed: Sequence[int]) -> Sequence[int]:
@@ -180,24 +185,30 @@ class VersionTotals:
 def total_matches(
     connection: Connection, ids: Sequence[int], sealed: Sequence[int], rated: bool
 ) -> defaultdict[int, VersionTotals]:
-    """Return the totals of versions' played or rated matches outside the finals `sealed` (ids), by version."""
-    table = match_players.c
+    """Return the totals of versions' played or rated matches outside the finals `sealed` (ids), by version.
+
+    A version without such matches has the totals of none.
+    """
+    player = match_players.c
     query = (
         select(
-            table.version, func.count(), func.sum(table.games), func.sum(table.wins), func.sum(table.forfeits),
-            func.sum(table.faults), func.sum(table.requests), func.sum(table.think_time_us),
-            func.max(table.max_time_us), func.max(table.peak_bytes),
+            player.version, func.count(), func.sum(player.games), func.sum(player.wins), func.sum(player.forfeits),
+            func.sum(player.faults), func.sum(player.requests), func.sum(player.think_time_us),
+            func.max(player.max_time_us), func.max(player.peak_bytes),
         )
-        .join(matches, matches.c.id == table.match)
-        .where(table.version.in_(ids), matches.c.outcome == PLAYED, is_outside_finals(sealed))
+        .join(matches, matches.c.id == player.match)
+        .where(player.version.in_(ids), matches.c.outcome == PLAYED, is_outside_finals(sealed))
         .where(matches.c.is_rated if rated else true())
-        .group_by(table.version)
+        .group_by(player.version)
     )  # fmt: skip
-    sums: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
-    for version, count, played, wins, *whole, slowest, peak in connection.execute(query):
-        lost, faulty, requests, time_us = map(int, whole)
-        sums[version] = VersionTotals(count, int(played), float(wins), lost, faulty, requests, time_us, slowest, peak)
-    return sums
+    totals: defaultdict[int, VersionTotals] = defaultdict(VersionTotals)
+    for version, match_count, game_count, wins, *sums, max_time_us, peak_bytes in connection.execute(query):
+        forfeit_count, fault_count, request_count, time_us = map(int, sums)  # PostgreSQL's sums are decimals
+        totals[version] = VersionTotals(
+            match_count, int(game_count), float(wins), forfeit_count, fault_count, request_count, time_us,
+            max_time_us, peak_bytes,
+        )  # fmt: skip
+    return totals
 
 
 def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[int]) -> dict[int, dict[str, int]]:
@@ -209,10 +220,10 @@ def count_faults(connection: Connection, ids: Sequence[int], sealed: Sequence[in
         .group_by(faults.c.version, faults.c.code)
         .order_by(faults.c.version, faults.c.code)
     )
-    kinds: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    counts: defaultdict[int, dict[str, int]] = defaultdict(dict)
     for version, code, count in connection.execute(query):
-        kinds[version][code] = int(count)
-    return kinds
+        counts[version][code] = int(count)
+    return counts
 
 
 def count_seat_results(
@@ -233,27 +244,27 @@ def count_seat_results(
 
 
 def sum_head_to_heads(
-    connection: Connection, ones: Sequence[int], others: Sequence[int] | None, sealed: Sequence[int]
+    connection: Connection, ids: Sequence[int], opponent_ids: Sequence[int] | None, sealed: Sequence[int]
 ) -> dict[tuple[int, int], tuple[float, float, int, int]]:
-    """Return (wins, losses, games, matches) in rated matches by pair of versions (one, other).
+    """Return (wins, losses, games, matches) of versions in rated matches by (version, opponent), which are ids.
 
-    wins, losses: the games that `one` and `other` won; a draw among j counts 1/j for each. The games that a third
-    player won are in neither. others: None for all opponents. sealed: ids of finals whose matches are left out.
+    wins, losses: the games that the version and the opponent won; a draw among j counts 1/j for each. The games that a
+    third player won are in neither. opponent_ids: None for all. sealed: ids of finals whose matches are left out.
     """
-    one, other = match_players.alias(), match_players.alias()
+    player, opponent = match_players.alias(), match_players.alias()
     query = (
         select(
-            one.c.version, other.c.version, func.sum(one.c.wins), func.sum(other.c.wins), func.sum(one.c.games),
-            func.count(),
+            player.c.version, opponent.c.version, func.sum(player.c.wins), func.sum(opponent.c.wins),
+            func.sum(player.c.games), func.count(),
         )
-        .join(other, (other.c.match == one.c.match) & (other.c.slot != one.c.slot))
-        .join(matches, matches.c.id == one.c.match)
-        .where(one.c.version.in_(ones), matches.c.is_rated, is_outside_finals(sealed))
-        .group_by(one.c.version, other.c.version)
+        .join(opponent, (opponent.c.match == player.c.match) & (opponent.c.slot != player.c.slot))
+        .join(matches, matches.c.id == player.c.match)
+        .where(player.c.version.in_(ids), matches.c.is_rated, is_outside_finals(sealed))
+        .group_by(player.c.version, opponent.c.version)
     )  # fmt: skip
-    if others is not None:
-        query = query.where(other.c.version.in_(others))
+    if opponent_ids is not None:
+        query = query.where(opponent.c.version.in_(opponent_ids))
     return {
-        (mine, its): (float(wins), float(losses), int(games), count)
-        for mine, its, wins, losses, games, count in connection.execute(query)
+        (version, opponent_version): (float(wins), float(losses), int(game_count), match_count)
+        for version, opponent_version, wins, losses, game_count, match_count in connection.execute(query)
     }

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, select, update
 
 from ladder.store.events import MATCH_ENDED, record_event
 from ladder.store.leases import WAITING, AttemptCost, release_lease, retry_is_due
@@ -42,11 +42,15 @@ def queue_matches(
     final: int | None = None,
     requested_by: int | None = None,
 ) -> list[int]:
-    """Queue a match for each table of versions; return their ids, in the given order and ascending."""
+    """Queue a match for each table of versions; return their ids, in the given order and ascending.
+
+    round: the number of a rated round. final: the id of a final, whose matches are numbered on. requested_by: a user's
+    id.
+    """
     ids: list[int] = []
-    of_final = select(func.count()).select_from(matches).where(matches.c.final == final)
-    first = 0 if final is None else connection.execute(of_final).scalar_one()
-    for index, table in enumerate(tables, first):
+    final_matches = select(func.count()).select_from(matches).where(matches.c.final == final)
+    start = 0 if final is None else connection.execute(final_matches).scalar_one()
+    for index, table in enumerate(tables, start):
         values = {
             "kind": kind, "round": round, "final": final, "plan_index": None if final is None else index,
             "requested_by": requested_by, "status": WAITING, "attempts": 0, "is_rated": False, "queued_at": timestamp,
@@ -59,8 +63,8 @@ def queue_matches(
 
 def insert_match_versions(connection: Connection, match: int, table: Sequence[int]) -> None:
     """Insert the versions at a match's table, in slot order."""
-    zero = dict.fromkeys(("games", "wins", "forfeits", "faults", "requests", "think_time_us", "max_time_us"), 0)
-    rows = [{"match": match, "slot": slot, "version": version, **zero} for slot, version in enumerate(table)]
+    zeros = dict.fromkeys(("games", "wins", "forfeits", "faults", "requests", "think_time_us", "max_time_us"), 0)
+    rows = [{"match": match, "slot": slot, "version": version, **zeros} for slot, version in enumerate(table)]
     connection.execute(insert(match_players), rows)
 
 
@@ -85,7 +89,7 @@ def find_qualifying_match(connection: Connection, table: Sequence[int]) -> int |
 def claim_match(
     connection: Connection,
     runner: str,
-    holding: Collection[int],
+    held_ids: Collection[int],
     timestamp: float,
     kinds: Iterable[str] = tuple(_PRIORITIES),
 ) -> QueuedMatch | None:
@@ -94,25 +98,33 @@ def claim_match(
     Failed matches are due after a pause. Rated matches are cancelled if a version at the table is no longer active, or
     two of them now have the same owner or team.
 
-    `holding`: the matches that the runner plays now; they aren't returned, even if others have leased them since. A
-    match that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
+    held_ids: the matches that the runner plays now; they aren't returned, even if others have leased them since. A
+    match that is leased to the runner but not in `held_ids` is returned first: the reply to its lease was lost.
     """
-    columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
-    is_new = matches.c.id.not_in(list(holding))
     conditions = [and_(matches.c.status == LEASED, matches.c.runner == runner)]
     for kind in sorted(kinds, key=_PRIORITIES.__getitem__):
         is_waiting = and_(matches.c.status == WAITING, matches.c.kind == kind)
         conditions.append(and_(is_waiting, retry_is_due(matches, timestamp)))
     for condition in conditions:
-        query = select(*columns).where(condition, is_new).order_by(matches.c.attempts, matches.c.id).limit(1)
-        while (row := connection.execute(query).one_or_none()) is not None:
-            id, kind, final, plan_index, attempts = row
-            reason = _find_unplayable_reason(connection, id) if kind == RATED else None
-            if reason is not None:
-                cancel_match(connection, id, reason, timestamp)
-                continue
-            connection.execute(update(matches).where(matches.c.id == id).values(status=LEASED, runner=runner))
+        match = _find_playable_match(connection, and_(condition, matches.c.id.not_in(list(held_ids))), timestamp)
+        if match is not None:
+            connection.execute(update(matches).where(matches.c.id == match.id).values(status=LEASED, runner=runner))
+            return match
+    return None
+
+
+def _find_playable_match(
+    connection: Connection, condition: ColumnElement[bool], timestamp: float
+) -> QueuedMatch | None:
+    """Return the first match that meets a condition, by attempts and id; cancel those that can't be played any more."""
+    columns = (matches.c.id, matches.c.kind, matches.c.final, matches.c.plan_index, matches.c.attempts)
+    query = select(*columns).where(condition).order_by(matches.c.attempts, matches.c.id).limit(1)
+    while (row := connection.execute(query).one_or_none()) is not None:
+        id, kind, final, plan_index, attempts = row
+        reason = _find_unplayable_reason(connection, id) if kind == RATED else None
+        if reason is None:
             return QueuedMatch(id, kind, versions_in_match(connection, id), final, plan_index, attempts)
+        cancel_match(connection, id, reason, timestamp)
     return None
 
 
@@ -125,20 +137,25 @@ def _find_unplayable_reason(connection: Connection, match: int) -> str | None:
         .join(users, users.c.id == bots.c.owner_id)
         .where(match_players.c.match == match)
     )
-    table = connection.execute(query).all()
-    if any(active != version or not takes_part for version, active, takes_part, *_ in table):
-        return "one of its bots is no longer active"
-    parties = [party for *_, reference, party in table if not reference]
+    parties = []
+    for version, active_version, is_owner_active, is_reference, party in connection.execute(query):
+        if active_version != version or not is_owner_active:
+            return "one of its bots is no longer active"
+        if not is_reference:
+            parties.append(party)
     return "two of its bots belong to one owner or team" if len(set(parties)) < len(parties) else None
 
 
 def cancel_unplayable(connection: Connection, timestamp: float) -> int:
     """Cancel the waiting rated matches that can't be played any more; return how many."""
-    waiting = connection.scalars(select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)).all()
-    reasons = {match: reason for match in waiting if (reason := _find_unplayable_reason(connection, match)) is not None}
-    for match, reason in reasons.items():
-        cancel_match(connection, match, reason, timestamp)
-    return len(reasons)
+    query = select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind == RATED)
+    count = 0
+    for match in connection.scalars(query).all():
+        reason = _find_unplayable_reason(connection, match)
+        if reason is not None:
+            cancel_match(connection, match, reason, timestamp)
+            count += 1
+    return count
 
 
 def cancel_match(connection: Connection, match: int, reason: str, timestamp: float) -> None:
@@ -157,19 +174,22 @@ def record_failed_attempt(
     cost: AttemptCost = AttemptCost.ATTEMPT,
     worker_died: bool = False,
 ) -> bool | None:
-    """Record a failed attempt; return True if the match is abandoned, False if it is queued again.
+    """Release a match after a failed attempt; return True if the match is abandoned, False if it is queued again.
 
-    Return None, without any effect, if the match isn't leased to the runner any more.
+    An attempt is stored unless it cost nothing or only a lost runner, and the match is queued again. Return None,
+    without any effect, if the match isn't leased to the runner any more.
     """
-    abandoned = release_lease(connection, matches, match, runner, cost, timestamp)
-    if abandoned or (abandoned is not None and cost is AttemptCost.ATTEMPT):
-        values = {"match": match, "runner": runner, "reason": reason, "is_last": abandoned, "worker_died": worker_died}
-        connection.execute(insert(failed_attempts).values(**values, failed_at=timestamp))
-    if abandoned:
-        ended = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": timestamp}
-        connection.execute(update(matches).where(matches.c.id == match).values(**ended))
+    is_abandoned = release_lease(connection, matches, match, runner, cost, timestamp)
+    if is_abandoned is None:
+        return None
+    if is_abandoned or cost is AttemptCost.ATTEMPT:
+        row = {"match": match, "runner": runner, "reason": reason, "is_last": is_abandoned, "worker_died": worker_died}
+        connection.execute(insert(failed_attempts).values(**row, failed_at=timestamp))
+    if is_abandoned:
+        values = {"status": ENDED, "outcome": ABANDONED, "reason": reason, "ended_at": timestamp}
+        connection.execute(update(matches).where(matches.c.id == match).values(**values))
         record_event(connection, MATCH_ENDED, timestamp, match=match)
-    return abandoned
+    return is_abandoned
 
 
 def cancel_queued_matches(
@@ -181,21 +201,21 @@ def cancel_queued_matches(
         query = query.where(matches.c.id.in_(select(match_players.c.match).where(match_players.c.version == version)))
     if kinds:
         query = query.where(matches.c.kind.in_(kinds))
-    done = connection.execute(query.values(status=ENDED, outcome=CANCELLED, reason=reason, ended_at=timestamp))
-    return int(done.rowcount)
+    result = connection.execute(query.values(status=ENDED, outcome=CANCELLED, reason=reason, ended_at=timestamp))
+    return int(result.rowcount)
 
 
 def challenges_since(connection: Connection, party: Collection[int], timestamp: float) -> list[tuple[int, int, float]]:
     """Return (match id, user id, time) of the challenges that these users have requested since a time, by id."""
-    requested = and_(matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= timestamp)
-    query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(requested).order_by(matches.c.id)
-    return [(id, by, when) for id, by, when in connection.execute(query)]
+    conditions = (matches.c.requested_by.in_(party), matches.c.kind == CHALLENGE, matches.c.queued_at >= timestamp)
+    query = select(matches.c.id, matches.c.requested_by, matches.c.queued_at).where(*conditions).order_by(matches.c.id)
+    return [(id, user_id, queued_at) for id, user_id, queued_at in connection.execute(query)]
 
 
 def has_requested_match(connection: Connection) -> bool:
     """Return whether a challenge or a final's match waits."""
-    asked = and_(matches.c.status == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
-    return connection.execute(select(matches.c.id).where(asked).limit(1)).first() is not None
+    query = select(matches.c.id).where(matches.c.status == WAITING, matches.c.kind.in_((CHALLENGE, FINAL)))
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def last_round_number(connection: Connection) -> int:

@@ -1,8 +1,7 @@
-"""Store the results of matches, and data computed from them: standings snapshots, rating history, play styles.
+"""Store the results of matches, and read them, the pace of matches and checks, and play styles.
 
-Results are written once, in one transaction for each match. The newest standings are stored as JSON, and so is the last
-snapshot of each earlier day, without rows. The rating history has a row for each version and day. A play style is the
-sum of the counts of a version's matches."""
+Results are written once, in one transaction for each match. A play style is the sum of the counts of a version's
+matches."""
 
 import json
 import zlib
@@ -14,10 +13,10 @@ from itertools import groupby, pairwise
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, insert, select, update
 
 from arena import referee
-from ladder.store.events import MATCH_ENDED, STANDINGS_UPDATED, is_frozen, record_event
+from ladder.store.events import MATCH_ENDED, is_frozen, record_event
 from ladder.store.matches import is_outside_finals
 from ladder.store.queue import ENDED, FINAL, PLAYED, QUALIFYING, RATED, WAITING
 from ladder.store.runners import has_live_runner
@@ -31,10 +30,7 @@ from ladder.store.schema_tables import (
     logs,
     match_players,
     matches,
-    rating_history,
     records,
-    standings_snapshots,
-    users,
     versions,
 )
 from ladder.store.versions import version_refs_by_id
@@ -57,54 +53,51 @@ def save_match(connection: Connection, played: referee.PlayedMatch, timestamp: f
     The runner needn't have the lease any more.
     """
     match = played.match
-    state, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
-    if state == ENDED:
+    status, kind = connection.execute(select(matches.c.status, matches.c.kind).where(matches.c.id == match)).one()
+    if status == ENDED:
         return False
     table = _list_refs_and_ids(connection, match)
     slots = {version_ref: slot for slot, (version_ref, _) in enumerate(table)}
-    version = dict(table)
-    _insert_games(connection, played.results, slots, version)
+    _insert_games(connection, played.results, slots, dict(table))
     _save_totals(connection, played, slots)
-    connection.execute(insert(records).values(match=match, data=zlib.compress(played.record.encode())))
+    _insert_record_and_logs(connection, played, slots)
+    _save_fault_samples(connection, played.fault_samples, dict(table))
+    values = {
+        "status": ENDED, "outcome": PLAYED, "is_rated": kind in _RATING, "runner": None, "ended_at": timestamp,
+        "end_sequence": last_end_number(connection) + 1,
+    }  # fmt: skip
+    connection.execute(update(matches).where(matches.c.id == match).values(values))
+    record_event(connection, MATCH_ENDED, timestamp, match=match)
+    return True
+
+
+def _insert_record_and_logs(connection: Connection, played: referee.PlayedMatch, slots: Mapping[str, int]) -> None:
+    """Insert a match's record, and what its bots wrote to standard error. slots: by version ref."""
+    record = zlib.compress(played.record.encode())
+    connection.execute(insert(records).values(match=played.match, data=record))
     rows = [
-        {"match": match, "slot": slots[version_ref], "number": number, "data": zlib.compress(data)}
+        {"match": played.match, "slot": slots[version_ref], "number": number, "data": zlib.compress(data)}
         for version_ref, number, data in played.logs
         if data
     ]
     if rows:
         connection.execute(insert(logs), rows)
-    _save_fault_samples(connection, played.fault_samples, version)
-    last = last_end_number(connection)
-    connection.execute(
-        update(matches)
-        .where(matches.c.id == match)
-        .values(
-            status=ENDED,
-            outcome=PLAYED,
-            is_rated=kind in _RATING,
-            runner=None,
-            end_sequence=last + 1,
-            ended_at=timestamp,
-        )
-    )
-    record_event(connection, MATCH_ENDED, timestamp, match=match)
-    return True
 
 
 def _save_totals(connection: Connection, played: referee.PlayedMatch, slots: Mapping[str, int]) -> None:
     """Store the totals of each version at the table. slots: by version ref."""
-    spent, styles = dict(played.spent), dict(played.styles)
+    usage_by_ref, styles = dict(played.spent), dict(played.styles)
     for version_ref, slot in slots.items():
-        places = [(game, game.seats.index(version_ref)) for game in played.results if version_ref in game.seats]
-        usage = spent.get(version_ref, referee.SlotUsage())
+        seats = [(game, game.seats.index(version_ref)) for game in played.results if version_ref in game.seats]
+        usage = usage_by_ref.get(version_ref, referee.SlotUsage())
         connection.execute(
             update(match_players)
             .where(match_players.c.match == played.match, match_players.c.slot == slot)
             .values(
-                games=len(places),
-                wins=sum(game.worth(seat) for game, seat in places),
-                forfeits=sum(seat in game.forfeits for game, seat in places),
-                faults=sum(game.faults_of(seat) for game, seat in places),
+                games=len(seats),
+                wins=sum(game.worth(seat) for game, seat in seats),
+                forfeits=sum(seat in game.forfeits for game, seat in seats),
+                faults=sum(game.faults_of(seat) for game, seat in seats),
                 requests=usage.requests,
                 think_time_us=usage.time_us,
                 max_time_us=usage.slowest_us,
@@ -130,10 +123,9 @@ def _list_refs_and_ids(connection: Connection, match: int) -> list[tuple[str, in
 
 
 def _insert_games(
-    connection: Connection, results: Sequence[referee.GameResult], slots: Mapping[str, int], version: Mapping[str, int]
+    connection: Connection, results: Sequence[referee.GameResult], slots: Mapping[str, int], ids: Mapping[str, int]
 ) -> None:
-    """Insert a match's games and their faults. slots: the place of a version in the match, version: its id; by its
-    name."""
+    """Insert a match's games and their faults. slots, ids: of versions, by version ref."""
     connection.execute(
         insert(games),
         [
@@ -157,7 +149,7 @@ def _insert_games(
             "game": result.game,
             "seat": seat,
             "number": number,
-            "version": version[result.seats[seat]],
+            "version": ids[result.seats[seat]],
             "code": code,
             "count": count,
         }
@@ -169,36 +161,25 @@ def _insert_games(
 
 
 def _save_fault_samples(
-    connection: Connection, new: Sequence[referee.StoredFaultSample], version: Mapping[str, int]
+    connection: Connection, samples: Sequence[referee.StoredFaultSample], ids: Mapping[str, int]
 ) -> None:
     """Store the fault samples of a match, so that each version and code has its first MAX_SAMPLES_PER_FAULT ones.
 
-    Matches may end in any order: a sample of a later match that is now too many is removed.
+    Matches may end in any order: a sample of a later match that is now too many is removed. ids: of versions, by ref.
     """
-    counts: Counter[tuple[int, str]] = Counter()
-    for number, sample in enumerate(new):
-        key = (version[sample.bot], sample.code)
-        same_kind = and_(fault_samples.c.version == key[0], fault_samples.c.code == key[1])
-        earlier = select(fault_samples.c.match).where(same_kind, fault_samples.c.match < sample.match)
-        before = len(connection.execute(earlier).all())
-        if before + counts[key] < referee.MAX_SAMPLES_PER_FAULT:
-            counts[key] += 1
-            connection.execute(
-                insert(fault_samples).values(
-                    match=sample.match, sample=number, version=key[0], code=key[1], data=sample.to_line()
-                )
-            )
-            stored = (
-                select(fault_samples.c.match, fault_samples.c.sample)
-                .where(same_kind)
-                .order_by(fault_samples.c.match, fault_samples.c.sample)
-            )
-            for late_match, late_number in connection.execute(stored).all()[referee.MAX_SAMPLES_PER_FAULT :]:
-                connection.execute(
-                    delete(fault_samples).where(
-                        fault_samples.c.match == late_match, fault_samples.c.sample == late_number
-                    )
-                )
+    column = fault_samples.c
+    counts: Counter[tuple[int, str]] = Counter()  # of the samples of this match that were stored
+    for number, sample in enumerate(samples):
+        version, code = ids[sample.bot], sample.code
+        same_kind = and_(column.version == version, column.code == code)
+        earlier = select(func.count()).where(same_kind, column.match < sample.match)
+        if (connection.scalar(earlier) or 0) + counts[version, code] < referee.MAX_SAMPLES_PER_FAULT:
+            counts[version, code] += 1
+            values = {"match": sample.match, "sample": number, "version": version, "code": code}
+            connection.execute(insert(fault_samples).values(**values, data=sample.to_line()))
+            ordered = select(column.match, column.sample).where(same_kind).order_by(column.match, column.sample)
+            for match, surplus in connection.execute(ordered).all()[referee.MAX_SAMPLES_PER_FAULT :]:
+                connection.execute(delete(fault_samples).where(column.match == match, column.sample == surplus))
 
 
 def _digits(numbers: Sequence[int]) -> str:
@@ -220,53 +201,56 @@ def all_results(connection: Connection) -> Iterator[referee.GameResult]:
 
 def _list_results(connection: Connection, match: int | None) -> Iterator[referee.GameResult]:
     """Yield the results of one match or, with None, of all, by merging three queries that are sorted by match."""
-    with ExitStack() as streams:  # closes PostgreSQL's cursors
-
-        def stream(table: Table, *columns: ColumnElement[Any], order: Sequence[ColumnElement[Any]]) -> Iterator[Any]:
-            query = select(*columns).order_by(*order)
-            if match is not None:
-                return iter(connection.execute(query.where(table.c.match == match)))
-            rows = connection.execute(query, execution_options={"yield_per": _ROWS_PER_CHUNK})
-            return iter(streams.enter_context(rows))
-
-        def by_match(rows: Iterator[Any]) -> Iterator[tuple[int, Iterator[Any]]]:
-            return groupby(rows, key=lambda row: int(row[0]))
-
-        if match is None:
-            version_refs = version_refs_by_id(connection)
-        else:
-            version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
-        seat, fault = match_players.c, faults.c
-        players_by_match = by_match(stream(match_players, seat.match, seat.version, order=(seat.match, seat.slot)))
-        order = (fault.match, fault.game, fault.number)
-        faults_by_match = by_match(
-            stream(faults, fault.match, fault.game, fault.seat, fault.code, fault.count, order=order)
-        )
+    if match is None:
+        version_refs = version_refs_by_id(connection)
+    else:
+        version_refs = {id: version_ref for version_ref, id in _list_refs_and_ids(connection, match)}
+    player, fault = match_players.c, faults.c
+    players_query = select(player.match, player.version).order_by(player.match, player.slot)
+    fault_columns = (fault.match, fault.game, fault.seat, fault.code, fault.count)
+    faults_query = select(*fault_columns).order_by(fault.match, fault.game, fault.number)
+    games_query = select(games).order_by(games.c.match, games.c.game)
+    with ExitStack() as cursors:
+        players_by_match = _group_by_match(connection, cursors, players_query, player.match, match)
+        faults_by_match = _group_by_match(connection, cursors, faults_query, fault.match, match)
         next_faults = next(faults_by_match, None)  # (match, rows) of the next match with faults
-        for id, rows in by_match(stream(games, *games.c, order=(games.c.match, games.c.game))):
-            players = next(players for other, players in players_by_match if other == id)
-            table = [version_refs[version] for _, version in players]
+        for id, game_rows in _group_by_match(connection, cursors, games_query, games.c.match, match):
+            player_rows = next(rows for player_match, rows in players_by_match if player_match == id)
+            table = [version_refs[version] for _, version in player_rows]
             faults_by_game: dict[int, list[tuple[int, str, int]]] = {}
             if next_faults is not None and next_faults[0] == id:
-                for _, game, number, code, count in next_faults[1]:
-                    faults_by_game.setdefault(game, []).append((number, code, count))
+                for _, game, seat, code, count in next_faults[1]:
+                    faults_by_game.setdefault(game, []).append((seat, code, count))
                 next_faults = next(faults_by_match, None)
-            for row in rows:
+            for row in game_rows:
                 yield _make_result(row, table, faults_by_game.get(row.game, ()))
 
 
+def _group_by_match(
+    connection: Connection, cursors: ExitStack, query: Select[Any], column: ColumnElement[Any], match: int | None
+) -> Iterator[tuple[int, Iterator[Any]]]:
+    """Yield (match, rows) of a query that is sorted by match, its first column; None: of all matches.
+
+    cursors: closes PostgreSQL's cursors of streamed rows.
+    """
+    if match is not None:
+        rows = connection.execute(query.where(column == match))
+    else:
+        rows = cursors.enter_context(connection.execute(query, execution_options={"yield_per": _ROWS_PER_CHUNK}))
+    return groupby(rows, key=lambda row: int(row[0]))
+
+
 def _make_result(row: Row[Any], table: Sequence[str], faults: Sequence[tuple[int, str, int]]) -> referee.GameResult:
-    """Return a stored game. table: the names of the match's versions by place; faults: seat, code and count."""
+    """Return a stored game. table: the refs of the match's versions by slot; faults: seat, code and count."""
+    eliminated = (text.partition(":") for text in row.eliminated.split())
     return referee.GameResult(
         match=row.match,
         game=row.game,
-        seats=tuple(table[int(place)] for place in row.seats),
+        seats=tuple(table[int(slot)] for slot in row.seats),
         winner=row.winner,
         reason=row.reason,
         survivors=tuple(map(int, row.survivors)),
-        eliminated=tuple(
-            (int(seat), int(turn)) for seat, _, turn in (e.partition(":") for e in row.eliminated.split())
-        ),
+        eliminated=tuple((int(seat), int(turn)) for seat, _, turn in eliminated),
         turns=row.turns,
         forfeits=tuple(map(int, row.forfeits)),
         faults=tuple(faults),
@@ -287,18 +271,18 @@ def voided_matches(connection: Connection, audit_id: int) -> set[int]:
 
 
 def _voids(audit_id: int) -> Select[tuple[int | None]]:
-    decided = (audit_log.c.action.in_(("void", "unvoid")), audit_log.c.id <= audit_id)
-    last = select(func.max(audit_log.c.id)).where(*decided).group_by(audit_log.c.match)
-    return select(audit_log.c.match).where(audit_log.c.id.in_(last), audit_log.c.action == "void")
+    decisions = (audit_log.c.action.in_(("void", "unvoid")), audit_log.c.id <= audit_id)
+    newest = select(func.max(audit_log.c.id)).where(*decisions).group_by(audit_log.c.match)
+    return select(audit_log.c.match).where(audit_log.c.id.in_(newest), audit_log.c.action == "void")
 
 
 def _rating_at(kind: str, final: int | None, moment: HistoryPoint | None) -> ColumnElement[bool]:
     """Return the condition for matches of a kind, or a final, that are rated now or were at a moment."""
-    which = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
+    conditions = [matches.c.kind == kind] + ([] if final is None else [matches.c.final == final])
     if moment is None:
-        return and_(matches.c.is_rated, *which)
-    played = (matches.c.outcome == PLAYED, matches.c.end_sequence <= moment.end_sequence)
-    return and_(*played, matches.c.id.not_in(_voids(moment.audit_id)), *which)
+        return and_(matches.c.is_rated, *conditions)
+    has_ended = (matches.c.outcome == PLAYED, matches.c.end_sequence <= moment.end_sequence)
+    return and_(*has_ended, matches.c.id.not_in(_voids(moment.audit_id)), *conditions)
 
 
 def rated_seats(
@@ -310,14 +294,15 @@ def rated_seats(
 ) -> Iterator[Sequence[SeatRow]]:
     """Yield chunks of rows of the rated matches of a kind, in the order of their ends, with numbers above `after`.
 
-    moment: the matches that were rated then, instead of now.
+    final: only its matches (id). moment: the matches that were rated then; None: those that are rated now.
     """
-    seat = match_players.c
+    player = match_players.c
+    totals = (player.games, player.wins, player.forfeits, player.faults)
     query = (
-        select(matches.c.end_sequence, seat.match, seat.version, seat.games, seat.wins, seat.forfeits, seat.faults)
-        .join(matches, matches.c.id == seat.match)
+        select(matches.c.end_sequence, player.match, player.version, *totals)
+        .join(matches, matches.c.id == player.match)
         .where(_rating_at(kind, final, moment), matches.c.end_sequence > after)
-        .order_by(matches.c.end_sequence, seat.slot)
+        .order_by(matches.c.end_sequence, player.slot)
     )
     with connection.execute(query, execution_options={"yield_per": _SEATS_PER_CHUNK}) as rows:  # closes the cursor
         yield from rows.partitions()
@@ -334,8 +319,8 @@ def usage_after(connection: Connection, after: int) -> Iterator[tuple[int, list[
         .where(matches.c.kind == RATED, matches.c.end_sequence > after)
         .order_by(matches.c.end_sequence, match_players.c.slot)
     )
-    for ended, rows in groupby(connection.execute(query), key=lambda row: int(row[0])):
-        yield ended, [(version, time_us, requests) for _, version, time_us, requests in rows]
+    for end_number, rows in groupby(connection.execute(query), key=lambda row: int(row[0])):
+        yield end_number, [(version, time_us, requests) for _, version, time_us, requests in rows]
 
 
 def recent_usage(connection: Connection, version: int, count: int) -> list[tuple[int, int]]:
@@ -363,14 +348,14 @@ def faulty_games(
 
     moment: in the matches that were rated then, instead of now.
     """
-    once = (
+    faulty = (
         select(faults.c.version, faults.c.match, faults.c.game)
         .join(matches, matches.c.id == faults.c.match)
         .where(_rating_at(kind, final, moment), faults.c.code.not_in(referee.CONSEQUENTIAL_FAULTS))
         .distinct()
+        .subquery()
     )
-    games_of = once.subquery()
-    query = select(games_of.c.version, func.count()).group_by(games_of.c.version)
+    query = select(faulty.c.version, func.count()).group_by(faulty.c.version)
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
@@ -441,7 +426,7 @@ def list_failed_attempts(connection: Connection, match: int) -> list[tuple[float
     """Return (time, reason) of a match's failed attempts, in the order in which they were stored."""
     columns = failed_attempts.c
     query = select(columns.failed_at, columns.reason).where(columns.match == match).order_by(columns.id)
-    return [(at, reason) for at, reason in connection.execute(query)]
+    return [(failed_at, reason) for failed_at, reason in connection.execute(query)]
 
 
 def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: int) -> bool:
@@ -455,96 +440,8 @@ def has_recent_forfeits(connection: Connection, version: int, matches_in_a_row: 
         .order_by(match_players.c.match.desc())
         .limit(matches_in_a_row)
     )
-    recent = list(connection.scalars(query))
-    return len(recent) == matches_in_a_row and all(recent)
-
-
-_snapshot = standings_snapshots.c
-
-
-def rating_points_of_day(connection: Connection, day: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a day's standings, with their bots, by column, in order of position. Days are UTC."""
-    query = (
-        select(
-            rating_history, bots.c.name.label("bot"), versions.c.number, users.c.login.label("owner"),
-            users.c.pseudonym, bots.c.is_reference, versions.c.submitted_at, versions.c.language,
-        )
-        .join(versions, versions.c.id == rating_history.c.version)
-        .join(bots, bots.c.id == versions.c.bot)
-        .join(users, users.c.id == bots.c.owner_id)
-        .where(rating_history.c.day == day)
-        .order_by(rating_history.c.position)
-    )  # fmt: skip
-    return [{**row} for row in connection.execute(query).mappings()]
-
-
-def win_rates_before(connection: Connection, day: str) -> Mapping[str, float]:
-    """Return the adjusted win rates by bot, on `day` or the last earlier day with standings."""
-    last = select(func.max(_snapshot.day)).where(_snapshot.day <= day).scalar_subquery()
-    query = (
-        select(bots.c.name, rating_history.c.win_rate_adjusted)
-        .join(versions, versions.c.id == rating_history.c.version)
-        .join(bots, bots.c.id == versions.c.bot)
-        .where(rating_history.c.day == last, rating_history.c.win_rate_adjusted.is_not(None))
-    )
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
-def rating_history_of(connection: Connection, ids: Sequence[int]) -> list[Mapping[str, Any]]:
-    """Return the rows of these versions in the standings of all days, by column, in order of day."""
-    query = select(rating_history).where(rating_history.c.version.in_(ids))
-    rows = connection.execute(query.order_by(rating_history.c.day, rating_history.c.version))
-    return [{**row} for row in rows.mappings()]
-
-
-def save_snapshot(
-    connection: Connection,
-    day: str,
-    timestamp: float,
-    match_count: int,
-    data: str,
-    rows: Sequence[Mapping[str, Any]] = (),
-) -> None:
-    """Replace a day's snapshot and rating history, unless another runner has stored one of more matches.
-
-    day: UTC, such as 2026-11-22. data: the standings as JSON; the previous day's snapshot loses its rows. rows: those
-    of the rating history, by column, without the day.
-    """
-    query = select(_snapshot.sequence, _snapshot.match_count, _snapshot.day, _snapshot.data)
-    newest = connection.execute(query.order_by(_snapshot.sequence.desc()).limit(1)).one_or_none()
-    last, seen, before, whole = (0, 0, day, "") if newest is None else newest
-    if seen > match_count or (before, whole) == (day, data):  # equal: a repeated write, after a commit's reply was lost
-        return
-    if before != day:
-        head = json.dumps({**json.loads(whole), "items": []})
-        connection.execute(update(standings_snapshots).where(_snapshot.day == before).values(data=head))
-    connection.execute(delete(standings_snapshots).where(_snapshot.day == day))
-    values = {"day": day, "sequence": last + 1, "created_at": timestamp, "match_count": match_count, "data": data}
-    connection.execute(insert(standings_snapshots).values(values))
-    connection.execute(delete(rating_history).where(rating_history.c.day == day))
-    if rows:
-        connection.execute(insert(rating_history), [{"day": day, **row} for row in rows])
-    record_event(connection, STANDINGS_UPDATED, timestamp)
-
-
-def find_snapshot(connection: Connection, day: str) -> tuple[str, str] | None:
-    """Return (day, data) of the newest snapshot of `day` or earlier; None without one.
-
-    Only the newest snapshot of all contains rows; for earlier days use `rating_points_of_day`.
-    """
-    query = select(_snapshot.day, _snapshot.data).where(_snapshot.day <= day).order_by(_snapshot.day.desc())
-    row = connection.execute(query.limit(1)).one_or_none()
-    return None if row is None else (row[0], row[1])
-
-
-def list_snapshot_days(connection: Connection, count: int) -> list[str]:
-    """Return the last `count` days with a snapshot, newest first."""
-    return list(connection.scalars(select(_snapshot.day).order_by(_snapshot.day.desc()).limit(count)))
-
-
-def find_latest_snapshot(connection: Connection) -> str | None:
-    """Return the snapshot that was written last, whatever the clock; None without one."""
-    return connection.scalar(select(_snapshot.data).order_by(_snapshot.sequence.desc()).limit(1))
+    forfeits = list(connection.scalars(query))
+    return len(forfeits) == matches_in_a_row and all(forfeits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -588,19 +485,22 @@ def find_check_interval(connection: Connection) -> float | None:
     )
 
 
-def _mean_gap(found: Iterable[float]) -> float | None:
-    gaps = sorted(max(0.0, gap) for gap in found)
-    if len(gaps) < 2:
+def _mean_gap(gaps: Iterable[float]) -> float | None:
+    """Return the mean of gaps without pauses, which are longer than 10 medians; None for fewer than two gaps."""
+    lengths = sorted(max(0.0, gap) for gap in gaps)
+    if len(lengths) < 2:
         return None
-    middle = gaps[len(gaps) // 2]
-    return fmean(gap for gap in gaps if gap <= 10 * middle)
+    median = lengths[len(lengths) // 2]
+    return fmean(length for length in lengths if length <= 10 * median)
 
 
 def find_next_round_s(connection: Connection) -> float | None:
     """Return the seconds until a round of rated matches starts, at the pace of the last ones; None if unknown."""
-    waiting = select(func.count()).where(matches.c.status == WAITING, matches.c.kind != QUALIFYING)
-    pace_s = find_match_interval(connection)
-    return None if pace_s is None or is_frozen(connection) else pace_s * connection.scalars(waiting).one()
+    interval_s = find_match_interval(connection)
+    if interval_s is None or is_frozen(connection):
+        return None
+    query = select(func.count()).where(matches.c.status == WAITING, matches.c.kind != QUALIFYING)
+    return interval_s * connection.scalars(query).one()
 
 
 def count_ladder(connection: Connection) -> LadderCounts:
@@ -640,13 +540,15 @@ def get_play_style(connection: Connection, version: int) -> PlayStyle:
         .limit(MAX_STYLE_MATCHES)
     )
     styles = [json.loads(text) for text in connection.scalars(query) if text is not None]
+    public, hidden = (_sum_counts(style[key] for style in styles) for key in ("public", "hidden"))
+    return PlayStyle(len(styles), public, hidden)
 
-    def summed(part: str) -> dict[str, tuple[int, int]]:
-        counts, cases = Counter[str](), Counter[str]()
-        for style in styles:
-            for name, (count, of) in style[part].items():
-                counts[name] += count
-                cases[name] += of
-        return {name: (counts[name], cases[name]) for name in sorted(cases)}
 
-    return PlayStyle(len(styles), summed("public"), summed("hidden"))
+def _sum_counts(styles: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, tuple[int, int]]:
+    """Return the sums of (count, cases) by name, in order of name."""
+    counts, cases = Counter[str](), Counter[str]()
+    for style in styles:
+        for name, (count, case_count) in style.items():
+            counts[name] += count
+            cases[name] += case_count
+    return {name: (counts[name], cases[name]) for name in sorted(cases)}

@@ -4,6 +4,7 @@ A review is a row for a version and a match. It is inserted before the review st
 interrupted review isn't repeated: the next one is of another match, so a game that ends workers can't stop a ladder."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,31 +16,40 @@ from ladder.store.schema_tables import match_players, matches, records, reviews
 from ladder.store.versions import Version, active_versions
 
 
-def claim_review(connection: Connection, timestamp: float, since: float, most: int) -> tuple[Version, int] | None:
+def claim_review(
+    connection: Connection, timestamp: float, day_begin: float, max_reviews: int
+) -> tuple[Version, int] | None:
     """Insert a review, and return its version and match; return None if no match qualifies.
 
-    The version is active, isn't a reference bot, and has the fewest reviews since the Unix time `since`, below `most`.
-    The match is the newest played rated match or challenge with a stored record of which the version didn't win each
-    game and has no review.
+    The version is active, isn't a reference bot, and has the fewest reviews since the Unix time `day_begin`, below
+    `max_reviews`.
     """
-    query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= since).group_by(reviews.c.version)
-    count: dict[int, int] = dict(connection.execute(query).all())
-    own = [each for each in active_versions(connection) if not each.is_reference and count.get(each.id, 0) < most]
-    for version in sorted(own, key=lambda each: count.get(each.id, 0)):
-        match = connection.scalar(
-            select(match_players.c.match)
-            .join(matches, matches.c.id == match_players.c.match)
-            .join(records, records.c.match == matches.c.id)
-            .outerjoin(reviews, and_(reviews.c.match == matches.c.id, reviews.c.version == version.id))
-            .where(match_players.c.version == version.id, match_players.c.wins < match_players.c.games)
-            .where(matches.c.outcome == PLAYED, matches.c.kind.in_((RATED, CHALLENGE)), reviews.c.match.is_(None))
-            .order_by(match_players.c.match.desc())
-            .limit(1)
-        )
+    query = select(reviews.c.version, func.count()).where(reviews.c.created_at >= day_begin).group_by(reviews.c.version)
+    counts: Counter[int] = Counter(dict(connection.execute(query).all()))
+    for version in sorted(active_versions(connection), key=lambda version: counts[version.id]):
+        is_eligible = not version.is_reference and counts[version.id] < max_reviews
+        match = _find_unreviewed_match(connection, version.id) if is_eligible else None
         if match is not None:
             connection.execute(insert(reviews).values(version=version.id, match=match, created_at=timestamp))
             return version, match
     return None
+
+
+def _find_unreviewed_match(connection: Connection, version: int) -> int | None:
+    """Return the newest played rated match or challenge of which the version didn't win each game and has no review.
+
+    Its record is stored. None if no match qualifies.
+    """
+    query = (
+        select(match_players.c.match)
+        .join(matches, matches.c.id == match_players.c.match)
+        .join(records, records.c.match == matches.c.id)
+        .outerjoin(reviews, and_(reviews.c.match == matches.c.id, reviews.c.version == version))
+        .where(match_players.c.version == version, match_players.c.wins < match_players.c.games)
+        .where(matches.c.outcome == PLAYED, matches.c.kind.in_((RATED, CHALLENGE)), reviews.c.match.is_(None))
+        .order_by(match_players.c.match.desc())
+    )
+    return connection.scalar(query.limit(1))
 
 
 def save_review(
@@ -57,5 +67,5 @@ def list_reviewed_decisions(connection: Connection, versions: Sequence[int], cou
     Each decision is an object as `save_review` stored it: the fields of a CostlyDecision.
     """
     query = select(reviews.c.data).where(reviews.c.version.in_(versions), reviews.c.data.is_not(None))
-    newest = connection.scalars(query.order_by(reviews.c.match.desc()).limit(count))
-    return [decision for data in newest for decision in json.loads(data or "[]")]
+    texts = connection.scalars(query.order_by(reviews.c.match.desc()).limit(count))
+    return [decision for text in texts for decision in json.loads(text or "[]")]

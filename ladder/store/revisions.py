@@ -49,7 +49,7 @@ def find_revision(connection: Connection) -> str | None:
 
 def require_revision(connection: Connection) -> None:
     """Raise SchemaError unless the database has the newest revision, DatabaseError if it contains no ladder."""
-    revision = _require_known(connection)
+    revision = _require_known_revision(connection)
     if revision != NEWEST_REVISION:
         raise SchemaError(
             f"the database has schema {revision}, and this version of the arena uses {NEWEST_REVISION}; upgrade it: "
@@ -57,8 +57,11 @@ def require_revision(connection: Connection) -> None:
         )
 
 
-def _require_known(connection: Connection) -> str:
-    """Return the revision of the database. Raises SchemaError if this version doesn't know it."""
+def _require_known_revision(connection: Connection) -> str:
+    """Return the revision of the database.
+
+    Raises SchemaError if this version doesn't know it, DatabaseError if the database contains no ladder.
+    """
     revision = find_revision(connection)
     if revision is None:
         raise DatabaseError(
@@ -87,13 +90,13 @@ def create_schema(
     Raises DatabaseError if the database contains a ladder or can't be written.
     """
 
-    def act(connection: Connection) -> None:
+    def create(connection: Connection) -> None:
         if find_revision(connection) is not None:
             raise DatabaseError("the database contains a ladder already; name another database, or use this ladder")
         _apply(connection, revision)
         fill(connection)
 
-    database.write(act)
+    database.write(create)
 
 
 def list_upgrades(connection: Connection) -> tuple[str, list[SchemaUpgrade]]:
@@ -104,28 +107,31 @@ def list_upgrades(connection: Connection) -> tuple[str, list[SchemaUpgrade]]:
     from alembic.script import ScriptDirectory
 
     script = ScriptDirectory.from_config(_alembic_config(connection))
-    revision = _require_known(connection)
-    steps = script.iterate_revisions("head", revision)
-    return revision, [SchemaUpgrade(step.revision, step.doc.splitlines()[0]) for step in steps][::-1]
+    revision = _require_known_revision(connection)
+    newest_first = script.iterate_revisions("head", revision)
+    upgrades = [SchemaUpgrade(step.revision, step.doc.splitlines()[0]) for step in newest_first]
+    return revision, upgrades[::-1]
 
 
 def upgrade_schema(database: Database) -> None:
     """Upgrade a database to the newest revision, completely or not at all.
 
-    Raises SchemaError for an unknown revision, DatabaseError if the database can't be changed.
-
-    Back it up first, and stop all other processes that use it.
+    Back it up first, and stop all other processes that use it. The connections are closed afterwards. Raises
+    SchemaError for an unknown revision, DatabaseError if the database contains no ladder or can't be changed.
     """
 
-    def act(connection: Connection) -> None:
-        if _require_known(connection) == NEWEST_REVISION:
+    def upgrade(connection: Connection) -> None:
+        if _require_known_revision(connection) == NEWEST_REVISION:
             return
         _apply(connection, "head")
-        if database.sqlite is not None and (row := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+        if database.sqlite is None:
+            return
+        row = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if row:
             raise DatabaseError(f"the upgrade would leave a row of {row[0]} that refers to a missing row of {row[2]}")
 
     try:
-        database.write(act, foreign_keys=False)
+        database.write(upgrade, foreign_keys=False)
     finally:
         database.close()
 
@@ -134,10 +140,10 @@ def tables_of(connection: Connection) -> MetaData:
     """Return the tables of a database of any revision, without Alembic's."""
     if find_revision(connection) == NEWEST_REVISION:
         return METADATA
-    found = MetaData()
-    found.reflect(connection)
-    found.remove(found.tables[_VERSION_TABLE])
-    return found
+    tables = MetaData()
+    tables.reflect(connection)
+    tables.remove(tables.tables[_VERSION_TABLE])
+    return tables
 
 
 def _alembic_config(connection: Connection) -> "Config":

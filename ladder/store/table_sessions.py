@@ -147,15 +147,18 @@ def insert_session(
 
 
 def insert_slots(connection: Connection, id: int, slots: Sequence[SessionSlot], timestamp: float) -> None:
-    """Add slots to the session `id`; they get the numbers after the largest one so far."""
-    largest = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
-    for number, slot in enumerate(slots, 0 if largest is None else largest + 1):
-        sits = None if slot.login is None or slot.kind == BOT else _user_id(connection, slot.login)
-        row = {
-            "table_session_id": id, "slot": number, "kind": slot.kind, "version": slot.version, "user_id": sits,
+    """Add slots to the session `id`; they get the numbers after the largest one so far.
+
+    Raises NoResultFound for an unknown login.
+    """
+    max_number = connection.scalar(select(func.max(_slot.slot)).where(_slot.table_session_id == id))
+    for number, slot in enumerate(slots, 0 if max_number is None else max_number + 1):
+        user_id = None if slot.login is None or slot.kind == BOT else _get_user_id(connection, slot.login)
+        values = {
+            "table_session_id": id, "slot": number, "kind": slot.kind, "version": slot.version, "user_id": user_id,
             "name": slot.name, "token_sha256": slot.token_sha256,
         }  # fmt: skip
-        connection.execute(insert(session_slots).values(row))
+        connection.execute(insert(session_slots).values(values))
     record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
@@ -182,8 +185,8 @@ def find_sessions(connection: Connection, ids: Sequence[int]) -> list[TableSessi
     for session, kind, version, bot, number, login, name, digest, slot in rows:
         version_ref = None if bot is None else f"{bot}@{number}"
         slots[session].append(SessionSlot(kind, version, version_ref, login, name, digest, slot))
-    lines = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
-    return [TableSession(**line, slots=tuple(slots[line["id"]])) for line in lines.mappings()]
+    sessions = connection.execute(_SESSION_QUERY.where(_session.id.in_(ids)).order_by(_session.id))
+    return [TableSession(**row, slots=tuple(slots[row["id"]])) for row in sessions.mappings()]
 
 
 def list_session_ids(
@@ -205,14 +208,14 @@ def count_open_sessions(connection: Connection) -> dict[str, int]:
 
 def count_session_states(connection: Connection) -> tuple[dict[str, int], int]:
     """Return the number of sessions that haven't ended, by status, and the number of people in them."""
-    here = _session.status != CLOSED
-    states = connection.execute(select(_session.status, func.count()).where(here).group_by(_session.status))
-    seated = (
+    is_open = _session.status != CLOSED
+    states = connection.execute(select(_session.status, func.count()).where(is_open).group_by(_session.status))
+    people = (
         select(func.count())
         .join(table_sessions, _session.id == _slot.table_session_id)
-        .where(here, _slot.kind == PERSON, _slot.name.is_not(None))
+        .where(is_open, _slot.kind == PERSON, _slot.name.is_not(None))
     )
-    return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(seated) or 0
+    return {OPEN: 0, PLAYING: 0} | {row[0]: row[1] for row in states}, connection.scalar(people) or 0
 
 
 def claim_session(connection: Connection, id: int, runner: str) -> TableSession | None:
@@ -226,9 +229,9 @@ def claim_session(connection: Connection, id: int, runner: str) -> TableSession 
 
 def set_session_playing(connection: Connection, id: int, playing: bool, timestamp: float) -> None:
     """Set a session's status to playing or open, unless it has ended."""
-    state = PLAYING if playing else OPEN
-    open_ = update(table_sessions).where(_session.id == id, _session.status != CLOSED, _session.status != state)
-    if connection.execute(open_.values(status=state)).rowcount:
+    status = PLAYING if playing else OPEN
+    query = update(table_sessions).where(_session.id == id, _session.status.not_in((CLOSED, status)))
+    if connection.execute(query.values(status=status)).rowcount:
         record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
@@ -240,8 +243,8 @@ def set_session_rules(connection: Connection, id: int, rules: str, timestamp: fl
 
 def end_session(connection: Connection, id: int, reason: str, timestamp: float) -> bool:
     """End a session and make its records readable; return False, without any effect, if it has ended already."""
-    ends = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
-    if not connection.execute(ends.values(status=CLOSED, end_reason=reason, ended_at=timestamp)).rowcount:
+    query = update(table_sessions).where(_session.id == id, _session.status != CLOSED)
+    if not connection.execute(query.values(status=CLOSED, end_reason=reason, ended_at=timestamp)).rowcount:
         return False
     connection.execute(update(session_matches).where(session_matches.c.table_session_id == id).values(is_complete=True))
     connection.execute(update(session_slots).where(_slot.table_session_id == id).values(token_sha256=None))
@@ -282,8 +285,8 @@ def set_slot_secret(connection: Connection, id: int, slot: int, token_sha256: st
 
 
 def _set_slot(connection: Connection, id: int, slot: int, **values: object) -> None:
-    where = (_slot.table_session_id == id, _slot.slot == slot)
-    connection.execute(update(session_slots).where(*where).values(**values))
+    key = (_slot.table_session_id == id, _slot.slot == slot)
+    connection.execute(update(session_slots).where(*key).values(**values))
 
 
 def save_session_match(
@@ -301,43 +304,42 @@ def save_session_match(
 
     players: in the order of the record, each player's slot and the games that the player has won.
     """
-    key = (session_matches.c.table_session_id == id, session_matches.c.number == number)
-    stored = connection.execute(
-        select(session_matches.c.games, session_matches.c.is_complete).where(*key)
-    ).one_or_none()
+    match = session_matches.c
+    key = (match.table_session_id == id, match.number == number)
+    stored_match = connection.execute(select(match.games, match.is_complete).where(*key)).one_or_none()
+    is_newly_complete = is_complete and not (stored_match is not None and stored_match.is_complete)
     is_closed = connection.scalar(select(_session.status).where(_session.id == id)) == CLOSED
-    was_complete = stored is not None and stored.is_complete
     data = zlib.compress(record.encode())
     values = {"games": games, "is_complete": is_complete or is_closed, "updated_at": timestamp, "data": data}
-    if stored is None:
-        connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
-    elif games > stored.games:
-        connection.execute(update(session_matches).where(*key).values(**values))
-    elif is_complete and not was_complete:
-        connection.execute(update(session_matches).where(*key).values(is_complete=True))
-    if stored is None or games > stored.games:
+    if stored_match is None or games > stored_match.games:
+        if stored_match is None:
+            connection.execute(insert(session_matches).values(table_session_id=id, number=number, **values))
+        else:
+            connection.execute(update(session_matches).where(*key).values(**values))
         _save_players(connection, id, number, games, players)
-    if is_complete and not was_complete:
+    elif is_newly_complete:
+        connection.execute(update(session_matches).where(*key).values(is_complete=True))
+    if is_newly_complete:
         record_event(connection, TABLE_CHANGED, timestamp, table_session_id=id)
 
 
 def _save_players(
     connection: Connection, id: int, number: int, games: int, players: Sequence[tuple[int, float]]
 ) -> None:
-    """Store the players of a match, by its present slots, with the results so far."""
-    row = session_players.c
-    connection.execute(delete(session_players).where(row.table_session_id == id, row.match == number))
-    for player, (slot, won) in enumerate(players):
-        found = (
+    """Store the players of a match, by its present slots, with the results so far. players: (slot, games won)."""
+    column = session_players.c
+    connection.execute(delete(session_players).where(column.table_session_id == id, column.match == number))
+    for player, (slot, wins) in enumerate(players):
+        values = (
             select(
                 _slot.table_session_id, literal(number), literal(player), _slot.kind,
-                func.coalesce(_slot.user_id, bots.c.owner_id), literal(games), literal(won),
+                func.coalesce(_slot.user_id, bots.c.owner_id), literal(games), literal(wins),
             )
             .outerjoin(versions, versions.c.id == _slot.version)
             .outerjoin(bots, bots.c.id == versions.c.bot)
             .where(_slot.table_session_id == id, _slot.slot == slot)
         )  # fmt: skip
-        connection.execute(insert(session_players).from_select([column.name for column in row], found))
+        connection.execute(insert(session_players).from_select([key.name for key in column], values))
 
 
 def find_match_players(connection: Connection, id: int, number: int) -> list[tuple[str, str | None]]:
@@ -353,26 +355,27 @@ def find_match_players(connection: Connection, id: int, number: int) -> list[tup
 
 def list_table_results(connection: Connection) -> list[tuple[str, str, int, float]]:
     """Return (pseudonym, rules, games, games won) for each user and ruleset, from ended matches; guests have none."""
-    row, match = session_players.c, session_matches.c
-    ended = (match.table_session_id == row.table_session_id) & (match.number == row.match) & match.is_complete
+    player, match = session_players.c, session_matches.c
+    played_in = (match.table_session_id == player.table_session_id) & (match.number == player.match)
     query = (
-        select(users.c.pseudonym, _session.rules, func.sum(row.games), func.sum(row.won))
+        select(users.c.pseudonym, _session.rules, func.sum(player.games), func.sum(player.won))
         .select_from(session_players)
-        .join(session_matches, ended)
-        .join(table_sessions, _session.id == row.table_session_id)
-        .join(users, users.c.id == row.user_id)
-        .where(row.kind == PERSON)
+        .join(session_matches, played_in & match.is_complete)
+        .join(table_sessions, _session.id == player.table_session_id)
+        .join(users, users.c.id == player.user_id)
+        .where(player.kind == PERSON)
         .group_by(users.c.pseudonym, _session.rules)
         .order_by(users.c.pseudonym, _session.rules)
     )
-    return [(name, rules, int(games), float(won)) for name, rules, games, won in connection.execute(query)]
+    return [(name, rules, int(games), float(wins)) for name, rules, games, wins in connection.execute(query)]
 
 
 def list_session_matches(connection: Connection, id: int) -> list[SessionMatch]:
     """Return the stored matches of a table session, in order of number."""
-    row = session_matches.c
-    query = select(row.number, row.games, row.is_complete, row.updated_at, row.data.is_not(None)).order_by(row.number)
-    return [SessionMatch(*found) for found in connection.execute(query.where(row.table_session_id == id))]
+    match = session_matches.c
+    query = select(match.number, match.games, match.is_complete, match.updated_at, match.data.is_not(None))
+    rows = connection.execute(query.where(match.table_session_id == id).order_by(match.number))
+    return [SessionMatch(*row) for row in rows]
 
 
 def find_session_record(connection: Connection, id: int, number: int) -> str | None:
@@ -386,9 +389,9 @@ def find_session_record(connection: Connection, id: int, number: int) -> str | N
 def delete_session_records(connection: Connection, before: float) -> None:
     """Remove the records of complete matches from before a Unix time, but keep the matches' rows."""
     row = session_matches.c
-    old = update(session_matches).where(row.updated_at < before, row.is_complete, row.data.is_not(None))
-    connection.execute(old.values(data=None))
+    query = update(session_matches).where(row.updated_at < before, row.is_complete, row.data.is_not(None))
+    connection.execute(query.values(data=None))
 
 
-def _user_id(connection: Connection, login: str) -> int:
+def _get_user_id(connection: Connection, login: str) -> int:
     return int(connection.execute(select(users.c.id).where(users.c.login == login)).scalar_one())

@@ -66,9 +66,9 @@ _CREDENTIALS = select(
 
 def insert_credential(connection: Connection, new: Credential) -> int:
     """Insert a credential (of a session with an event); return its id, or that of an existing one with its digest."""
-    known = find_credential(connection, new.token_sha256)
-    if known is not None:
-        return known.id
+    stored = find_credential(connection, new.token_sha256)
+    if stored is not None:
+        return stored.id
     values = {
         "user_id": new.user_id, "kind": new.kind, "token_sha256": new.token_sha256, "scope": new.scope,
         "created_by": new.created_by, "created_at": new.created_at, "expires_at": new.expires_at, "revoked": False,
@@ -153,23 +153,23 @@ def save_users(connection: Connection, people: Iterable[User], timestamp: float)
 
     A known user keeps the pseudonym, which is shown in standings.
     """
-    added = changed = 0
+    added_count = changed_count = 0
     for person in people:
-        known = find_user(connection, person.login)
-        values = {
-            "name": person.name, "email": person.email, "section": person.section, "staff": person.staff,
-            "student_id": person.student_id, "canvas_id": person.canvas_id, "moodle_id": person.moodle_id,
-        }  # fmt: skip
-        if known is None:
-            own = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting}
-            connection.execute(insert(users).values(**own, **values, created_at=timestamp))
-            added += 1
-        elif any(getattr(known, name) != value for name, value in values.items()):
-            connection.execute(update(users).where(users.c.id == known.id).values(**values))
-            changed += 1
-    if added or changed:
+        user = find_user(connection, person.login)
+        values = {name: getattr(person, name) for name in _UPDATED_COLUMNS}
+        if user is None:
+            lasting_values = {"login": person.login, "pseudonym": person.pseudonym, "waiting": person.waiting}
+            connection.execute(insert(users).values(**lasting_values, **values, created_at=timestamp))
+            added_count += 1
+        elif any(getattr(user, name) != value for name, value in values.items()):
+            connection.execute(update(users).where(users.c.id == user.id).values(**values))
+            changed_count += 1
+    if added_count or changed_count:
         record_event(connection, USERS_CHANGED, timestamp)
-    return added, changed
+    return added_count, changed_count
+
+
+_UPDATED_COLUMNS = ("name", "email", "section", "staff", "student_id", "canvas_id", "moodle_id")
 
 
 def set_user_suspended(connection: Connection, user_id: int, *, suspended: bool) -> None:
@@ -195,9 +195,9 @@ def set_user_approved(connection: Connection, user_id: int) -> None:
 
 def delete_applicant(connection: Connection, user_id: int) -> None:
     """Remove an account with its credentials, unless it is approved. The caller writes the audit log."""
-    waits = users.c.id == user_id, users.c.waiting.is_(True)
-    connection.execute(delete(credentials).where(credentials.c.user_id.in_(select(users.c.id).where(*waits))))
-    connection.execute(delete(users).where(*waits))
+    conditions = (users.c.id == user_id, users.c.waiting.is_(True))
+    connection.execute(delete(credentials).where(credentials.c.user_id.in_(select(users.c.id).where(*conditions))))
+    connection.execute(delete(users).where(*conditions))
 
 
 def merge_user_rows(connection: Connection, old: User, new: User, timestamp: float) -> None:
@@ -213,16 +213,16 @@ def merge_user_rows(connection: Connection, old: User, new: User, timestamp: flo
         (users, users.c.merged_into), (chat_messages, chat_messages.c.user_id),
     ):  # fmt: skip
         connection.execute(update(table).where(column == old.id).values({column: new.id}))
-    of_old = update(credentials).where(credentials.c.user_id == old.id)
-    connection.execute(of_old.where(credentials.c.kind != OPENID).values(revoked=True, password_hash=None))
-    connection.execute(of_old.where(credentials.c.kind == OPENID).values(user_id=new.id))
-    known = {name: getattr(new, name) or getattr(old, name) for name in _MERGED}
-    connection.execute(update(users).where(users.c.id == new.id).values(**known))
+    old_credentials = update(credentials).where(credentials.c.user_id == old.id)
+    connection.execute(old_credentials.where(credentials.c.kind != OPENID).values(revoked=True, password_hash=None))
+    connection.execute(old_credentials.where(credentials.c.kind == OPENID).values(user_id=new.id))
+    values = {name: getattr(new, name) or getattr(old, name) for name in _MERGED_COLUMNS}
+    connection.execute(update(users).where(users.c.id == new.id).values(**values))
     connection.execute(update(users).where(users.c.id == old.id).values(merged_into=new.id))
     record_event(connection, USERS_CHANGED, timestamp)
 
 
-_MERGED = ("email", "section", "student_id", "canvas_id", "moodle_id")
+_MERGED_COLUMNS = ("email", "section", "student_id", "canvas_id", "moodle_id")
 
 
 def find_user(connection: Connection, login: str) -> User | None:
@@ -275,16 +275,20 @@ def join_team(connection: Connection, team: str, user_id: int, timestamp: float)
 
     For a current member, only correct the time. The caller writes the audit log.
     """
-    id = connection.scalar(select(teams.c.id).where(teams.c.name == team))
-    if id is None:
-        id = connection.execute(
-            insert(teams).values(name=team, created_at=timestamp).returning(teams.c.id)
-        ).scalar_one()
-    now_in = update(team_members).where(team_members.c.user_id == user_id, team_members.c.team_id == id, _IS_CURRENT)
-    if connection.execute(now_in.values(joined_at=timestamp)).rowcount:
+    id = _get_or_create_team(connection, team, timestamp)
+    membership = (team_members.c.user_id == user_id, team_members.c.team_id == id, _IS_CURRENT)
+    if connection.execute(update(team_members).where(*membership).values(joined_at=timestamp)).rowcount:
         return
     leave_team(connection, user_id, timestamp)
     connection.execute(insert(team_members).values(team_id=id, user_id=user_id, joined_at=timestamp))
+
+
+def _get_or_create_team(connection: Connection, name: str, timestamp: float) -> int:
+    id: int | None = connection.scalar(select(teams.c.id).where(teams.c.name == name))
+    if id is not None:
+        return id
+    query = insert(teams).values(name=name, created_at=timestamp).returning(teams.c.id)
+    return int(connection.execute(query).scalar_one())
 
 
 def leave_team(connection: Connection, user_id: int, timestamp: float) -> None:
@@ -306,22 +310,22 @@ def list_memberships(connection: Connection) -> list[Membership]:
 
 def teammates_at(connection: Connection, timestamp: float) -> dict[int, set[int]]:
     """Return, by user id, the ids of all members of the user's team at a Unix time, including the user."""
-    then = (team_members.c.joined_at <= timestamp) & (_IS_CURRENT | (team_members.c.left_at > timestamp))
-    members: defaultdict[int, set[int]] = defaultdict(set)
-    for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(then)):
-        members[team_id].add(user_id)
+    is_member = (team_members.c.joined_at <= timestamp) & (_IS_CURRENT | (team_members.c.left_at > timestamp))
+    members_by_team: defaultdict[int, set[int]] = defaultdict(set)
+    for team_id, user_id in connection.execute(select(team_members.c.team_id, team_members.c.user_id).where(is_member)):
+        members_by_team[team_id].add(user_id)
     mates: defaultdict[int, set[int]] = defaultdict(set)
-    for team in members.values():
-        for user_id in team:  # after a merge, a user may have been in two teams
-            mates[user_id] |= team
+    for team in members_by_team.values():
+        for member in team:  # after a merge, a user may have been in two teams
+            mates[member] |= team
     return dict(mates)
 
 
 def get_party(connection: Connection, user: User) -> dict[int, str]:
     """Return logins by id of a user's party: the current members of the user's team, or only the user."""
-    mine = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _IS_CURRENT)
+    own_team = select(team_members.c.team_id).where(team_members.c.user_id == user.id, _IS_CURRENT)
     query = select(users.c.id, users.c.login).join(team_members, team_members.c.user_id == users.c.id)
-    rows = connection.execute(query.where(_IS_CURRENT, team_members.c.team_id.in_(mine)).order_by(users.c.id))
+    rows = connection.execute(query.where(_IS_CURRENT, team_members.c.team_id.in_(own_team)).order_by(users.c.id))
     return {user.id: user.login} | {row.id: row.login for row in rows}
 
 

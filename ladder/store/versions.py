@@ -98,20 +98,12 @@ _VERSION = select(
 
 def _read_versions(connection: Connection, query: Select[tuple[object, ...]]) -> list[Version]:
     """Return the versions of a query with the columns of Version, whose command is stored as JSON."""
-    versions = []
+    rows = []
     for row in connection.execute(query).mappings():
-        command = row["command"]
-        versions.append(
-            Version(
-                **{
-                    **row,
-                    "command": None if command is None else tuple(json.loads(command)),
-                    "is_active": bool(row["is_active"]),
-                    "is_locked_out": bool(row["is_locked_out"]),
-                }
-            )
-        )
-    return versions
+        command = None if row["command"] is None else tuple(json.loads(row["command"]))
+        flags = {name: bool(row[name]) for name in ("is_active", "is_locked_out")}
+        rows.append(Version(**{**row, **flags, "command": command}))
+    return rows
 
 
 # --- bots -------------------------------------------------------------------------------------------------------------
@@ -121,15 +113,11 @@ def get_or_create_bot(
     connection: Connection, name: str, owner_id: int, timestamp: float, is_reference: bool = False
 ) -> int:
     """Return the id of the bot with this name, which is created if it is new. The caller checks the owner."""
-    known = find_bot(connection, name)
-    if known is not None:
-        return known.id
-    statement = (
-        insert(bots)
-        .values(name=name, owner_id=owner_id, created_at=timestamp, is_reference=is_reference)
-        .returning(bots.c.id)
-    )
-    return int(connection.execute(statement).scalar_one())
+    bot = find_bot(connection, name)
+    if bot is not None:
+        return bot.id
+    values = {"name": name, "owner_id": owner_id, "created_at": timestamp, "is_reference": is_reference}
+    return int(connection.execute(insert(bots).values(values).returning(bots.c.id)).scalar_one())
 
 
 def find_bot(connection: Connection, name: str) -> BotRecord | None:
@@ -160,10 +148,10 @@ def add_version(
 
     received_at: the time of submission that counts, `timestamp` by default. submitted_by: a login.
     """
-    last = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
+    last_number = connection.scalar(select(func.max(versions.c.number)).where(versions.c.bot == bot)) or 0
     values = {
         "bot": bot,
-        "number": last + 1,
+        "number": last_number + 1,
         "digest": digest,
         "single_file_name": single_file_name,
         "status": QUEUED,
@@ -217,8 +205,8 @@ def unchecked_versions(connection: Connection, timestamp: float) -> list[Version
 
     Versions of suspended, withdrawn and not approved users are left out.
     """
-    waits = and_(versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= timestamp, IS_ACTIVE_USER)
-    return _read_versions(connection, _VERSION.where(waits).order_by(versions.c.id))
+    conditions = (versions.c.status.in_((QUEUED, CHECKING)), versions.c.received_at <= timestamp, IS_ACTIVE_USER)
+    return _read_versions(connection, _VERSION.where(*conditions).order_by(versions.c.id))
 
 
 def version_refs_by_id(connection: Connection, ids: Sequence[int] | None = None) -> dict[int, str]:
@@ -233,12 +221,13 @@ def count_submissions_since(connection: Connection, party: Collection[int], time
 
     Versions of reference bots, and those whose time of submission was set by staff, don't count.
     """
-    query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot))
-    query = query.where(versions.c.received_at == versions.c.submitted_at)
-    count = connection.scalar(
-        query.where(bots.c.owner_id.in_(party), versions.c.submitted_at >= timestamp, bots.c.is_reference.is_(False))
+    query = (
+        select(func.count())
+        .select_from(versions.join(bots, bots.c.id == versions.c.bot))
+        .where(bots.c.owner_id.in_(party), bots.c.is_reference.is_(False))
+        .where(versions.c.submitted_at >= timestamp, versions.c.received_at == versions.c.submitted_at)
     )
-    return int(count or 0)
+    return int(connection.scalar(query) or 0)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -246,21 +235,17 @@ def count_submissions_since(connection: Connection, party: Collection[int], time
 
 def insert_archive(connection: Connection, digest: str, single_file_name: str | None, archive: bytes) -> None:
     """Store the archive of a bot's files, unless it is already stored."""
-    key = {"digest": digest, "single_file_name": single_file_name or ""}
-    known = select(archives.c.digest).where(
-        archives.c.digest == digest, archives.c.single_file_name == key["single_file_name"]
-    )
-    if connection.execute(known).first() is None:
-        connection.execute(insert(archives).values(**key, data=zlib.compress(archive)))
+    file_name = single_file_name or ""
+    query = select(archives.c.digest).where(archives.c.digest == digest, archives.c.single_file_name == file_name)
+    if connection.execute(query).first() is None:
+        data = zlib.compress(archive)
+        connection.execute(insert(archives).values(digest=digest, single_file_name=file_name, data=data))
 
 
 def get_archive(connection: Connection, digest: str, single_file_name: str | None) -> bytes:
     """Return the archive of a bot's files. Raises KeyError if it isn't stored."""
-    data = connection.scalar(
-        select(archives.c.data).where(
-            archives.c.digest == digest, archives.c.single_file_name == (single_file_name or "")
-        )
-    )
+    key = (archives.c.digest == digest, archives.c.single_file_name == (single_file_name or ""))
+    data = connection.scalar(select(archives.c.data).where(*key))
     if data is None:
         raise KeyError(digest)
     return zlib.decompress(data)
@@ -276,38 +261,36 @@ def list_archives(connection: Connection) -> set[tuple[str, str]]:
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 
-def claim_check(connection: Connection, runner: str, holding: Sequence[int], timestamp: float) -> Version | None:
+def claim_check(connection: Connection, runner: str, held_ids: Sequence[int], timestamp: float) -> Version | None:
     """Lease the next version to be checked to a runner, None if no check is due.
 
     Reference bots come first. Then owners take turns, each with their oldest version. Versions of suspended, withdrawn
     and not approved users wait. Versions whose check failed on a host come last, after a pause.
-    `holding`: the versions that the runner checks now; they aren't returned, even if others have leased them since. A
-    version that is leased to the runner but not in `holding` is returned first: the reply to its lease was lost.
+    held_ids: the versions that the runner checks now; they aren't returned, even if others have leased them since. A
+    version that is leased to the runner but not in `held_ids` is returned first: the reply to its lease was lost.
     """
-    new = versions.c.id.not_in(holding)
-    lost = and_(versions.c.status == CHECKING, versions.c.runner == runner)
-    for which in (lost, and_(versions.c.status == QUEUED, retry_is_due(versions, timestamp))):
-        order = (versions.c.attempts, bots.c.is_reference.desc(), _earlier_versions(), versions.c.id)
-        query = _VERSION.where(which, new, IS_ACTIVE_USER).order_by(*order).limit(1)
-        rows = _read_versions(connection, query)
-        if rows:
-            connection.execute(
-                update(versions).where(versions.c.id == rows[0].id).values(status=CHECKING, runner=runner)
-            )
-            _delete_steps(connection, rows[0].id)  # of an earlier attempt
-            events.record_event(connection, events.CHECK_STARTED, timestamp, version=rows[0].id)
-            return rows[0]
+    is_lost_lease = and_(versions.c.status == CHECKING, versions.c.runner == runner)
+    is_due = and_(versions.c.status == QUEUED, retry_is_due(versions, timestamp))
+    order = (versions.c.attempts, bots.c.is_reference.desc(), _count_earlier_versions(), versions.c.id)
+    for condition in (is_lost_lease, is_due):
+        query = _VERSION.where(condition, versions.c.id.not_in(held_ids), IS_ACTIVE_USER).order_by(*order).limit(1)
+        for version in _read_versions(connection, query):
+            lease = update(versions).where(versions.c.id == version.id).values(status=CHECKING, runner=runner)
+            connection.execute(lease)
+            _delete_steps(connection, version.id)  # of an earlier attempt
+            events.record_event(connection, events.CHECK_STARTED, timestamp, version=version.id)
+            return version
     return None
 
 
-def _earlier_versions() -> ScalarSelect[int]:
+def _count_earlier_versions() -> ScalarSelect[int]:
     """Return, as a subquery, how many earlier versions of the same owner were unchecked at a version's submission."""
-    before, of = versions.alias(), bots.alias()
+    earlier, earlier_bots = versions.alias(), bots.alias()
     return (
         select(func.count())
-        .select_from(before.join(of, of.c.id == before.c.bot))
-        .where(of.c.owner_id == bots.c.owner_id, before.c.id < versions.c.id)
-        .where(or_(before.c.checked_at.is_(None), before.c.checked_at >= versions.c.submitted_at))
+        .select_from(earlier.join(earlier_bots, earlier_bots.c.id == earlier.c.bot))
+        .where(earlier_bots.c.owner_id == bots.c.owner_id, earlier.c.id < versions.c.id)
+        .where(or_(earlier.c.checked_at.is_(None), earlier.c.checked_at >= versions.c.submitted_at))
         .correlate(versions, bots)
         .scalar_subquery()
     )
@@ -325,14 +308,14 @@ def release_check(
 
     reason: why the attempt failed. Return None, without any effect, if the check isn't leased to the runner any more.
     """
-    abandoned = release_lease(connection, versions, version, runner, cost, timestamp)
-    if abandoned is not None:
+    is_abandoned = release_lease(connection, versions, version, runner, cost, timestamp)
+    if is_abandoned is not None:
         _delete_steps(connection, version)
-    if abandoned:
+    if is_abandoned:
         values = {"status": REJECTED, "rejection_reason": f"the check couldn't be completed: {reason}"}
         connection.execute(update(versions).where(versions.c.id == version).values(**values))
         events.record_event(connection, events.CHECK_FINISHED, timestamp, version=version)
-    return abandoned
+    return is_abandoned
 
 
 def save_check_steps(
@@ -343,8 +326,8 @@ def save_check_steps(
     A step replaces all stored ones with the same or a higher number, since a repeated check reports them again. Without
     effect if the check isn't leased to the runner any more.
     """
-    held = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
-    if connection.execute(held).first() is None:
+    lease = select(versions.c.id).where(versions.c.id == version, versions.c.runner == runner)
+    if connection.execute(lease).first() is None:
         return
     for number, data, log in rows:
         _delete_steps(connection, version, number)
@@ -352,8 +335,8 @@ def save_check_steps(
     events.record_event(connection, events.CHECK_STEP, timestamp, version=version)
 
 
-def _delete_steps(connection: Connection, version: int, first: int = 0) -> None:
-    connection.execute(delete(check_steps).where(check_steps.c.version == version, check_steps.c.step >= first))
+def _delete_steps(connection: Connection, version: int, start: int = 0) -> None:
+    connection.execute(delete(check_steps).where(check_steps.c.version == version, check_steps.c.step >= start))
 
 
 def finish_check(
@@ -370,9 +353,10 @@ def finish_check(
     """Store the result of a check; return False, without any effect, if it has ended already.
 
     results: (data, build log) of all steps, which replace earlier ones. reason: why it is rejected; None: accepted.
+    command: of the loaded bot, None if it couldn't be loaded. built_digest: of the built files, None without a build.
+    Raises KeyError for an unknown version.
     """
-    row = get_version_by_id(connection, version)
-    if row.status not in (QUEUED, CHECKING):
+    if get_version_by_id(connection, version).status not in (QUEUED, CHECKING):
         return False
     rows = [
         {"version": version, "step": number, "data": data, "build_log": log or None}
@@ -381,30 +365,24 @@ def finish_check(
     _delete_steps(connection, version)
     if rows:
         connection.execute(insert(check_steps), rows)
-    connection.execute(
-        update(versions)
-        .where(versions.c.id == version)
-        .values(
-            status=ACCEPTED if reason is None else REJECTED,
-            runner=None,
-            rejection_reason=reason,
-            command=None if command is None else json.dumps(list(command)),
-            built_digest=built_digest,
-            language=language,
-            checked_at=timestamp,
-        )
-    )
+    values = {
+        "status": ACCEPTED if reason is None else REJECTED,
+        "runner": None,
+        "rejection_reason": reason,
+        "command": None if command is None else json.dumps(list(command)),
+        "built_digest": built_digest,
+        "language": language,
+        "checked_at": timestamp,
+    }
+    connection.execute(update(versions).where(versions.c.id == version).values(values))
     events.record_event(connection, events.CHECK_FINISHED, timestamp, version=version)
     return True
 
 
 def get_check_steps(connection: Connection, version: int) -> list[str]:
     """Return the steps of a version's check in order, each as JSON. While the check runs: the steps so far."""
-    return list(
-        connection.scalars(
-            select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
-        )
-    )
+    query = select(check_steps.c.data).where(check_steps.c.version == version).order_by(check_steps.c.step)
+    return list(connection.scalars(query))
 
 
 def get_build_log(connection: Connection, version: int) -> bytes:
@@ -418,14 +396,14 @@ def get_build_log(connection: Connection, version: int) -> bytes:
 
 def has_newer_version(connection: Connection, version: Version) -> bool:
     """Return whether a version of the same bot that was received later is accepted."""
-    later = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
-    newer = select(versions.c.id).where(versions.c.bot == version.bot, later, versions.c.status == ACCEPTED)
-    return connection.execute(newer.limit(1)).first() is not None
+    is_newer = tuple_(versions.c.received_at, versions.c.number) > tuple_(version.received_at, version.number)
+    query = select(versions.c.id).where(versions.c.bot == version.bot, is_newer, versions.c.status == ACCEPTED)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def is_overruled(connection: Connection, version: Version) -> bool:
     """Return whether a user has activated or disabled a version of the bot since this one was submitted."""
-    decided = (
+    decisions = (
         select(audit_log.c.id)
         .join(versions, versions.c.id == version.id)
         .where(
@@ -435,7 +413,7 @@ def is_overruled(connection: Connection, version: Version) -> bool:
             audit_log.c.action.in_(("activate", "disable")),
         )
     )
-    return connection.execute(decided.limit(1)).first() is not None
+    return connection.execute(decisions.limit(1)).first() is not None
 
 
 def disabled_versions(connection: Connection) -> dict[int, str]:
@@ -453,14 +431,13 @@ def disabling_times(connection: Connection) -> dict[int, float]:
     A decision of staff applies to all deadlines: -inf. A bot that its owner disabled, by joining a team, keeps what
     counted before.
     """
-    return {version: since for version, (_, since) in _list_disabled(connection).items()}
+    return {version: disabled_at for version, (_, disabled_at) in _list_disabled(connection).items()}
 
 
 def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
-    """Return the versions that people disabled: reason and time, by id. Staff's decisions count from the beginning
-    (-inf).
+    """Return the versions that people disabled: (reason, time as of `disabling_times`) by id.
 
-    A later activation of the version, or of the bot before the version was accepted, ends it.
+    A later activation of the version, or of the bot before the version was submitted, ends it.
     """
     entry = (audit_log.c.id, audit_log.c.action, audit_log.c.version, audit_log.c.reason, audit_log.c.created_at)
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action.in_(("activate", "disable")))
@@ -473,10 +450,13 @@ def _list_disabled(connection: Connection) -> dict[int, tuple[str, float]]:
         .order_by(audit_log.c.id)
     )
     disabled: dict[int, tuple[str, float]] = {}
-    for version, before, by_owner, audit_id, action, activated, reason, at in connection.execute(query):
+    for version, last_audit_id, is_by_owner, audit_id, action, activated, reason, created_at in connection.execute(
+        query
+    ):
+        is_newer_decision = audit_id > last_audit_id  # than the version
         if action == "disable":
-            disabled[version] = reason, at if by_owner and audit_id > before else -math.inf
-        elif activated == version or audit_id <= before:
+            disabled[version] = reason, created_at if is_by_owner and is_newer_decision else -math.inf
+        elif activated == version or not is_newer_decision:
             disabled.pop(version, None)
     return disabled
 
@@ -497,25 +477,24 @@ def chosen_versions(connection: Connection) -> list[tuple[int, float]]:
     by_people = and_(audit_log.c.actor != LADDER_ACTOR, audit_log.c.action == "activate")
     query = select(audit_log.c.version, audit_log.c.created_at).where(by_people)
     rows = connection.execute(query.order_by(audit_log.c.created_at, audit_log.c.id))
-    return [(version, at) for version, at in rows]
+    return [(version, activated_at) for version, activated_at in rows]
 
 
 def set_active_version(connection: Connection, version: Version, actor: str, reason: str, timestamp: float) -> None:
     """Make an accepted version its bot's active one, and write the audit log."""
-    events.log_action(
-        connection, events.AuditEntry(actor, "activate", reason, timestamp, bot=version.bot, version=version.id)
-    )
+    entry = events.AuditEntry(actor, "activate", reason, timestamp, bot=version.bot, version=version.id)
+    events.log_action(connection, entry)
     connection.execute(update(bots).where(bots.c.id == version.bot).values(active_version_id=version.id))
 
 
 def deactivate_bot(connection: Connection, bot: int, action: str, actor: str, reason: str, timestamp: float) -> None:
     """Leave a bot without an active version, and write the audit log; `action` is disable or auto_disable."""
-    active = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
-    events.log_action(connection, events.AuditEntry(actor, action, reason, timestamp, bot=bot, version=active))
+    active_id = connection.scalar(select(bots.c.active_version_id).where(bots.c.id == bot))
+    events.log_action(connection, events.AuditEntry(actor, action, reason, timestamp, bot=bot, version=active_id))
     connection.execute(update(bots).where(bots.c.id == bot).values(active_version_id=None))
 
 
 def count_queued_checks(connection: Connection) -> int:
     """Count the versions that wait for their check, without those of suspended, withdrawn or not approved users."""
-    waits = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
-    return connection.scalar(waits.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0
+    query = select(func.count()).select_from(versions.join(bots, bots.c.id == versions.c.bot).join(users))
+    return connection.scalar(query.where(versions.c.status == QUEUED, IS_ACTIVE_USER)) or 0

@@ -39,7 +39,7 @@ def test_an_outage_during_a_stream_leaves_no_open_cursor(postgres_server: Postgr
         with database.engine.connect() as connection:
             postgres_server.stop()
             with pytest.raises(OperationalError):
-                next(export_tables(connection, logins=False))
+                next(export_tables(connection, with_logins=False))
     gc.collect()
     postgres_server.start()
 
