@@ -53,92 +53,93 @@ TESTS_PER_PAIR = 3  # the first bot gives to the second, the second gives to the
 
 
 def find_collusion(
-    fit: Fit, author: Mapping[int, int] | None = None, level: float = 0.05
+    fit: Fit, authors: Mapping[int, int] | None = None, level: float = 0.05
 ) -> tuple[CollusionFinding, ...]:
     """Return the findings in ascending order of p. In a field without collusion, P(any finding) is at most `level`.
 
-    All bots are tested, including inactive ones. author: bot -> author; if given, the findings are about pairs of
+    All bots are tested, including inactive ones. authors: bot -> author; if given, the findings are about pairs of
     authors, and the results of an author's bots are added.
     """
     if fit.posterior is None or not fit.win_rates.has_intervals:
         return ()
-    sums = _PairSums(fit, fit.posterior, author)
-    one_way, together = sums.tail_probabilities(sums.style_variances())
+    sums = _PairSums(fit, fit.posterior, authors)
+    style_variances = sums.style_variances()
+    gift_to_second, gift_to_first = sums.gift_probabilities(style_variances)
+    joint_gain = sums.joint_gain_probabilities(style_variances)
     tests = TESTS_PER_PAIR * max(1, len(sums.matches))
-    rows: list[CollusionFinding] = []
-    for kind, probabilities in enumerate((*one_way, together)):
+    findings: list[CollusionFinding] = []
+    for probabilities, order, one_way in (
+        (gift_to_second, (0, 1), True),
+        (gift_to_first, (1, 0), True),
+        (joint_gain, (0, 1), False),
+    ):
         for pair in np.flatnonzero(probabilities * tests < level):
-            order = [1, 0] if kind == 1 else [0, 1]
-            first, second = order
-            finding = CollusionFinding(
-                bots=(int(sums.bots[pair, first]), int(sums.bots[pair, second])),
-                one_way=kind < 2,
-                games=int(sums.games[pair]),
-                matches=int(sums.matches[pair]),
-                wins=(float(sums.wins[pair, first]), float(sums.wins[pair, second])),
-                expected=(float(sums.expected[pair, first]), float(sums.expected[pair, second])),
-                p=float(probabilities[pair] * tests),
-            )
-            rows.append(finding)
-    return tuple(sorted(rows, key=lambda row: (row.p, row.bots)))
+            findings.append(sums.make_finding(int(pair), order, one_way, float(probabilities[pair] * tests)))
+    return tuple(sorted(findings, key=lambda finding: (finding.p, finding.bots)))
 
 
 class _PairSums:
     """The pairs that met in MIN_PAIR_MATCHES matches or more, and sums over the matches of each pair.
 
-    bots: (pairs, 2), ascending in a row. matches, games: (pairs,). wins, expected: (pairs, 2), expected by the fit."""
+    bots: (pairs, 2), ascending in a row. matches, games: (pairs,). wins, expected: (pairs, 2), expected by the fit.
+    At each table of a match, bots are in ascending order, too: columns of arrays (M, seats) are places in this order.
+    """
 
-    def __init__(self, fit: Fit, posterior: Posterior, author: Mapping[int, int] | None) -> None:
-        names = np.array([bot if author is None else author[bot] for bot in fit.present.tolist()])
-        order = np.argsort(names[fit.matches.tables], axis=1, kind="stable")  # each pair in ascending order
+    def __init__(self, fit: Fit, posterior: Posterior, authors: Mapping[int, int] | None) -> None:
+        numbers = np.array([bot if authors is None else authors[bot] for bot in fit.present.tolist()])
+        order = np.argsort(numbers[fit.matches.tables], axis=1, kind="stable")
         tables = np.take_along_axis(fit.matches.tables, order, 1)
-        self._chance = np.take_along_axis(win_probabilities(posterior.strengths, fit.matches), order, 1)
-        won = np.take_along_axis(fit.matches.wins, order, 1)
-        self._decided = won.sum(1)
-        self._names, self._size = names[tables], int(names.max()) + 1
-        self._seats = np.array(list(combinations(range(tables.shape[1]), 2)))
-        first, second = self._names[:, self._seats[:, 0]], self._names[:, self._seats[:, 1]]
+        self._wins = np.take_along_axis(fit.matches.wins, order, 1)
+        self._chances = np.take_along_axis(win_probabilities(posterior.strengths, fit.matches), order, 1)
+        self._decided_games = self._wins.sum(1)  # (M,): without games that no bot won
+        self._bots, self._size = numbers[tables], int(numbers.max()) + 1
+        self._number_pairs()
+        fair_wins = self._chances * self._decided_games[:, None]
+        self.games = self._sum(lambda a, b: fit.matches.games)
+        self.wins = self._sum_columns(self._wins)
+        self.expected = self._sum_columns(fair_wins)
+        self._surplus = self._wins - fair_wins
+        self._variance = fair_wins * (1 - self._chances)  # of wins, if games are independent
+        self._dispersion = max(1.0, float((self._surplus**2).sum() / max(self._variance.sum(), 1e-9)))
+        self._is_active = np.isin(tables, np.flatnonzero(np.isin(fit.present, fit.field.playing())))
+
+    def _number_pairs(self) -> None:
+        """Set bots and matches, and for each match the number of the tested pair in each two places, -1 without one."""
+        self._seats = np.array(list(combinations(range(self._bots.shape[1]), 2)))
+        first, second = self._bots[:, self._seats[:, 0]], self._bots[:, self._seats[:, 1]]
         keys, indices, counts = np.unique((first * self._size + second).T, return_inverse=True, return_counts=True)
         is_tested = (counts >= MIN_PAIR_MATCHES) & (keys // self._size != keys % self._size)
-        number = np.where(is_tested, np.cumsum(is_tested) - 1, -1)
-        self._places = number[indices].reshape(len(self._seats), -1)  # (pairs of seats, M)
+        pairs = np.where(is_tested, np.cumsum(is_tested) - 1, -1)
+        self._pairs = pairs[indices].reshape(len(self._seats), -1)  # (pairs of seats, M)
         self.bots = np.stack([keys[is_tested] // self._size, keys[is_tested] % self._size], axis=1)
         self.matches = counts[is_tested]
-        self.games = self._sum(lambda a, b: fit.matches.games)
-        self.wins = np.stack([self._sum(lambda a, b: won[:, a]), self._sum(lambda a, b: won[:, b])], axis=1)
-        fair = self._chance * self._decided[:, None]
-        self.expected = np.stack([self._sum(lambda a, b: fair[:, a]), self._sum(lambda a, b: fair[:, b])], axis=1)
-        self._second_part = self._expected_second_part(self._chance, won)
-        beyond, variance = won - fair, fair * (1 - self._chance)
-        self._dispersion = max(1.0, float((beyond**2).sum() / max(variance.sum(), 1e-9)))
 
-        # The squared difference of each pair's wins beyond expectation, and its variance if games are independent.
-        playing = np.flatnonzero(np.isin(fit.present, fit.field.playing()))
-        active = np.isin(tables, playing)
-        self._playing = len(np.unique(self._names[active]))
-        apart = self._sum(lambda a, b: active[:, a] * active[:, b] * (beyond[:, a] - beyond[:, b]))
-        self._squares = apart**2
-        cross = 2 * self._chance * self._decided[:, None]
-        self._variances = self._sum(
-            lambda a, b: (
-                active[:, a] * active[:, b] * (variance[:, a] + variance[:, b] + cross[:, a] * self._chance[:, b])
-            )
+    def make_finding(self, pair: int, order: tuple[int, int], one_way: bool, p: float) -> CollusionFinding:
+        """Return the finding about a pair, whose bots it lists in this order of columns."""
+        first, second = order
+        return CollusionFinding(
+            bots=(int(self.bots[pair, first]), int(self.bots[pair, second])),
+            one_way=one_way,
+            games=int(self.games[pair]),
+            matches=int(self.matches[pair]),
+            wins=(float(self.wins[pair, first]), float(self.wins[pair, second])),
+            expected=(float(self.expected[pair, first]), float(self.expected[pair, second])),
+            p=p,
         )
-
-    def _expected_second_part(self, chance: Floats, won: Floats) -> Floats:
-        """Return the part of the games won by either bot of a pair that the fit expects the second bot to win."""
-        either = self.wins.sum(1)
-        part = self._sum(
-            lambda a, b: (won[:, a] + won[:, b]) * chance[:, b] / np.maximum(chance[:, a] + chance[:, b], 1e-300)
-        )
-        return np.asarray(np.where(either > 0, part / np.maximum(either, 1e-9), 0.5))
 
     def _sum(self, value: Callable[[int, int], Floats]) -> Floats:
         """Return, for each pair, the sum of `value(first seat, second seat)` over its matches. value: (M,)."""
         total = np.zeros(len(self.bots) + 1)
-        for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
-            total += np.bincount(places + 1, value(one, other), len(total))
+        for (first, second), pairs in zip(self._seats.tolist(), self._pairs, strict=True):
+            total += np.bincount(pairs + 1, value(first, second), len(total))
         return total[1:]
+
+    def _sum_columns(self, values: Floats) -> Floats:
+        """Return (pairs, 2): the sums of the first and the second bot's values over a pair's matches.
+
+        values: (M, seats).
+        """
+        return np.stack([self._sum(lambda a, b: values[:, a]), self._sum(lambda a, b: values[:, b])], axis=1)
 
     def _sum_third_squares(self, value: Callable[[int, int, int], Floats]) -> Floats:
         """Return, for each pair, the sum over third bots of the squared sum of `value` over the matches of the three.
@@ -146,65 +147,92 @@ class _PairSums:
         `value(first seat, second seat, third seat)` is (M,).
         """
         keys, values = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
-        for (one, other), places in zip(self._seats.tolist(), self._places, strict=True):
-            for third in set(range(self._names.shape[1])) - {one, other}:
-                kept = places >= 0
-                keys.append((places * self._size + self._names[:, third])[kept])
-                values.append(value(one, other, third)[kept])
-        known, places = np.unique(np.concatenate(keys), return_inverse=True)
-        sums = np.bincount(places, np.concatenate(values), len(known))
-        return np.bincount(known // self._size, sums**2, len(self.bots)).astype(np.float64)
+        for (first, second), pairs in zip(self._seats.tolist(), self._pairs, strict=True):
+            is_tested = pairs >= 0
+            for third in set(range(self._bots.shape[1])) - {first, second}:
+                keys.append((pairs * self._size + self._bots[:, third])[is_tested])
+                values.append(value(first, second, third)[is_tested])
+        triples, indices = np.unique(np.concatenate(keys), return_inverse=True)
+        sums = np.bincount(indices, np.concatenate(values), len(triples))
+        return np.bincount(triples // self._size, sums**2, len(self.bots)).astype(np.float64)
 
     def style_variances(self) -> Floats:
         """Return, for each pair, gamma^2: the variance of style effects, estimated from all other pairs.
 
-        Let U be one bot's wins beyond the fit minus the other's. Independent games give it the variance v; style adds
-        gamma^2 v^2. The fit uses n - 1 of the n (n - 1) / 2 dimensions. Shared tables shrink the rest, by the part of a
-        pair's tables that a third bot sits at.
+        Let U be one bot's wins beyond the fit minus the other's, of active bots. Independent games give it the variance
+        v; style adds gamma^2 v^2. The fit uses n - 1 of the n (n - 1) / 2 dimensions. Shared tables shrink the rest, by
+        the part of a pair's tables that a third bot sits at.
         """
-        bots, seats = self._playing, self._names.shape[1]
-        left = 1 - (seats - 2) / max(bots - 2, seats - 1)
-        kept = 1 - 2 / max(bots, 3)
-        others = [values.sum() - values for values in (self._squares, self._variances, self._variances**2)]
-        return np.asarray(((others[0] / kept / left - others[1]) / np.maximum(left * others[2], 1e-9)).clip(min=0.0))
+        active, surplus, variance = self._is_active, self._surplus, self._variance
+        differences = self._sum(lambda a, b: active[:, a] * active[:, b] * (surplus[:, a] - surplus[:, b]))
+        covariance = 2 * self._chances * self._decided_games[:, None]
+        variances = self._sum(
+            lambda a, b: (
+                active[:, a] * active[:, b] * (variance[:, a] + variance[:, b] + covariance[:, a] * self._chances[:, b])
+            )
+        )
+        active_bots, seats = len(np.unique(self._bots[active])), self._bots.shape[1]
+        unshared_share = 1 - (seats - 2) / max(active_bots - 2, seats - 1)
+        free_share = 1 - 2 / max(active_bots, 3)
+        u2, v, v2 = (values.sum() - values for values in (differences**2, variances, variances**2))  # of other pairs
+        excess = u2 / free_share / unshared_share - v
+        return np.asarray((excess / np.maximum(unshared_share * v2, 1e-9)).clip(min=0.0))
 
-    def tail_probabilities(self, style_variance: Floats) -> tuple[tuple[Floats, Floats], Floats]:
-        """Return the probabilities of at least the observed wins: ((second bot's, first bot's), both bots').
+    def _expected_share_of_second(self, pair_wins: Floats) -> Floats:
+        """Return the share of the games won by either bot of a pair that the fit expects the second bot to win."""
+        chances, wins = self._chances, self._wins
+        second_wins = self._sum(
+            lambda a, b: (wins[:, a] + wins[:, b]) * chances[:, b] / np.maximum(chances[:, a] + chances[:, b], 1e-300)
+        )
+        return np.asarray(np.where(pair_wins > 0, second_wins / np.maximum(pair_wins, 1e-9), 0.5))
+
+    def gift_probabilities(self, style_variances: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities that the second, and the first, bot wins its share of the pair's wins or more.
 
         A style effect c raises a bot's log-strength by c against an opponent l and lowers l's by c. It increases the
-        second bot's part of the wins of both by part (1 - part) c; by twice that if l is the other bot of the pair.
-        It increases the games won by both by p (1 - q) c + p_l q c, where p is the win probability of the bot with the
-        advantage, p_l that of l, and q that of both bots of the pair.
+        second bot's share of the wins of both by share (1 - share) c; by twice that if l is the other bot of the pair.
         """
-        either, part = self.wins.sum(1), self._second_part
-        free = part * (1 - part)
-        met = self._sum_third_squares(lambda a, b, c: self._decided * (self._chance[:, a] + self._chance[:, b]))
-        more = 4 * self.expected.sum(1) ** 2 + 2 * met
-        log_odds = np.log(part.clip(1e-9, 1.0) / (1 - part).clip(1e-9, 1.0))
-        ratio = self._dispersion + style_variance * free * more / np.maximum(self.expected.sum(1), 1e-9)
-        ratio += either * free * (MODEL_ERROR * log_odds) ** 2
-        given = (
-            _tail_probability(self.wins[:, 1], either, part, ratio),
-            _tail_probability(self.wins[:, 0], either, 1 - part, ratio),
+        pair_wins, expected_wins = self.wins.sum(1), self.expected.sum(1)
+        share = self._expected_share_of_second(pair_wins)
+        share_variance = share * (1 - share)
+        chances = self._chances
+        third_squares = self._sum_third_squares(lambda a, b, c: self._decided_games * (chances[:, a] + chances[:, b]))
+        effects = 4 * expected_wins**2 + 2 * third_squares
+        log_odds = np.log(share.clip(1e-9, 1.0) / (1 - share).clip(1e-9, 1.0))
+        ratio = self._dispersion + style_variances * share_variance * effects / np.maximum(expected_wins, 1e-9)
+        ratio += pair_wins * share_variance * (MODEL_ERROR * log_odds) ** 2
+        return (
+            _tail_probability(self.wins[:, 1], pair_wins, share, ratio),
+            _tail_probability(self.wins[:, 0], pair_wins, 1 - share, ratio),
         )
-        games = self._sum(lambda a, b: self._decided)
-        both = self.expected.sum(1) / np.maximum(games, 1e-9)
-        chance, decided = self._chance, self._decided
+
+    def joint_gain_probabilities(self, style_variances: Floats) -> Floats:
+        """Return the probabilities that both bots of a pair together win the games that they won or more.
+
+        A style effect c of a bot against an opponent l increases the games won by both by p (1 - q) c + p_l q c, where
+        p is the win probability of the bot with the advantage, p_l that of l, and q that of both bots of the pair.
+        """
+        chances, decided_games = self._chances, self._decided_games
+        games = self._sum(lambda a, b: decided_games)
+        pair_chance = self.expected.sum(1) / np.maximum(games, 1e-9)
 
         def gain(a: int, b: int, c: int) -> Floats:
-            q = chance[:, a] + chance[:, b]
-            return np.asarray(decided * (chance[:, a] * (1 - q) + chance[:, c] * q))
+            q = chances[:, a] + chances[:, b]
+            return np.asarray(decided_games * (chances[:, a] * (1 - q) + chances[:, c] * q))
 
-        own = self._sum(lambda a, b: decided * (chance[:, a] - chance[:, b]) * (1 - chance[:, a] - chance[:, b]))
-        owed = own**2 + self._sum_third_squares(gain) + self._sum_third_squares(lambda a, b, c: gain(b, a, c))
-        variance = np.maximum(games * both * (1 - both), 1e-9)
-        return given, _tail_probability(either, games, both, self._dispersion + style_variance * owed / variance)
+        inner = self._sum(
+            lambda a, b: decided_games * (chances[:, a] - chances[:, b]) * (1 - chances[:, a] - chances[:, b])
+        )
+        effects = inner**2 + self._sum_third_squares(gain) + self._sum_third_squares(lambda a, b, c: gain(b, a, c))
+        variance = np.maximum(games * pair_chance * (1 - pair_chance), 1e-9)
+        ratio = self._dispersion + style_variances * effects / variance
+        return _tail_probability(self.wins.sum(1), games, pair_chance, ratio)
 
 
 def _tail_probability(wins: Floats, games: Floats, chance: Floats, ratio: Floats) -> Floats:
     """Return the binomial probability of `wins` or more, with wins and games divided by `ratio`, the overdispersion."""
     from scipy.special import betainc  # slow to import: see `arena.rating`
 
-    won, lost = wins / ratio, (games - wins) / ratio
-    tail: Floats = np.where(won > 0, betainc(np.maximum(won, 1e-9), lost + 1, chance), 1.0)
+    scaled_wins, scaled_losses = wins / ratio, (games - wins) / ratio
+    tail: Floats = np.where(scaled_wins > 0, betainc(np.maximum(scaled_wins, 1e-9), scaled_losses + 1, chance), 1.0)
     return tail

@@ -191,7 +191,7 @@ def compute_standings(
     references = [bot for bot in active if contestants[bot].is_reference]
     field = RatedField(
         bots=len(contestants),
-        predecessors={index[version]: index[before] for version, before in predecessors.items()},
+        predecessors={index[version]: index[predecessor] for version, predecessor in predecessors.items()},
         anchors=references,
         active=active,
         unranked=[] if ranks_references else references,
@@ -207,11 +207,22 @@ def compute_standings(
         _make_row(position, contestants[bot], fit.strengths[bot], forfeits, faults)
         for position, bot in enumerate(order, 1)
     )
-    games = int(matches.games.sum())
+    standings = Standings(
+        tuple(rows),
+        1 / seats,
+        int(matches.games.sum()),
+        len(matches.games),
+        timestamp,
+        _assess_leader(contestants, fit),
+    )
+    return standings, fit
+
+
+def _assess_leader(contestants: "Sequence[Version]", fit: "Fit") -> LeaderVerdict:
+    """Return whether the leader of a fit is decided. The bots of the fit are indices into `contestants`."""
     decision = rating.assess_leader(fit)
     leader = None if decision.leader is None else contestants[decision.leader].version_ref
-    verdict = LeaderVerdict(leader, decision.probability, decision.decided)
-    return Standings(tuple(rows), 1 / seats, games, len(matches.games), timestamp, verdict), fit
+    return LeaderVerdict(leader, decision.probability, decision.decided)
 
 
 def _make_row(
@@ -238,16 +249,12 @@ def find_collusion_suspects(contestants: "Sequence[Version]", fit: "Fit") -> Col
     """Return the pairs of owners whose bots favour each other. `fit` must be of these contestants."""
     from ladder.standings.collusion import find_collusion  # imports numpy
 
-    owners = sorted({each.login for each in contestants})
-    number = {owner: place for place, owner in enumerate(owners)}
-    author = {place: number[each.login] for place, each in enumerate(contestants)}
-    return CollusionReport(
-        games=int(fit.matches.games.sum()),
-        suspects=tuple(
-            CollusionSuspects(
-                (owners[each.bots[0]], owners[each.bots[1]]), each.one_way, each.games, each.matches, each.wins,
-                each.expected, each.p,
-            )
-            for each in find_collusion(fit, author)
-        ),
-    )  # fmt: skip
+    owners = sorted({version.login for version in contestants})
+    numbers = {owner: number for number, owner in enumerate(owners)}
+    authors = {bot: numbers[version.login] for bot, version in enumerate(contestants)}
+    suspects = []
+    for finding in find_collusion(fit, authors):
+        values = {field.name: getattr(finding, field.name) for field in fields(finding) if field.name != "bots"}
+        first, second = finding.bots
+        suspects.append(CollusionSuspects(owners=(owners[first], owners[second]), **values))
+    return CollusionReport(games=int(fit.matches.games.sum()), suspects=tuple(suspects))

@@ -92,20 +92,25 @@ def view_standings(context: ViewContext, sort: str = "rank", day: str | None = N
 
     The standings have no rows if no match was rated by then.
     """
-    connection = context.connection
-    text = store.find_latest_snapshot(connection)
-    if day is not None:
-        snapshot = store.find_snapshot(connection, day)
-        text = None if snapshot is None else snapshot[1]
-    if text is None:
+    standings = _find_standings(context.connection, day)
+    if standings is None:
         return Standings((), 1 / context.seats, 0, 0, context.now, isolated=context.isolated, revision=context.revision)
-    standings = Standings.from_json(text)
-    if day is not None and snapshot is not None:
-        standings = replace(
-            standings, items=tuple(map(StandingsRow.from_columns, store.rating_points_of_day(connection, snapshot[0])))
-        )
-    moved = compute_trends(connection, standings.win_rates, context.now if day is None else standings.created_at)
-    return standings_for_reader(context, standings, sort, moved)
+    moment = context.now if day is None else standings.created_at
+    trends = compute_trends(context.connection, standings.win_rates, moment)
+    return standings_for_reader(context, standings, sort, trends)
+
+
+def _find_standings(connection: Connection, day: str | None) -> Standings | None:
+    """Return the stored standings, all fields visible: the newest ones, or the last up to a day; None without any."""
+    if day is None:
+        text = store.find_latest_snapshot(connection)
+        return None if text is None else Standings.from_json(text)
+    snapshot = store.find_snapshot(connection, day)
+    if snapshot is None:
+        return None
+    snapshot_day, text_without_rows = snapshot
+    rows = store.rating_points_of_day(connection, snapshot_day)
+    return replace(Standings.from_json(text_without_rows), items=tuple(map(StandingsRow.from_columns, rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +148,13 @@ def view_standings_page(
     standings = view_standings(context, sort, day)
     users = store.all_users(context.connection) if context.viewer.can_view(StandingsPage, "sections") else []
     texts = {user.login: f"{user.login} {user.name} {user.section or ''}" for user in users}
-    word = search.casefold().strip()
-    matching = [row for row in standings.items if word in _make_search_text(row, texts).casefold()]
-    if section and users:
-        logins = {user.login for user in users if user.section == section}
-        matching = [row for row in matching if row.owner in logins]
+    text = search.casefold().strip()
+    logins = {user.login for user in users if user.section == section} if section and users else None
+    matching = [
+        row
+        for row in standings.items
+        if text in _make_search_text(row, texts).casefold() and (logins is None or row.owner in logins)
+    ]
     end = first - 1 + rows
     page = StandingsPage(
         replace(standings, items=tuple(matching[first - 1 : end])),
@@ -174,10 +181,10 @@ def list_own_bots(context: ViewContext) -> tuple[str, ...]:
 
 
 def standings_for_reader(
-    context: ViewContext, standings: Standings, sort: str = "rank", moved: Mapping[str, Trend] | None = None
+    context: ViewContext, standings: Standings, sort: str = "rank", trends: Mapping[str, Trend] | None = None
 ) -> Standings:
-    """Return standings as the viewer may see them, in the order of SORTS[sort]. moved: trends by bot."""
-    rows = [replace(row, trend=(moved or {}).get(row.bot, row.trend)) for row in standings.items]
+    """Return standings as the viewer may see them, in the order of SORTS[sort]. trends: by bot."""
+    rows = [replace(row, trend=(trends or {}).get(row.bot, row.trend)) for row in standings.items]
     return replace(
         hide_fields(standings, context.viewer),
         items=tuple(hide_fields(row, context.viewer, row.owner) for row in sorted(rows, key=SORTS[sort])),
@@ -190,13 +197,10 @@ def standings_for_reader(
 
 def compute_trends(connection: Connection, win_rates: Mapping[str, float], now: float) -> dict[str, Trend]:
     """Return the trends of bots since a day and a week before `now` (UTC), given their win rates at `now`."""
-
-    def before(days: int) -> Mapping[str, float]:
-        return store.win_rates_before(connection, time.strftime("%Y-%m-%d", time.gmtime(now - days * DAY_S)))
-
-    day, week = before(1), before(WEEK_DAYS)
+    days = (time.strftime("%Y-%m-%d", time.gmtime(now - age * DAY_S)) for age in (1, WEEK_DAYS))
+    old_rates = [store.win_rates_before(connection, day) for day in days]
     return {
-        bot: Trend(*(rate - then[bot] if bot in then else None for then in (day, week)))
+        bot: Trend(*(rate - rates[bot] if bot in rates else None for rates in old_rates))
         for bot, rate in win_rates.items()
     }
 
@@ -238,22 +242,24 @@ class HeadToHeadMatrix:
 def view_head_to_head(context: ViewContext, first: int = 1, count: int | None = BOTS_PER_PAGE) -> HeadToHeadMatrix:
     """Return head-to-head results of up to `count` bots of the standings (None: all), from position `first`."""
     rows = view_standings(context).items
-    part = rows[first - 1 :][:count]
-    ids = [row.version for row in part]
-    matrix = store.sum_head_to_heads(context.connection, ids, ids, context.sealed_finals)
+    page = rows[first - 1 :][:count]
+    ids = [row.version for row in page]
+    sums = store.sum_head_to_heads(context.connection, ids, ids, context.sealed_finals)
+    end = first + len(page)
     return HeadToHeadMatrix(
-        tuple(row.version_ref for row in part),
-        tuple(tuple(None if a == b else HeadToHead(*matrix.get((a, b), (0.0, 0.0, 0, 0))) for b in ids) for a in ids),
+        tuple(row.version_ref for row in page),
+        tuple(tuple(None if a == b else HeadToHead(*sums.get((a, b), (0.0, 0.0, 0, 0))) for b in ids) for a in ids),
         first,
-        first + len(part) if first - 1 + len(part) < len(rows) else None,
+        end if end <= len(rows) else None,
         context.revision,
     )
 
 
 def list_opponents(context: ViewContext, version: int) -> tuple[OpponentRecord, ...]:
     """Return a version's results against its ROWS_PER_PAGE most frequent opponents, most games first."""
-    matrix = store.sum_head_to_heads(context.connection, [version], None, context.sealed_finals)
-    records = [(other, HeadToHead(*sums)) for (_, other), sums in matrix.items()]
-    met = sorted(records, key=lambda record: (-record[1].games, record[0]))[:ROWS_PER_PAGE]
-    named = store.version_refs_by_id(context.connection, [other for other, _ in met])
-    return tuple(OpponentRecord(named[other], record) for other, record in met)
+    sums = store.sum_head_to_heads(context.connection, [version], None, context.sealed_finals)
+    records = [(opponent, HeadToHead(*values)) for (_, opponent), values in sums.items()]
+    records.sort(key=lambda record: (-record[1].games, record[0]))
+    page = records[:ROWS_PER_PAGE]
+    version_refs = store.version_refs_by_id(context.connection, [opponent for opponent, _ in page])
+    return tuple(OpponentRecord(version_refs[opponent], record) for opponent, record in page)

@@ -11,7 +11,7 @@ import math
 import time
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 
 class RatedResultColumns:
-    """The results of rated matches as columns. ended: the highest end_sequence. forfeits, faults: counts by version."""
+    """The results of rated matches as columns. end_number: the highest end_sequence, 0 without a match.
+
+    forfeits, faults: counts by version.
+    """
 
     def __init__(self, chunks: Iterable[Sequence[store.SeatRow]] = ()) -> None:
-        self.ended = 0
+        self.end_number = 0
         self._match, self._version = array("q"), array("q")
         self._wins, self._games = array("d"), array("d")
         self.forfeits: Counter[int] = Counter()
@@ -44,16 +47,16 @@ class RatedResultColumns:
 
     def add(self, seats: Sequence[store.SeatRow]) -> None:
         """Add a nonempty chunk of rows; each row must be added only once."""
-        ended, match, version, games, wins, forfeits, faults = zip(*seats, strict=True)
-        self._match.extend(match)
-        self._version.extend(version)
+        end_numbers, matches, versions, games, wins, forfeits, faults = zip(*seats, strict=True)
+        self._match.extend(matches)
+        self._version.extend(versions)
         self._wins.extend(wins)
         self._games.extend(games)
         for totals, counts in ((self.forfeits, forfeits), (self.faults, faults)):
-            for bot, count in zip(version, counts, strict=True):
+            for version, count in zip(versions, counts, strict=True):
                 if count:
-                    totals[bot] += count
-        self.ended = max(self.ended, *ended)
+                    totals[version] += count
+        self.end_number = max(self.end_number, *end_numbers)
 
     def matches(self, contestants: Sequence[store.Version]) -> "Matches":
         """Return the matches; their bots are indices into `contestants`, which must contain all versions."""
@@ -63,7 +66,7 @@ class RatedResultColumns:
 
         match, version = np.frombuffer(self._match, np.int64), np.frombuffer(self._version, np.int64)
         wins, games = np.frombuffer(self._wins, np.float64), np.frombuffer(self._games, np.float64)
-        ids = [each.id for each in contestants]
+        ids = [contestant.id for contestant in contestants]
         indices = np.full(max(ids, default=0) + 1, -1)
         indices[ids] = range(len(ids))
         return gather_matches(match, indices[version], wins, games, len(ids))
@@ -93,10 +96,13 @@ class StandingsUpdater:
         return self.standings is not None and self.standings.verdict is not None and self.standings.verdict.decided
 
     def update(self) -> int:
-        """Update and store the standings if matches or versions have changed; return their number of games."""
+        """Update and store the standings if matches or versions have changed; return their number of games.
+
+        Raises DatabaseError if the database can't be reached.
+        """
         now = self._ladder.clock()
         contestants = self._ladder.database.read_with_retry(self._read_new_results)
-        state = (self._seats.ended, self._voids, tuple((version.id, version.is_active) for version in contestants))
+        state = (self._seats.end_number, self._voids, tuple((version.id, version.is_active) for version in contestants))
         if state != self._state or self.standings is None:
             self.standings = self._compute(contestants, now)
             self._state = state
@@ -110,7 +116,7 @@ class StandingsUpdater:
             self._seats = RatedResultColumns()
             self._voids = voids
         self._incomplete = True
-        for seats in store.rated_seats(connection, self._seats.ended):
+        for seats in store.rated_seats(connection, self._seats.end_number):
             self._seats.add(seats)
         contestants = store.accepted_versions(connection)
         self._incomplete = False
@@ -118,9 +124,9 @@ class StandingsUpdater:
 
     def _save(self, standings: computation.Standings, now: float) -> None:
         day, text = time.strftime("%Y-%m-%d", time.gmtime(now)), standings.to_json()
-        ended = self._seats.ended
+        matches = self._seats.end_number
         points = [row.to_columns() for row in standings.items]
-        self._ladder.database.write(lambda connection: store.save_snapshot(connection, day, now, ended, text, points))
+        self._ladder.database.write(lambda connection: store.save_snapshot(connection, day, now, matches, text, points))
 
     def _compute(self, contestants: list[store.Version], now: float) -> computation.Standings:
         """Return the standings from all matches of the contestants. now: the time that they show.
@@ -140,9 +146,9 @@ class StandingsUpdater:
         )
         if self._findings is None or not 1 <= standings.games / max(1, self._findings.games) < MIN_GROWTH:
             self._findings = computation.find_collusion_suspects(contestants, self.fit)
-            playing = [version.id for version in contestants if version.is_active]
+            active_ids = [version.id for version in contestants if version.is_active]
             self._style = self._ladder.database.read_with_retry(
-                lambda connection: mean_field_style(connection, playing, standings.games)
+                lambda connection: mean_field_style(connection, active_ids, standings.games)
             )
         self._start = self.fit.start
         return replace(standings, collusion=self._findings, play_style=self._style)
@@ -151,20 +157,22 @@ class StandingsUpdater:
 def mean_field_style(connection: Connection, versions: Sequence[int], games: int) -> computation.FieldStyle:
     """Return the mean play style of these versions, in their newest matches. games: the number of rated games."""
     styles = [style for version in versions if (style := store.get_play_style(connection, version)).matches]
+    public, hidden = _mean_rates(style.public for style in styles), _mean_rates(style.hidden for style in styles)
+    return computation.FieldStyle(games, len(styles), public, hidden)
 
-    def mean(part: str) -> dict[str, float]:
-        rates = defaultdict(list)
-        for style in styles:
-            for name, (count, of) in getattr(style, part).items():
-                rates[name].append(count / of)
-        return {name: fmean(values) for name, values in sorted(rates.items())}
 
-    return computation.FieldStyle(games, len(styles), mean("public"), mean("hidden"))
+def _mean_rates(counts_by_bot: Iterable[Mapping[str, tuple[int, int]]]) -> dict[str, float]:
+    """Return the mean of each rate over the bots that have it, in order of name. counts_by_bot: (count, cases)."""
+    rates = defaultdict(list)
+    for counts in counts_by_bot:
+        for name, (count, cases) in counts.items():
+            rates[name].append(count / cases)
+    return {name: fmean(values) for name, values in sorted(rates.items())}
 
 
 def find_predecessors(versions: Sequence[store.Version]) -> dict[int, int]:
     """Return, by version id, the id of the previous version of the same bot in `versions`, if there is one."""
-    newest: dict[int, int] = {}  # the last seen version of each bot
+    newest: dict[int, int] = {}  # the last version of each bot so far
     predecessors = {}
     for version in versions:
         if version.bot in newest:
@@ -205,38 +213,44 @@ class RebuiltStandings:
 
 
 def rebuild_standings(ladder: Ladder) -> RebuiltStandings:
-    """Compute the standings from all results, store them, and compare them with the previously stored ones."""
+    """Compute the standings from all results, store them, and compare them with the previously stored ones.
+
+    Raises DatabaseError if the database can't be reached.
+    """
     with ladder.database.read() as connection:
         snapshot = store.find_latest_snapshot(connection)
-    before = None if snapshot is None else computation.Standings.from_json(snapshot)
+    old = None if snapshot is None else computation.Standings.from_json(snapshot)
     updater = StandingsUpdater(ladder)
     updater.update()
     assert updater.standings is not None, "update makes it"
-    after = updater.standings
-    old_rows, new_rows = _list_public_rows(before), _list_public_rows(after)
-    changes = []
-    max_difference = 0.0
-    for version in sorted(old_rows.keys() | new_rows.keys()):
-        old, new = old_rows.get(version), new_rows.get(version)
-        if old is not None and new is not None:
-            difference = _measure_difference(old, new)
-            max_difference = max(max_difference, difference)
-            if difference <= MAX_ROUNDING:
-                continue
-        either = old or new
-        assert either is not None
-        changes.append(StandingChange(either.version_ref, old, new))
-    news = 0 if before is None else after.matches - before.matches
-    is_comparable = before is not None and not news and old_rows.keys() == new_rows.keys()
+    new = updater.standings
+    old_rows, new_rows = _list_public_rows(old), _list_public_rows(new)
+    differences = [_measure_difference(old_rows[id], new_rows[id]) for id in old_rows.keys() & new_rows.keys()]
+    max_difference = max(differences, default=0.0)
+    news = 0 if old is None else new.matches - old.matches
+    is_comparable = old is not None and not news and old_rows.keys() == new_rows.keys()
     return RebuiltStandings(
         same=max_difference <= MAX_ROUNDING if is_comparable else None,
         max_difference=max_difference if is_comparable else None,
         news=news,
-        matches=after.matches,
-        games=after.games,
-        first=before is None,
-        changes=tuple(changes),
+        matches=new.matches,
+        games=new.games,
+        first=old is None,
+        changes=_list_changes(old_rows, new_rows),
     )
+
+
+def _list_changes(
+    old_rows: Mapping[int, computation.StandingsRow], new_rows: Mapping[int, computation.StandingsRow]
+) -> tuple[StandingChange, ...]:
+    """Return the changes of rows beyond MAX_ROUNDING, with new and removed rows, in order of version id."""
+    changes = []
+    for version in sorted(old_rows.keys() | new_rows.keys()):
+        old, new = old_rows.get(version), new_rows.get(version)
+        if old is None or new is None or _measure_difference(old, new) > MAX_ROUNDING:
+            version_ref = (old_rows if new is None else new_rows)[version].version_ref
+            changes.append(StandingChange(version_ref, old, new))
+    return tuple(changes)
 
 
 def _list_public_rows(standings: computation.Standings | None) -> dict[int, computation.StandingsRow]:
@@ -299,24 +313,21 @@ def evaluate_versions(
 ) -> Evaluation:
     """Rate the chosen versions among themselves, by all rated matches or by the matches of a final.
 
-    fit: all accepted versions in order of id, if not the current ones. moment: only matches rated by then count. Rated
-    matches of all versions enter the fit; win rates are among the chosen versions only. A chosen version is measured by
-    its own games, without its predecessor's.
+    final: the id of the final, None for rated matches. fit: all accepted versions in order of id, None for the current
+    ones. moment: only matches rated by then count, None for now. Rated matches of all versions enter the fit; win rates
+    are among the chosen versions only. A chosen version is measured by its own games, without its predecessor's.
     """
-    ids = {version.id for version in chosen}
+    chosen_ids = {version.id for version in chosen}
+    versions = chosen
     if final is None:
         versions = store.accepted_versions(connection) if fit is None else fit
-        contestants = [replace(version, is_active=version.id in ids) for version in versions]
-        predecessors = {id: before for id, before in find_predecessors(versions).items() if id not in ids}
-        kind = store.RATED
-    else:
-        contestants = [replace(version, is_active=True) for version in chosen]
-        predecessors = {}
-        kind = store.FINAL
+    contestants = [replace(version, is_active=version.id in chosen_ids) for version in versions]
+    links = find_predecessors(versions).items() if final is None else ()
+    kind = store.RATED if final is None else store.FINAL
     seats = RatedResultColumns(store.rated_seats(connection, kind=kind, final=final, moment=moment))
-    standings, fitted = computation.compute_standings(
+    standings, computed_fit = computation.compute_standings(
         contestants,
-        predecessors,
+        {version: predecessor for version, predecessor in links if version not in chosen_ids},
         forfeits=seats.forfeits,
         faults=seats.faults,
         matches=seats.matches(contestants),
@@ -325,4 +336,4 @@ def evaluate_versions(
         ranks_references=final is None,
     )
     places = {version.id: place for place, version in enumerate(contestants)}
-    return Evaluation(standings, fitted, store.faulty_games(connection, kind, final, moment), places)
+    return Evaluation(standings, computed_fit, store.faulty_games(connection, kind, final, moment), places)
